@@ -1,0 +1,50 @@
+"""Reinforcement-learning environments for the solitaire games of the Forty Thieves and Eight Off families.
+
+Importing the package registers the games::
+
+    import gymnasium as gym
+    env = gym.make("solitaire_env:Solitaire/FortyThieves-v0")
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from solitaire_env.registration import env_id, register_all, register_variant
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+
+if TYPE_CHECKING:
+    from solitaire_env.env import SolitaireEnv
+    from solitaire_env.evaluation import evaluate
+    from solitaire_env.vector import SolitaireVectorEnv
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "VARIANTS",
+    "SolitaireEnv",
+    "SolitaireVectorEnv",
+    "Variant",
+    "env_id",
+    "evaluate",
+    "get_variant",
+    "register_variant",
+]
+
+# The compiled engine is loaded with the first environment, not with the package.
+_LAZY = {
+    "SolitaireEnv": "solitaire_env.env",
+    "SolitaireVectorEnv": "solitaire_env.vector",
+    "evaluate": "solitaire_env.evaluation",
+}
+_LAZY_MODULES = ("evaluation", "notation", "sb3", "testing", "wrappers")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    if name in _LAZY_MODULES:
+        return import_module(f"solitaire_env.{name}")
+    raise AttributeError(f"module 'solitaire_env' has no attribute {name!r}")
+
+
+register_all()

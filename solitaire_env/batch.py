@@ -1,0 +1,319 @@
+"""Many games of one variant side by side: the engine with deals, rewards, limits and observations around it.
+
+The single environment is a batch of one; the vector environment, the SB3 one and the evaluator hold a batch each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from solitaire_env import deals, encoders, engine
+from solitaire_env._jit import jit
+from solitaire_env.cards import FACE_DOWN
+from solitaire_env.deals import Deal
+from solitaire_env.layout import make_rules
+from solitaire_env.notation import (
+    Position,
+    action_text,
+    format_position,
+    parse_position,
+    position_faults,
+    position_from_row,
+    position_to_row,
+)
+from solitaire_env.rewards import get_reward
+from solitaire_env.variants import Variant, get_variant, variant_from_dict
+
+INVALID: Final = ("noop", "raise", "terminate")
+"""What an illegal action may do: nothing, raise an error, or end the episode."""
+
+
+class IllegalActionError(ValueError):
+    """An action that the rules do not allow, under ``on_invalid="raise"``."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a game is played and shown, apart from its rules: see :class:`~solitaire_env.env.SolitaireEnv`."""
+
+    observation: str = "cards"
+    information: str = "player"
+    reward: str = "progress"
+    on_invalid: str = "noop"
+    stall_limit: int | None = None
+    max_episode_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        encoders.check_observation(self.observation, self.information)
+        get_reward(self.reward)
+        if self.on_invalid not in INVALID:
+            raise ValueError(f"unknown on_invalid {self.on_invalid!r}, allowed: {', '.join(map(repr, INVALID))}")
+        for name in ("stall_limit", "max_episode_steps"):
+            limit = getattr(self, name)
+            if limit is not None and (type(limit) is not int or limit < 1):
+                raise ValueError(f"{name} is {limit!r}, allowed: None or a whole number of at least 1")
+
+
+def resolve_variant(
+    variant: str | Variant | dict[str, Any],
+    *,
+    build: str | None = None,
+    spaces: str | None = None,
+    moves: str | None = None,
+) -> Variant:
+    """The variant of a name, a record or its plain data, with house rules."""
+    if isinstance(variant, str):
+        variant = get_variant(variant)
+    elif isinstance(variant, dict):
+        variant = variant_from_dict(variant)
+    elif not isinstance(variant, Variant):
+        raise TypeError(f"variant is a {type(variant).__name__}, allowed: a name, a Variant or its fields as a dict")
+    return variant.with_rules(build=build, spaces=spaces, moves=moves)
+
+
+def observation_space(variant: Variant, settings: Settings) -> spaces.Box:
+    """The Box of one game's observation, 1-D."""
+    if settings.observation == "cards":
+        high = encoders.cards_high(variant, settings.information)
+        return spaces.Box(low=np.zeros_like(high), high=high, dtype=np.int8)
+    size = encoders.observation_size(variant, "features", settings.information)
+    return spaces.Box(low=0.0, high=1.0, shape=(size,), dtype=np.float32)
+
+
+@jit
+def _account(
+    pay_progress, pay_win, stall_limit, step_limit, end_invalid, state, events, active, steps, stalls, rewards, terminated,
+    truncated,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Rewards, limits and ends of a step, in place; how many episodes ended. A limit of 0 is none."""
+    ended = 0
+    for b in range(active.shape[0]):
+        rewards[b] = 0.0
+        terminated[b] = False
+        truncated[b] = False
+        if int(active[b]) == 0:
+            continue
+        steps[b] += 1
+        stalls[b] += 1
+        if int(events.went_home[b]) != 0:
+            rewards[b] = pay_progress
+            if int(state.status[b]) == engine.WON:
+                rewards[b] += pay_win
+        if int(events.went_home[b]) != 0 or int(events.drew[b]) != 0:
+            stalls[b] = 0
+        terminated[b] = int(state.status[b]) != engine.PLAYING or (end_invalid != 0 and int(events.invalid[b]) != 0)
+        truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
+        ended += int(terminated[b] or truncated[b])
+    return ended
+
+
+class Batch:
+    """``size`` games of one variant. Arrays are exposed and reused: copy what is to be kept."""
+
+    def __init__(self, variant: Variant, settings: Settings, size: int) -> None:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ValueError(f"num_envs is {size!r}, allowed: a whole number of at least 1")
+        size = int(size)
+        self.variant = variant
+        self.settings = settings
+        self.size = size
+        self.rules = make_rules(variant)
+        self.state = engine.make_state(self.rules, size)
+        self.events = engine.make_events(size)
+        self.streams = np.zeros(size, dtype=np.uint64)
+        """State of each game's stream of deal numbers."""
+        self.deal_numbers = np.zeros(size, dtype=np.int64)
+        """What each game was dealt from; 0 where that is not a number."""
+        self.deal_numbered = np.zeros(size, dtype=np.bool_)
+        """Which games were dealt from a number."""
+        self.deal_names: dict[int, str] = {}
+        """Rows that were dealt from another program's deal, and which."""
+        self.steps = np.zeros(size, dtype=np.int64)
+        """Steps since the deal."""
+        self.stalls = np.zeros(size, dtype=np.int64)
+        """Steps since a card went home or came off the stock."""
+        self.rewards = np.zeros(size, dtype=np.float64)
+        self.terminated = np.zeros(size, dtype=np.bool_)
+        self.truncated = np.zeros(size, dtype=np.bool_)
+        self.everyone = np.ones(size, dtype=np.int8)
+        self._sizes = np.array(variant.tableau, dtype=np.int64)
+        reward = get_reward(settings.reward)
+        self._pay = (float(reward.progress) / self.rules.cards, float(reward.win))
+        self._limits = (settings.stall_limit or 0, settings.max_episode_steps or 0)
+        self._end_invalid = int(settings.on_invalid == "terminate")
+        if settings.observation == "features":
+            shape = (size, encoders.observation_size(variant, "features", settings.information))
+            self._features = np.zeros(shape, dtype=np.float32)
+        seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
+        self._cards = self.state.rows[:, :seen]
+
+    # ------------------------------------------------------------------------------- new games
+
+    def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
+        """Start the streams of deal numbers of the named rows from Gymnasium's seeded generators."""
+        for row, generator in zip(rows.tolist(), generators, strict=True):
+            self.streams[row] = generator.integers(2**64, dtype=np.uint64)
+
+    def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
+        """New games in the named rows (int64 ``[n]``) from the next deals of their streams."""
+        numbers = deals.pick_deals(self.streams, rows)
+        self._deal_numbers(rows, numbers)
+
+    def deal(self, rows: npt.NDArray[np.int64], names: Sequence[Deal]) -> None:
+        """New games in the named rows from named deals."""
+        names = [name if isinstance(name, str) else deals.check_deal_number(name) for name in names]
+        numbers = [name for name in names if not isinstance(name, str)]
+        if len(numbers) == len(names):
+            self._deal_numbers(rows, np.array(numbers, dtype=np.int64))
+            return
+        orders = np.stack([deals.deal_order(self.variant, name) for name in names])
+        self._deal_orders(rows, orders)
+        for row, name in zip(rows.tolist(), names, strict=True):
+            self._name_deal(row, name)
+
+    def _deal_numbers(self, rows: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> None:
+        self._deal_orders(rows, deals.shuffled(self.variant, numbers))
+        self.deal_numbers[rows] = numbers
+        self.deal_numbered[rows] = True
+        if self.deal_names:
+            for row in rows.tolist():
+                self.deal_names.pop(row, None)
+
+    def _deal_orders(self, rows: npt.NDArray[np.int64], orders: npt.NDArray[np.int8]) -> None:
+        engine.deal_rows(self.rules, self._sizes, self.variant.cells_filled, self.state, rows, orders)
+        self._start(rows)
+
+    def _name_deal(self, row: int, deal: Deal | None) -> None:
+        self.deal_names.pop(row, None)
+        if isinstance(deal, str):
+            self.deal_names[row] = deal
+        self.deal_numbered[row] = isinstance(deal, int)
+        self.deal_numbers[row] = deal if isinstance(deal, int) else 0
+
+    def deal_of(self, row: int) -> Deal | None:
+        """What a game was dealt from; None where it started from a position."""
+        return int(self.deal_numbers[row]) if self.deal_numbered[row] else self.deal_names.get(row)
+
+    def _start(self, rows: npt.NDArray[np.int64]) -> None:
+        self.steps[rows] = 0
+        self.stalls[rows] = 0
+        self.events.invalid[rows] = 0
+
+    def place(self, row: int, position: Position | str) -> None:
+        """Start a game in a row from a position or its text.
+
+        A hidden stock is dealt from the cards that are not seen, by the row's stream: a stock that a player who
+        sees the rest must think as likely as any other.
+        """
+        if isinstance(position, str):
+            position = parse_position(position, self.variant)
+        elif position.variant != self.variant:
+            raise ValueError(f"position is of variant {position.variant.name!r}, allowed here: {self.variant.name!r}")
+        elif faults := position_faults(position):
+            raise ValueError(f"position is not possible: {'; '.join(faults[:3])}")
+        cards = position_to_row(position)
+        if FACE_DOWN in position.stock:
+            unseen = np.array(position.unseen(), dtype=np.int8)
+            state = deals.pick_deals(self.streams, np.array([row], dtype=np.int64))
+            deals.shuffle_in_place(int(state[0]), unseen)
+            cards[self.rules.row_stock : self.rules.row_stock + len(unseen)] = unseen
+        self.set_row(row, cards)
+        self._name_deal(row, None)
+
+    def set_row(self, row: int, cards: npt.NDArray[np.int8]) -> None:
+        """Start a game in a row from a position row (int8 ``[row_size]``)."""
+        rows = np.array([row], dtype=np.int64)
+        self.state.rows[row] = cards
+        engine.derive_rows(self.rules, self.state, rows)
+        self._start(rows)
+
+    # ------------------------------------------------------------------------------------ steps
+
+    def step(self, actions: npt.NDArray[np.int64], active: npt.NDArray[np.int8]) -> int:
+        """Step the games with 1 in ``active`` (int8 ``[size]``); how many episodes ended.
+
+        Fills ``events``, ``rewards``, ``terminated`` and ``truncated``. A finished game changes no more and is
+        terminated again.
+        """
+        if actions.min() < 0 or actions.max() >= self.rules.actions:
+            wrong = actions[(actions < 0) | (actions >= self.rules.actions)][0]
+            raise ValueError(f"action {wrong} is outside the space of {self.variant.name}, allowed: 0..{self.rules.actions - 1}")
+        if self.settings.on_invalid == "raise":
+            self._refuse_illegal(actions, active)
+        if self.size == 1:
+            if int(active[0]):
+                engine.step_row(self.rules, self.state, self.events, 0, int(actions[0]))
+        else:
+            engine.step_rows(self.rules, self.state, self.events, actions, active)
+        ended = _account(
+            *self._pay, *self._limits, self._end_invalid, self.state, self.events, active,
+            self.steps, self.stalls, self.rewards, self.terminated, self.truncated,
+        )  # fmt: skip
+        return int(ended)
+
+    def _refuse_illegal(self, actions: npt.NDArray[np.int64], active: npt.NDArray[np.int8]) -> None:
+        """Refuse before anything is played, so that no game is left half a step ahead of the others."""
+        legal = self.state.mask[np.arange(self.size), actions]
+        illegal = np.flatnonzero((legal == 0) & (active != 0))
+        if len(illegal):
+            row = int(illegal[0])
+            raise IllegalActionError(self.explain_illegal(row, int(actions[row])))
+
+    def explain_illegal(self, row: int, action: int) -> str:
+        """A sentence that names an illegal action and the legal ones."""
+        legal = [action_text(self.variant, int(a)) for a in np.flatnonzero(self.state.mask[row])]
+        return f"illegal action {action} ({action_text(self.variant, action)}), allowed here: {', '.join(legal)}"
+
+    # ---------------------------------------------------------------------------------- looking
+
+    def observations(self) -> npt.NDArray[Any]:
+        """The observations ``[size, entries]``: a view that the next step overwrites."""
+        if self.settings.observation == "cards":
+            return self._cards
+        encoders.write_features(self.rules, self.state, self.settings.information, self._features)
+        return self._features
+
+    def position(self, row: int) -> Position:
+        """The whole position of a game."""
+        return position_from_row(self.variant, self.state.rows[row])
+
+    def position_text(self, row: int, hidden: bool = False) -> str:
+        """The position text of a game, in full or as the player sees it."""
+        position = self.position(row)
+        return format_position(position.hidden() if hidden else position)
+
+    # ---------------------------------------------------------------------------- save, restore
+
+    def get_state(self, row: int) -> dict[str, Any]:
+        """All that a game's future depends on, as plain data (JSON-able)."""
+        return {
+            "variant": self.variant.name,
+            "row": self.state.rows[row].tolist(),
+            "deal": self.deal_of(row),
+            "stream": int(self.streams[row]),
+            "steps": int(self.steps[row]),
+            "stalls": int(self.stalls[row]),
+        }
+
+    def set_state(self, row: int, saved: dict[str, Any]) -> None:
+        """Restore what :meth:`get_state` gave."""
+        keys = ("variant", "row", "deal", "stream", "steps", "stalls")
+        if not isinstance(saved, dict) or set(saved) != set(keys):
+            given = sorted(saved) if isinstance(saved, dict) else type(saved).__name__
+            raise ValueError(f"state has {given}, allowed: a dict with {', '.join(keys)}")
+        if saved["variant"] != self.variant.name:
+            raise ValueError(f"state is of variant {saved['variant']!r}, allowed here: {self.variant.name!r}")
+        cards = np.asarray(saved["row"])
+        if cards.shape != (self.rules.row_size,):
+            raise ValueError(f"state row has shape {cards.shape}, allowed: ({self.rules.row_size},)")
+        if faults := position_faults(position_from_row(self.variant, cards)):
+            raise ValueError(f"state is not possible: {'; '.join(faults[:3])}")
+        self.set_row(row, cards.astype(np.int8))
+        self._name_deal(row, saved["deal"])
+        self.streams[row] = np.uint64(saved["stream"])
+        self.steps[row] = saved["steps"]
+        self.stalls[row] = saved["stalls"]

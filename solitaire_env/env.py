@@ -1,0 +1,265 @@
+"""The Gymnasium environment of one game."""
+
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Discrete
+
+from solitaire_env import notation, shortcuts
+from solitaire_env.batch import Batch, IllegalActionError, Settings, observation_space, resolve_variant
+from solitaire_env.layout import action_layout, observation_layout
+from solitaire_env.encoders import decode_cards, feature_layout
+from solitaire_env.notation import Position
+from solitaire_env.render.ansi import render_ansi
+from solitaire_env.variants import Variant
+
+_ROW_0 = np.zeros(1, dtype=np.int64)
+
+RESET_OPTIONS = ("deal", "position")
+
+
+def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
+    """A copy of reset's options, unknown and contradicting ones refused."""
+    options = dict(options or {})
+    unknown = sorted(set(options) - set(allowed))
+    if unknown:
+        raise ValueError(f"unknown reset options {unknown}, allowed: {', '.join(map(repr, allowed))}")
+    if "deal" in options and "position" in options:
+        raise ValueError("reset options 'deal' and 'position' exclude each other")
+    return options
+
+
+class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
+    """
+    ## Description
+    One game of solitaire. Bring all cards home to the foundations, in suit from Ace to King. The rules of a game are
+    those of its :class:`~solitaire_env.variants.Variant`; ``variant.describe()`` tells them.
+
+    ## Action Space
+    ``Discrete(n)``: one action is one move that a player would name, a single card or a sequence; see
+    :class:`~solitaire_env.layout.ActionLayout` for the numbers and :mod:`solitaire_env.notation` for their texts.
+    ``info["action_mask"]`` (int8 ``[n]``) tells which are legal; ``action_space.sample(info["action_mask"])`` picks one.
+
+    ## Observation Space
+    ``observation="cards"``: ``Box`` int8 ``[size]``, card codes of the piles (bottom first, padded), cells, waste,
+    then the foundations' top ranks and the stock count; ``observation_layout`` names the slices.
+    ``observation="features"``: ``Box`` float32 ``[size]`` in [0, 1], for a plain multilayer perceptron.
+
+    ## Starting State
+    ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or ``"pysol:24"``
+    another program's deal; ``reset(options={"position": text})`` starts from position text. Deal numbers below
+    2**20 are kept for evaluation and are never picked by chance. ``info["deal"]`` tells what was dealt.
+
+    ## Rewards
+    ``progress``: cards gone home in this step / all cards. ``win``: 1 at the win. ``progress+win``: both.
+
+    ## Episode End
+    Terminated when the game is won or stuck (no legal action). Truncated at the registered step limit, and at
+    ``stall_limit`` steps without a card going home or coming off the stock, when one is set.
+    ``info["is_success"]`` tells whether the game is won, ``info["cards_home"]`` how many cards are home.
+
+    ## Arguments
+    variant
+        A published game's name, a :class:`Variant`, or its fields as a dict.
+    build, spaces, moves
+        House rules in the variant's words. ``moves="supermove"`` lets a one-card game carry a sequence over spaces as
+        one action; :meth:`expand` gives the single moves that it stands for.
+    observation, information
+        See above; ``information="thoughtful"`` shows the order of the stock.
+    reward
+        The reward scheme.
+    on_invalid
+        What an illegal action does: ``"noop"`` changes nothing and sets ``info["invalid_action"]``, ``"raise"`` raises,
+        ``"terminate"`` ends the episode.
+    stall_limit
+        See above; None is none.
+    render_mode
+        None or ``"ansi"``.
+
+    ## Version History
+    v0: first version.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
+
+    def __init__(
+        self,
+        variant: str | Variant | dict[str, Any] = "forty-thieves",
+        *,
+        build: str | None = None,
+        spaces: str | None = None,
+        moves: str | None = None,
+        observation: str = "cards",
+        information: str = "player",
+        reward: str = "progress",
+        on_invalid: str = "noop",
+        stall_limit: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(f"unknown render_mode {render_mode!r}, allowed: None, {self.metadata['render_modes']}")
+        self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
+        self.settings = Settings(
+            observation=observation,
+            information=information,
+            reward=reward,
+            on_invalid=on_invalid,
+            stall_limit=stall_limit,
+        )
+        self.render_mode = render_mode
+        self.observation_space = observation_space(self.variant, self.settings)
+        self.action_space = Discrete(action_layout(self.variant).size)  # type: ignore[assignment]
+        self._batch = Batch(self.variant, self.settings, 1)
+        self._started = False
+        self._last_action: str | None = None
+
+    # ------------------------------------------------------------------------------- Gymnasium
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        """Start a new game: see the class for ``options``."""
+        options = check_options(options)
+        super().reset(seed=seed)
+        if seed is not None or not self._started:
+            self._batch.seed_streams(_ROW_0, [self.np_random])
+        if "position" in options:
+            self._batch.place(0, options["position"])
+        elif "deal" in options:
+            self._batch.deal(_ROW_0, [options["deal"]])
+        else:
+            self._batch.deal_next(_ROW_0)
+        self._started = True
+        self._last_action = None
+        return self._observation(), self._info()
+
+    def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """Play one action (a whole number of the action space)."""
+        self._need_start()
+        number = _action_number(action)
+        batch = self._batch
+        batch.step(np.array([number], dtype=np.int64), batch.everyone)
+        if self.render_mode is not None:
+            self._last_action = notation.action_text(self.variant, number)
+        return (
+            self._observation(),
+            float(batch.rewards[0]),
+            bool(batch.terminated[0]),
+            bool(batch.truncated[0]),
+            self._info(),
+        )
+
+    def render(self) -> Any:
+        """The board as text, with ``render_mode="ansi"``."""
+        if self.render_mode is None:
+            gym.logger.warn("render() without a render_mode: pass one to gym.make, such as render_mode='ansi'")
+            return None
+        self._need_start()
+        position = self._batch.position(0)
+        shown = position if self.settings.information == "thoughtful" else position.hidden()
+        return render_ansi(shown, last_action=self._last_action)
+
+    def _observation(self) -> npt.NDArray[Any]:
+        return self._batch.observations()[0].copy()
+
+    def _info(self) -> dict[str, Any]:
+        state = self._batch.state
+        home = int(state.home[0])
+        return {
+            "action_mask": state.mask[0].copy(),
+            "deal": self._batch.deal_of(0),
+            "invalid_action": bool(self._batch.events.invalid[0]),
+            "is_success": home == self._batch.rules.cards,
+            "cards_home": home,
+        }
+
+    def _need_start(self) -> None:
+        if not self._started:
+            raise gym.error.ResetNeeded("call reset() before anything that needs a game")
+
+    # ---------------------------------------------------------------------------------- actions
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The legal actions, bool ``[n]``, under the name that sb3-contrib asks for."""
+        self._need_start()
+        return self._batch.state.mask[0].astype(np.bool_)
+
+    def action_text(self, action: int) -> str:
+        """Text of an action: ``t3>f``."""
+        return notation.action_text(self.variant, int(action))
+
+    def parse_action(self, text: str) -> int:
+        """Number of an action from its text."""
+        return notation.parse_action(self.variant, text)
+
+    def describe_action(self, action: int) -> str:
+        """What a legal action does in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
+        self._need_legal(action)
+        return notation.describe_action(self.variant, self._batch.state, 0, int(action))
+
+    def expand(self, action: int) -> list[int]:
+        """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
+        self._need_legal(action)
+        return shortcuts.expand(self.variant, self._batch.state, 0, int(action))
+
+    def _need_legal(self, action: int) -> None:
+        self._need_start()
+        action_layout(self.variant).decode(int(action))
+        if not self._batch.state.mask[0, action] or self._batch.state.status[0]:
+            if self._batch.state.status[0]:
+                raise IllegalActionError("the game is finished: no action is legal")
+            raise IllegalActionError(self._batch.explain_illegal(0, int(action)))
+
+    # --------------------------------------------------------------------------------- position
+
+    def position(self, hidden: bool = False) -> str:
+        """The position text, in full; with ``hidden=True`` as the player sees it."""
+        self._need_start()
+        return self._batch.position_text(0, hidden)
+
+    @property
+    def observation_layout(self) -> dict[str, slice]:
+        """Named slices of the observation."""
+        layout = observation_layout if self.settings.observation == "cards" else feature_layout
+        return dict(layout(self.variant, self.settings.information))
+
+    def decode_observation(self, observation: npt.NDArray[np.int8]) -> Position:
+        """The position that a ``cards`` observation shows."""
+        if self.settings.observation != "cards":
+            raise ValueError(f"observation {self.settings.observation!r} has no decoder, 'cards' has")
+        return decode_cards(self.variant, observation)
+
+    # ----------------------------------------------------------------------------- save, restore
+
+    def get_state(self) -> dict[str, Any]:
+        """All that the game's future depends on, random state included, as plain data (JSON-able)."""
+        self._need_start()
+        return self._batch.get_state(0)
+
+    def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        """Restore what :meth:`get_state` gave; the observation and info of that moment."""
+        self._batch.set_state(0, state)
+        self._started = True
+        self._last_action = None
+        return self._observation(), self._info()
+
+    def clone(self) -> "SolitaireEnv":
+        """An environment of its own in the same state."""
+        arguments = asdict(self.settings)
+        del arguments["max_episode_steps"]  # the TimeLimit wrapper's
+        other = SolitaireEnv(self.variant, render_mode=self.render_mode, **arguments)
+        other.spec = self.spec
+        if self._started:
+            other.set_state(self.get_state())
+        return other
+
+
+def _action_number(action: Any) -> int:
+    if isinstance(action, (int, np.integer)) and not isinstance(action, bool):
+        return int(action)
+    if isinstance(action, np.ndarray) and action.ndim == 0 and np.issubdtype(action.dtype, np.integer):
+        return int(action)
+    raise TypeError(f"action {action!r} is a {type(action).__name__}, allowed: a whole number")

@@ -1,0 +1,64 @@
+"""Variants become Gymnasium ids. The published games are registered when the package is imported."""
+
+from typing import Final
+
+import gymnasium as gym
+
+from solitaire_env.variants import VARIANTS, Variant, add_variant, known_variants, variant_to_dict
+
+NAMESPACE: Final = "Solitaire"
+VERSION: Final = 0
+
+STEPS_PER_CARD: Final = 32
+"""The step limit of a variant is this times its cards. Winning lines in single moves take at most 8 steps a card
+(Busy Aces: 783 steps for 104 cards, the longest seen); the limit is four times that."""
+
+
+def env_id(variant: Variant) -> str:
+    """The Gymnasium id of a variant, from its title: ``Solitaire/FortyThieves-v0``."""
+    words = "".join(c if c.isalnum() else " " for c in variant.title).split()
+    return f"{NAMESPACE}/{''.join(word[0].upper() + word[1:] for word in words)}-v{VERSION}"
+
+
+def env_variant(id_or_name: str) -> Variant:
+    """The variant of a Gymnasium id (with or without ``solitaire_env:``), a name, a title or an alias."""
+    from solitaire_env.variants import get_variant
+
+    wanted = id_or_name.removeprefix("solitaire_env:")
+    for variant in known_variants():
+        if env_id(variant) == wanted:
+            return variant
+    if "/" in wanted:
+        raise ValueError(f"unknown id {wanted!r}, allowed: {', '.join(map(env_id, known_variants()))}")
+    return get_variant(wanted)
+
+
+def step_limit(variant: Variant) -> int:
+    """The registered ``max_episode_steps`` of a variant."""
+    return STEPS_PER_CARD * variant.cards
+
+
+def register_variant(variant: Variant) -> str:
+    """Make a game of one's own an id for ``gym.make`` and ``gym.make_vec``; the id."""
+    add_variant(variant)
+    name = env_id(variant)
+    if name in gym.registry:
+        known = gym.registry[name].kwargs.get("variant")
+        if known not in (variant.name, variant_to_dict(variant)):
+            raise ValueError(f"id {name!r} is registered already, for variant {known!r}; choose another title")
+        return name
+    gym.register(
+        id=name,
+        entry_point="solitaire_env.env:SolitaireEnv",
+        vector_entry_point="solitaire_env.vector:SolitaireVectorEnv",
+        max_episode_steps=step_limit(variant),
+        # Plain data: worker processes make the environment without this registration.
+        kwargs={"variant": variant.name if variant in VARIANTS else variant_to_dict(variant)},
+    )
+    return name
+
+
+def register_all() -> None:
+    """Register the published games."""
+    for variant in VARIANTS:
+        register_variant(variant)

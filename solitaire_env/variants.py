@@ -1,0 +1,285 @@
+"""What a game is: a record in the field's words. The published games are lines of data at the end.
+
+Nothing else in the package knows a game by name. The rules themselves, what may be done in a position, are in
+``engine.py``.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal, get_args
+
+from solitaire_env.cards import RANK_NAMES
+
+Build = Literal["same suit", "alternate color", "any suit"]
+Spaces = Literal["any", "kings", "none"]
+Moves = Literal["one card", "supermove", "sequence"]
+
+MAX_PILES: Final = 32
+MAX_CELLS: Final = 32
+MAX_DECKS: Final = 4
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The rules of one solitaire game.
+
+    Every game has one foundation a suit and deck, built up in suit from the Ace; it is won when all cards are
+    there. Cards that are dealt neither to the tableau nor to the cells form the stock, which is turned up to
+    the waste one card at a time, once.
+    """
+
+    name: str
+    """Short name, lower case with hyphens: ``forty-thieves``."""
+    title: str
+    """The name that people read: ``Forty Thieves``."""
+    decks: int
+    """Packs of cards, 1..4."""
+    tableau: tuple[int, ...]
+    """Number of cards dealt to each tableau pile, all face up."""
+    cells: int = 0
+    """Places that hold a single card each."""
+    cells_filled: int = 0
+    """The first so many cells receive a card at the deal."""
+    build: Build = "same suit"
+    """What a card on the tableau takes: the next lower rank, in the same suit, in the other color, or in any suit."""
+    spaces: Spaces = "any"
+    """What fills an empty tableau pile: any card, Kings only, or nothing."""
+    moves: Moves = "one card"
+    """What moves between tableau piles: one card; a sequence as long as single moves could carry it through
+    empty cells and spaces (a supermove); or any sequence."""
+    ranks: int = 13
+    """Cards in a suit, Ace upwards. Fewer than 13 make short decks, which can be solved exhaustively."""
+    sources: tuple[str, ...] = ()
+    """Where these rules are published."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the same game."""
+    differs: tuple[str, ...] = ()
+    """Where other programs or books differ, a sentence each."""
+
+    def __post_init__(self) -> None:
+        def check(ok: bool, field: str, allowed: str) -> None:
+            if not ok:
+                raise ValueError(f"variant {self.name!r}: {field} is {getattr(self, field)!r}, allowed: {allowed}")
+
+        for field in ("name", "title"):
+            text = getattr(self, field)
+            check(isinstance(text, str) and bool(text) and text.isprintable(), field, "a line of text")
+        check(not set(self.name) & set(" :/\\"), "name", "text without spaces, colons or slashes")
+        for field, low, high in (
+            ("decks", 1, MAX_DECKS),
+            ("cells", 0, MAX_CELLS),
+            ("ranks", 1, len(RANK_NAMES)),
+        ):
+            value = getattr(self, field)
+            check(type(value) is int and low <= value <= high, field, f"a whole number from {low} to {high}")
+        check(
+            isinstance(self.tableau, tuple)
+            and 1 <= len(self.tableau) <= MAX_PILES
+            and all(type(size) is int and size >= 0 for size in self.tableau),
+            "tableau",
+            f"a tuple of 1 to {MAX_PILES} pile sizes, none negative",
+        )
+        check(
+            type(self.cells_filled) is int and 0 <= self.cells_filled <= self.cells,
+            "cells_filled",
+            f"a whole number from 0 to the number of cells, {self.cells}",
+        )
+        for field, words in (("build", Build), ("spaces", Spaces), ("moves", Moves)):
+            check(getattr(self, field) in get_args(words), field, ", ".join(map(repr, get_args(words))))
+        for field in ("sources", "aliases", "differs"):
+            value = getattr(self, field)
+            check(isinstance(value, tuple) and all(isinstance(s, str) for s in value), field, "a tuple of texts")
+        if self.stock < 0:
+            dealt = sum(self.tableau) + self.cells_filled
+            raise ValueError(f"variant {self.name!r}: deals {dealt} cards of a deck of {self.cards}")
+
+    @property
+    def cards(self) -> int:
+        """Number of cards in play."""
+        return 4 * self.ranks * self.decks
+
+    @property
+    def foundations(self) -> int:
+        """Number of foundations: one a suit and deck."""
+        return 4 * self.decks
+
+    @property
+    def piles(self) -> int:
+        """Number of tableau piles."""
+        return len(self.tableau)
+
+    @property
+    def stock(self) -> int:
+        """Number of cards in the stock after the deal."""
+        return self.cards - sum(self.tableau) - self.cells_filled
+
+    @property
+    def counts_differ(self) -> bool:
+        """Whether a player chooses how many cards of a sequence go to a space."""
+        return self.moves != "one card" and self.spaces == "any"
+
+    def with_rules(self, **rules: Any) -> "Variant":
+        """The variant with other ``build``, ``spaces`` or ``moves``; those given as None stay as they are."""
+        unknown = set(rules) - {"build", "spaces", "moves"}
+        if unknown:
+            raise TypeError(f"unknown rules {sorted(unknown)}, allowed: 'build', 'spaces', 'moves'")
+        return replace(self, **{field: word for field, word in rules.items() if word is not None})
+
+    def describe(self) -> str:
+        """The rules in English, written from the fields."""
+        return "\n".join(_describe(self))
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _describe(v: Variant) -> list[str]:
+    lines = [v.title, "=" * len(v.title), ""]
+    if v.aliases:
+        lines.append(f"Also called {', '.join(v.aliases)}.")
+    short = "" if v.ranks == 13 else f", Ace to {RANK_NAMES[v.ranks - 1]} only"
+    lines.append(f"Cards: {_plural(v.decks, 'deck')}, {v.cards} cards{short}.")
+    sizes = sorted(set(v.tableau))
+    each = f"{_plural(sizes[0], 'card')} each" if len(sizes) == 1 else f"{', '.join(map(str, v.tableau))} cards"
+    lines.append(f"Tableau: {_plural(v.piles, 'pile')} of {each}, all face up.")
+    if v.cells:
+        filled = f", the first {v.cells_filled} filled at the deal" if v.cells_filled else ""
+        lines.append(f"Cells: {v.cells}, one card each{filled}. Any card may go to an empty cell.")
+    lines.append(
+        f"Foundations: {v.foundations}, built up in suit from Ace to {RANK_NAMES[v.ranks - 1]}. "
+        "Cards on a foundation stay there. The game is won when all cards are there."
+    )
+    if v.stock:
+        lines.append(
+            f"Stock: {_plural(v.stock, 'card')}, turned up to the waste one at a time, once: there is no redeal. "
+            "The last card of the waste is playable."
+        )
+    suits = {
+        "same suit": "in the same suit",
+        "alternate color": "in the other color",
+        "any suit": "whatever the suit",
+    }[v.build]
+    lines.append(f"Building: on the tableau, down by one, {suits}. Nothing goes onto an Ace.")
+    capacity = "empty cells + 1"
+    if v.spaces == "any":
+        capacity = f"({capacity}) x 2 for each space, the target not counted"
+    lines.append(
+        {
+            "one card": "Moves: one card at a time.",
+            "supermove": "Moves: a sequence moves as one if single cards could carry it: "
+            f"at most {capacity}.",
+            "sequence": "Moves: any sequence at the end of a pile moves as one, whole or in part.",
+        }[v.moves]
+    )
+    lines.append(
+        {
+            "any": "Spaces: any card" + (" or sequence" if v.counts_differ else "") + " may fill an empty pile.",
+            "kings": "Spaces: only a King" + ("" if v.moves == "one card" else ", or the sequence that it leads,")
+            + " may fill an empty pile.",
+            "none": "Spaces: an empty pile stays empty.",
+        }[v.spaces]
+    )
+    lines.extend(f"Differs: {sentence}" for sentence in v.differs)
+    lines.extend(f"Source: {source}" for source in v.sources)
+    return lines
+
+
+VARIANTS: Final[tuple[Variant, ...]] = (
+    Variant(
+        name="forty-thieves",
+        title="Forty Thieves",
+        decks=2,
+        tableau=(4,) * 10,
+        aliases=("Napoleon at St Helena", "Le Cadran"),
+        sources=("PySolFC 3.6, Forty Thieves (game 13)", "Solvitaire, preset forty-thieves"),
+        differs=("PySolFC starts with the first card of the stock already on the waste.",),
+    ),
+    Variant(
+        name="eighty-thieves",
+        title="Eighty Thieves",
+        decks=4,
+        tableau=(8,) * 10,
+        sources=("PySolFC 3.6, Eighty Thieves (game 776)",),
+        differs=("PySolFC starts with the first card of the stock already on the waste.",),
+    ),
+    Variant(
+        name="eights-down",
+        title="Eights Down",
+        decks=1,
+        tableau=(6,) * 8,
+        cells=8,
+        cells_filled=4,
+        spaces="kings",
+        moves="supermove",
+        aliases=("Eight Off",),
+        sources=("PySolFC 3.6, Eight Off (game 258)", "freecell-solver, preset eight_off"),
+        differs=(
+            "PySolFC fills every other cell at the deal; cells are alike.",
+            'House rules: spaces="any" lets any card fill a space, build="alternate color" builds by color.',
+        ),
+    ),
+    Variant(
+        name="forty-bandits",
+        title="Forty Bandits",
+        decks=2,
+        tableau=(4,) * 10,
+        moves="sequence",
+        aliases=("Josephine",),
+        sources=("PySolFC 3.6, Josephine (game 462)",),
+        differs=("PySolFC starts with the first card of the stock already on the waste.",),
+    ),
+    Variant(
+        name="busy-aces",
+        title="Busy Aces",
+        decks=2,
+        tableau=(1,) * 12,
+        sources=("PySolFC 3.6, Busy Aces (game 80)",),
+        differs=("PySolFC starts with the first card of the stock already on the waste.",),
+    ),
+)
+"""The published games."""
+
+
+_ADDED: dict[str, Variant] = {}
+
+
+def known_variants() -> tuple[Variant, ...]:
+    """The published games, then those that were added."""
+    return (*VARIANTS, *_ADDED.values())
+
+
+def add_variant(variant: Variant) -> None:
+    """Make a game of one's own known by its name. The same again changes nothing; another of that name is refused."""
+    for known in known_variants():
+        if known.name == variant.name and known != variant:
+            raise ValueError(f"variant {variant.name!r} is known already, with other rules; choose another name")
+    if variant not in VARIANTS:
+        _ADDED[variant.name] = variant
+
+
+def get_variant(name: str) -> Variant:
+    """The published or added variant of that name, title or alias (case, spaces and hyphens do not matter)."""
+
+    def plain(text: str) -> str:
+        return "".join(c for c in text.lower() if c.isalnum())
+
+    wanted = plain(name)
+    for variant in known_variants():
+        if wanted in map(plain, (variant.name, variant.title, *variant.aliases)):
+            return variant
+    raise ValueError(f"unknown variant {name!r}, allowed: {', '.join(v.name for v in known_variants())}")
+
+
+def variant_to_dict(variant: Variant) -> dict[str, Any]:
+    """Plain data (JSON-able) from which :func:`variant_from_dict` makes the variant again."""
+    out = {field.name: getattr(variant, field.name) for field in fields(variant)}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in out.items()}
+
+
+def variant_from_dict(data: dict[str, Any]) -> Variant:
+    """The variant from plain data, unknown keys refused."""
+    allowed = [field.name for field in fields(Variant)]
+    unknown = sorted(set(data) - set(allowed))
+    if unknown:
+        raise ValueError(f"unknown variant fields {unknown}, allowed: {', '.join(allowed)}")
+    return Variant(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()})

@@ -1,0 +1,255 @@
+"""The native vector environment: many games of one variant in one compiled step."""
+
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Discrete
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from solitaire_env.batch import Batch, Settings, observation_space, resolve_variant
+from solitaire_env.env import RESET_OPTIONS, check_options
+from solitaire_env.layout import action_layout
+from solitaire_env.render.ansi import render_ansi
+from solitaire_env.variants import Variant
+
+Array = npt.NDArray[Any]
+
+
+class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
+    """``num_envs`` games of one variant; row ``i`` plays as a single environment would.
+
+    Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`, and:
+
+    num_envs
+        Number of games.
+    max_episode_steps
+        Step limit of an episode; None is none. ``gym.make_vec`` passes the registered one.
+    autoreset_mode
+        ``"NextStep"`` (default), ``"SameStep"`` or ``"Disabled"``, as in Gymnasium's own vector environments.
+    copy
+        With False the arrays returned are views that the next call overwrites: no copy is made.
+
+    ``info["action_mask"]`` is int8 ``[num_envs, actions]``; ``reset(options=...)`` takes ``deal`` and ``position`` as one
+    for all or one a row, and ``reset_mask`` (bool ``[num_envs]``) for the rows to reset.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium sets it per instance
+    _masks: ClassVar[tuple[str, ...]] = ("action_mask", "invalid_action", "is_success", "cards_home")
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        variant: str | Variant | dict[str, Any] = "forty-thieves",
+        *,
+        build: str | None = None,
+        spaces: str | None = None,
+        moves: str | None = None,
+        observation: str = "cards",
+        information: str = "player",
+        reward: str = "progress",
+        on_invalid: str = "noop",
+        stall_limit: int | None = None,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+    ) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(f"unknown render_mode {render_mode!r}, allowed: None, {self.metadata['render_modes']}")
+        try:
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            allowed = ", ".join(repr(mode.value) for mode in AutoresetMode)
+            raise ValueError(f"unknown autoreset_mode {autoreset_mode!r}, allowed: {allowed}") from None
+        self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
+        self.settings = Settings(
+            observation=observation,
+            information=information,
+            reward=reward,
+            on_invalid=on_invalid,
+            stall_limit=stall_limit,
+            max_episode_steps=max_episode_steps,
+        )
+        self.batch = Batch(self.variant, self.settings, num_envs)
+        self.num_envs = self.batch.size
+        self.copy = copy
+        self.render_mode = render_mode
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = observation_space(self.variant, self.settings)
+        self.single_action_space = _discrete(self.variant)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._rows = np.arange(self.num_envs, dtype=np.int64)
+        self._all = np.ones(self.num_envs, dtype=np.bool_)
+        self._actions = np.zeros(self.num_envs, dtype=np.int64)
+        self._active = np.ones(self.num_envs, dtype=np.int8)
+        self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+        self._started = False
+
+    # ------------------------------------------------------------------------------- Gymnasium
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Start new games in all rows, or in those of ``options["reset_mask"]``."""
+        options = check_options(options, (*RESET_OPTIONS, "reset_mask"))
+        mask = self._check_reset_mask(options.get("reset_mask"))
+        rows = np.flatnonzero(mask)
+        seeds = self._check_seeds(seed)
+        if not self._started and len(rows) < self.num_envs:
+            raise gym.error.ResetNeeded("the first reset() must be of all games, without a reset_mask")
+        if not self._started:
+            self.batch.streams[:] = self.np_random.integers(2**64, size=self.num_envs, dtype=np.uint64)
+        seeded = [row for row in rows.tolist() if seeds[row] is not None]
+        generators = [seeding.np_random(seeds[row])[0] for row in seeded]
+        self.batch.seed_streams(np.array(seeded, dtype=np.int64), generators)
+        if "position" in options:
+            positions = self._per_row("position", options["position"], (list, tuple))
+            for row in rows.tolist():
+                self.batch.place(row, positions[row])
+        elif "deal" in options:
+            names = self._per_row("deal", options["deal"], (list, tuple, np.ndarray, range))
+            self.batch.deal(rows, [names[row] for row in rows.tolist()])
+        else:
+            self.batch.deal_next(rows)
+        self._ended[rows] = False
+        self._started = True
+        return self._out(self.batch.observations()), self._infos(mask)
+
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Play one action in every game (int ``[num_envs]``)."""
+        if not self._started:
+            raise gym.error.ResetNeeded("call reset() before step()")
+        self._read_actions(actions)
+        batch = self.batch
+        ended_before = self._ended
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP and ended_before.any():
+            np.logical_not(ended_before, out=self._active, casting="unsafe")
+            # What is asked of a game that has ended is not looked at.
+            self._actions[ended_before] = 0
+            ended = batch.step(self._actions, self._active)
+            batch.deal_next(np.flatnonzero(ended_before))
+        else:
+            if self.autoreset_mode is AutoresetMode.DISABLED and ended_before.any():
+                rows = np.flatnonzero(ended_before).tolist()
+                raise gym.error.ResetNeeded(f"games {rows[:10]} have ended: reset them with options['reset_mask'] first")
+            ended = batch.step(self._actions, batch.everyone)
+        rewards, terminated, truncated = (
+            self._out(array) for array in (batch.rewards, batch.terminated, batch.truncated)
+        )
+        infos: dict[str, Any] = {}
+        if not ended:
+            self._ended = np.zeros(self.num_envs, dtype=np.bool_) if ended_before.any() else ended_before
+        else:
+            self._ended = batch.terminated | batch.truncated
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                infos = self._final()
+                batch.deal_next(np.flatnonzero(self._ended))
+                self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+        infos.update(self._infos(self._all))
+        return self._out(batch.observations()), rewards, terminated, truncated, infos
+
+    def render(self) -> tuple[str, ...] | None:
+        """The boards as text, one a game, with ``render_mode="ansi"``."""
+        if self.render_mode is None:
+            gym.logger.warn("render() without a render_mode: pass one to gym.make_vec, such as render_mode='ansi'")
+            return None
+        positions = map(self.batch.position, range(self.num_envs))
+        if self.settings.information == "player":
+            positions = (position.hidden() for position in positions)
+        return tuple(map(render_ansi, positions))
+
+    # -------------------------------------------------------------------------------- the games
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib asks for."""
+        return self.batch.state.mask.astype(np.bool_)
+
+    def position(self, row: int, hidden: bool = False) -> str:
+        """Position text of a game, in full; with ``hidden=True`` as the player sees it."""
+        return self.batch.position_text(row, hidden)
+
+    def get_state(self, row: int) -> dict[str, Any]:
+        """All that a game's future depends on, as :meth:`SolitaireEnv.get_state` gives it."""
+        return self.batch.get_state(row)
+
+    def set_state(self, row: int, state: dict[str, Any]) -> None:
+        """Restore what :meth:`get_state`, or a single environment's, gave."""
+        self.batch.set_state(row, state)
+        self._ended[row] = False
+
+    # --------------------------------------------------------------------------------- in detail
+
+    def _out(self, array: Array) -> Array:
+        return array.copy() if self.copy else array
+
+    def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        """Infos by Gymnasium's vector convention: an array a key, and ``_key`` for the rows that have it."""
+        batch = self.batch
+        state = batch.state
+        infos = {
+            "action_mask": self._out(state.mask),
+            "invalid_action": batch.events.invalid.astype(np.bool_),
+            "is_success": state.home == batch.rules.cards,
+            "cards_home": state.home.astype(np.int64),
+            **{f"_{key}": mask for key in self._masks},
+        }
+        if batch.deal_names:
+            names = [batch.deal_of(row) for row in range(self.num_envs)]
+            infos["deal"] = np.array([*names, None], dtype=object)[:-1]
+            infos["_deal"] = mask & np.array([name is not None for name in names])
+        else:
+            infos["deal"] = self._out(batch.deal_numbers)
+            infos["_deal"] = mask & batch.deal_numbered
+        return infos
+
+    def _final(self) -> dict[str, Any]:
+        """The last observations and infos of games that ended, before they are dealt anew."""
+        ended = self._ended
+        observations = self.batch.observations()
+        final = np.full(self.num_envs, None, dtype=object)
+        for row in np.flatnonzero(ended).tolist():
+            final[row] = observations[row].copy()
+        info = {key: value.copy() for key, value in self._infos(ended).items()}
+        return {"final_obs": final, "_final_obs": ended, "final_info": info, "_final_info": ended}
+
+    def _read_actions(self, actions: Any) -> None:
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
+            raise ValueError(
+                f"actions have shape {actions.shape} and type {actions.dtype}, allowed: ({self.num_envs},) whole numbers"
+            )
+        self._actions[:] = actions
+
+    def _check_reset_mask(self, mask: Any) -> npt.NDArray[np.bool_]:
+        if mask is None:
+            return self._all
+        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            raise ValueError(f"reset_mask is {mask!r:.60}, allowed: a bool array of shape ({self.num_envs},), not all False")
+        return mask.copy()
+
+    def _check_seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, (int, np.integer)):
+            return [int(seed) + row for row in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise ValueError(f"{len(seed)} seeds were given, allowed: one, or one for each of the {self.num_envs} games")
+        return [None if s is None else int(s) for s in seed]
+
+    def _per_row(self, name: str, value: Any, several: tuple[type, ...]) -> Any:
+        if not isinstance(value, several):
+            return [value] * self.num_envs
+        if len(value) != self.num_envs:
+            raise ValueError(f"{len(value)} {name}s were given, allowed: one, or one for each of the {self.num_envs} games")
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _discrete(variant: Variant) -> Discrete:
+    return Discrete(action_layout(variant).size)
+
+
