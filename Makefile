@@ -1,0 +1,68 @@
+# Everything runs in .venv, which the first target asked for makes: git, make and Python >= 3.10 are enough.
+# make PYTHON=/path/to/python3 chooses the Python (make clean first); make test ARGS="-k cards" hands arguments on.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
+PY := .venv/bin/python
+READY := .venv/ready
+NO_TORCH := --ignore=tests/agents --ignore-glob="tests/test_sb3*"
+
+.DELETE_ON_ERROR:
+.PHONY: help env train test test-slow test-bounds test-nojit test-gymnasium test-pythons \
+	lint types floors docs bench clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+env: $(READY)  ## make or renew .venv
+
+$(PY):
+	@test -n "$(PYTHON)" || { echo "no Python >= 3.10 with venv on PATH; try: make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+
+$(READY): pyproject.toml constraints.txt | $(PY)
+	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[train,deals,dev]"
+	@touch $@
+
+train: $(READY)  ## train the default network, evaluate it, say where it lies
+	$(PY) -m agents.train configs/default.yaml $(ARGS)
+
+test: $(READY)  ## the tests
+	$(PY) -m pytest $(ARGS)
+
+test-slow: $(READY)  ## the tests that take minutes
+	$(PY) -m pytest -m slow $(ARGS)
+
+# Code compiled with bounds checks must not meet code compiled without: a cache of its own.
+test-bounds: $(READY)  ## the package's tests, each array index checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(NO_TORCH) $(ARGS)
+
+test-nojit: $(READY)  ## the package's tests as plain Python
+	NUMBA_DISABLE_JIT=1 $(PY) -m pytest $(NO_TORCH) $(ARGS)
+
+test-gymnasium: $(READY)  ## the same with each Gymnasium that we support
+	.ci/matrix gymnasium
+
+test-pythons:  ## the same with each Python at hand
+	.ci/matrix pythons
+
+lint: $(READY)  ## style
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+
+types: $(READY)  ## mypy, strict
+	$(PY) -m mypy
+
+floors: $(READY)  ## who may import whom
+	.venv/bin/lint-imports
+
+docs: $(READY)  ## the documentation, into docs/_build
+	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	$(PY) -m sphinx --fail-on-warning docs docs/_build
+
+bench: $(READY)  ## steps per second
+	$(PY) -m solitaire_env bench $(ARGS)
+
+clean:  ## remove all that can be made again (runs/ stays)
+	rm -rf .venv .venvs .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache dist docs/_build
+	find . -name __pycache__ -prune -exec rm -rf {} +
