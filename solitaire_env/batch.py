@@ -3,6 +3,8 @@
 The single environment is a batch of one; the vector environment, the SB3 one and the evaluator hold a batch each.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +17,7 @@ from solitaire_env import deals, encoders, engine
 from solitaire_env._jit import jit
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import Deal
-from solitaire_env.layout import make_rules
+from solitaire_env.layout import action_layout, make_rules, observation_layout
 from solitaire_env.notation import (
     Position,
     action_text,
@@ -82,6 +84,40 @@ def observation_space(variant: Variant, settings: Settings) -> spaces.Box:
         return spaces.Box(low=np.zeros_like(high), high=high, dtype=np.int8)
     size = encoders.observation_size(variant, "features", settings.information)
     return spaces.Box(low=0.0, high=1.0, shape=(size,), dtype=np.float32)
+
+
+def describe_layout(variant: Variant, settings: Settings) -> dict[str, Any]:
+    """What a model must know to read observations and name actions, as plain data (JSON-able).
+
+    ``observation``, ``information``, ``size`` and ``slices`` (name to ``[start, stop]``) for the observation;
+    ``actions`` and ``offsets`` (kind to ``[start, stop]``) and ``space_counts`` for the actions; ``piles``, ``cells``,
+    ``waste`` (0 or 1), ``decks`` and ``ranks``.
+    """
+    rules = make_rules(variant)
+    layout = observation_layout if settings.observation == "cards" else encoders.feature_layout
+
+    def pairs(slices: dict[str, slice]) -> dict[str, list[int]]:
+        return {name: [part.start, part.stop] for name, part in slices.items()}
+
+    return {
+        "observation": settings.observation,
+        "information": settings.information,
+        "size": encoders.observation_size(variant, settings.observation, settings.information),
+        "slices": pairs(layout(variant, settings.information)),
+        "actions": rules.actions,
+        "offsets": pairs(action_layout(variant).offsets),
+        "space_counts": rules.space_counts,
+        "piles": rules.piles,
+        "cells": rules.cells,
+        "waste": rules.has_stock,
+        "decks": rules.decks,
+        "ranks": rules.ranks,
+    }
+
+
+def layout_hash(layout: dict[str, Any]) -> str:
+    """Sixteen hexadecimal digits that tell one layout from another."""
+    return hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @jit

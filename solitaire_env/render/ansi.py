@@ -1,61 +1,83 @@
-"""A position as a text board."""
+"""A position as a text board, at most 80 columns wide for up to 20 tableau piles."""
 
-from solitaire_env.cards import EMPTY, FACE_DOWN, RANK_NAMES, SUIT_SYMBOLS, is_red, rank_of, suit_of
+from solitaire_env.cards import (
+    EMPTY,
+    FACE_DOWN,
+    RANK_NAMES,
+    SUIT_NAMES,
+    SUIT_SYMBOLS,
+    is_red,
+    make_card,
+    rank_of,
+    suit_of,
+)
 from solitaire_env.notation import Pile, Position
 
-_RED = "\033[31m"
-_DIM = "\033[2m"
-_PLAIN = "\033[0m"
-WASTE_SHOWN = 8
-"""So many cards of the waste are shown, the playable one last."""
+WASTE_SHOWN = 12
+"""So many cards of the waste are shown, the playable one last; ``+40`` counts those before them."""
+
+_WIDTH = 4
+"""Columns of a card with the gap before it; a pile's name stands above its cards."""
+_RED, _BOLD, _DIM, _PLAIN = "\033[31m", "\033[1m", "\033[2m", "\033[0m"
 
 
-def render_ansi(position: Position, last_action: str | None = None, color: bool = False) -> str:
-    """The board as lines of text: stock, waste and foundations, cells, then the tableau with its playable cards lowest.
+def render_ansi(
+    position: Position, last_action: str | None = None, color: bool = False, symbols: bool = True
+) -> str:
+    """The board as lines of text: foundations, stock and waste, cells, then the tableau, playable cards lowest.
 
     Parameters
     ----------
     last_action
-        Text of the action that led here, for the last line.
+        What was played last, in words or as action text, for the last line.
     color
-        Whether to colour red suits with ANSI escapes.
+        Red suits in red, playable cards in bold and labels dimmed, by ANSI escapes.
+    symbols
+        Suits as ``♣♦♥♠``; else as ``CDHS``, and everything in ASCII.
     """
+    suits = SUIT_SYMBOLS if symbols else SUIT_NAMES
+    back, nothing = ("▒▒", "·") if symbols else ("??", ".")
 
-    def card(code: int) -> str:
+    def put(text: str, *styles: str) -> str:
+        """Text right-aligned in a card's columns."""
+        painted = f"{''.join(styles)}{text}{_PLAIN}" if color and any(styles) else text
+        return " " * (_WIDTH - len(text)) + painted
+
+    def card(code: int, playable: bool = True) -> str:
         if code == EMPTY:
-            return " ·"
+            return put(nothing, _DIM)
         if code == FACE_DOWN:
-            return "▒▒"
-        text = RANK_NAMES[rank_of(code) - 1] + SUIT_SYMBOLS[suit_of(code)]
-        return f"{_RED}{text}{_PLAIN}" if color and is_red(code) else text
+            return put(back)
+        styles = (_BOLD if playable else "", _RED if is_red(code) else "")
+        return put(RANK_NAMES[rank_of(code) - 1] + suits[suit_of(code)], *styles)
 
-    def cards(pile: Pile) -> str:
-        return " ".join(map(card, pile))
+    def foundation(suit: int, top: int) -> str:
+        return card(make_card(top, suit), playable=False) if top else put(suits[suit], _DIM)
+
+    def labels(letter: str, count: int) -> str:
+        return "".join(put(f"{letter}{number}", _DIM) for number in range(1, count + 1))
+
+    def at(pile: Pile, depth: int) -> str:
+        if depth < len(pile):
+            return card(pile[depth], playable=depth == len(pile) - 1)
+        return " " * _WIDTH if depth else card(EMPTY)
 
     v = position.variant
     home = sum(sum(tops) for tops in position.foundations)
-    lines = [f"{v.title}   {home} of {v.cards} cards home"]
-    lines.append(
-        "foundations  "
-        + "  ".join(
-            " ".join(card(4 * top + suit) if top else f" {SUIT_SYMBOLS[suit]}" for top in tops)
-            for suit, tops in enumerate(position.foundations)
-        )
-    )
+    lines = [f"{v.title}: {home} of {v.cards} cards home", ""]
+    tops = (foundation(suit, top) for suit, tops in enumerate(position.foundations) for top in tops)
+    lines.append("foundations  " + "".join(tops))
     if v.stock:
-        back = "▒▒" if position.stock else " ·"
-        lines.append(f"stock        {back} {len(position.stock)} cards")
-        shown = position.waste[-WASTE_SHOWN:]
-        more = f"{_DIM if color else ''}+{len(position.waste) - len(shown)} {_PLAIN if color else ''}"
-        lines.append(f"waste        {more if len(position.waste) > len(shown) else ''}{cards(shown) or ' ·'}")
+        left = f"  {len(position.stock)} left" if position.stock else ""
+        lines.append("stock        " + card(FACE_DOWN if position.stock else EMPTY) + left)
+        before, shown = position.waste[:-WASTE_SHOWN], position.waste[-WASTE_SHOWN:]
+        cards = "".join(at(shown, place) for place in range(max(1, len(shown))))
+        lines.append("waste        " + (put(f"+{len(before)}", _DIM) if before else "") + cards)
     if v.cells:
-        lines.append(f"cells        {cards(position.cells)}")
-    lines.append("")
-    lines.append(" ".join(f"{f't{number}':>3}" for number in range(1, v.piles + 1)))
+        lines += ["", labels("c", v.cells), "".join(map(card, position.cells))]
+    lines += ["", labels("t", v.piles)]
     for depth in range(max(1, *map(len, position.tableau))):
-        row = (card(pile[depth]) if depth < len(pile) else (" ·" if depth == 0 else "  ") for pile in position.tableau)
-        lines.append(" ".join(f" {text}" for text in row).rstrip())
+        lines.append("".join(at(pile, depth) for pile in position.tableau).rstrip())
     if last_action is not None:
-        lines.append("")
-        lines.append(f"last move: {last_action}")
+        lines += ["", f"last move: {last_action}"]
     return "\n".join(lines)

@@ -1,0 +1,453 @@
+"""How well a policy plays: win rates with intervals, on deals that are named.
+
+A policy is anything that answers ``policy(observations, masks) -> actions`` with observations ``[n, size]``, masks
+int8 ``[n, actions]`` and actions int ``[n]``. It may say more of itself by attributes:
+
+``moves``
+    ``"supermove"`` when it plays a one-card game with the shortcut actions; what it answers is expanded and played
+    as single cards.
+``observation``, ``information``
+    What it wants to see; ``"cards"`` and ``"player"`` unless it says otherwise.
+``memoryless``
+    True when equal observations get equal answers. Such a policy that comes back to a position goes round for ever,
+    and the game is counted as truncated at once.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env import engine, shortcuts
+from solitaire_env.batch import Batch, Settings, describe_layout, resolve_variant
+from solitaire_env.deals import Deal
+from solitaire_env.layout import action_layout
+from solitaire_env.notation import action_text
+from solitaire_env.registration import env_id, env_variant, step_limit
+from solitaire_env.variants import Variant
+
+
+class Policy(Protocol):
+    """Chooses an action in each of ``n`` games."""
+
+    def __call__(
+        self, observations: npt.NDArray[Any], masks: npt.NDArray[np.int8], /
+    ) -> npt.NDArray[np.integer[Any]]:
+        """Actions int ``[n]`` for observations ``[n, size]`` and masks int8 ``[n, actions]``."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game of an evaluation: a row of its results file."""
+
+    env: str
+    policy: str
+    moves: str
+    """The action set that the policy chose from; the game was played by the published rule in any case."""
+    deal: Deal
+    won: bool
+    cards_home: int
+    steps: int
+    """Actions of the published game."""
+    truncated: bool
+    repeated: int
+    """Positions of the game, looked at before an action, that had stood before in it."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the games of an evaluation come to. Intervals are of 95 %."""
+
+    games: int
+    wins: int
+    win_rate: float
+    win_interval: tuple[float, float]
+    """Wilson's score interval."""
+    cards_home: float
+    cards_interval: tuple[float, float]
+    """Bootstrap interval of the mean."""
+    steps: float
+    truncated: float
+    """Share of games that ran into the step limit."""
+    repeated: float
+    """Share of games in which a position came back."""
+
+
+@dataclass
+class Evaluation:
+    """The games of one policy on one game of solitaire, in the order of the deals that were asked for."""
+
+    games: list[Game]
+    transcripts: dict[Deal, str]
+    """Of the games played in this call, when they were asked for."""
+    seconds: float
+    """Time that playing took."""
+
+    @property
+    def summary(self) -> Summary:
+        """What the games come to."""
+        return summarize(self.games)
+
+
+# -------------------------------------------------------------------------------------- statistics
+
+
+def wilson_interval(wins: int, games: int) -> tuple[float, float]:
+    """Wilson's 95 % score interval of a win rate (Wilson, JASA 22, 1927)."""
+    if games == 0:
+        return (0.0, 1.0)
+    z2 = 1.959963984540054**2
+    center = (wins + z2 / 2) / (games + z2)
+    half = math.sqrt(z2 * (wins * (games - wins) / games + z2 / 4)) / (games + z2)
+    return (max(0.0, center - half), min(1.0, center + half))
+
+
+def bootstrap_interval(values: Sequence[float], resamples: int = 2000) -> tuple[float, float]:
+    """95 % percentile bootstrap interval of a mean, from a fixed seed."""
+    data = np.asarray(values, dtype=np.float64)
+    if len(data) == 0:
+        return (math.nan, math.nan)
+    random = np.random.Generator(np.random.PCG64(0))
+    means = data[random.integers(len(data), size=(resamples, len(data)))].mean(1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return (float(low), float(high))
+
+
+def mcnemar(first: Iterable[Game], second: Iterable[Game]) -> tuple[int, int, float]:
+    """Two policies on the same deals: deals that only the first won, only the second won, and the exact two-sided p.
+
+    Raises
+    ------
+    ValueError
+        If the deals are not the same.
+    """
+    a = {game.deal: game.won for game in first}
+    b = {game.deal: game.won for game in second}
+    if a.keys() != b.keys():
+        raise ValueError(f"the policies played different deals: {len(a)} and {len(b)}, {len(a.keys() & b.keys())} in common")
+    only_a = sum(a[deal] and not b[deal] for deal in a)
+    only_b = sum(b[deal] and not a[deal] for deal in a)
+    n = only_a + only_b
+    tail = sum(math.comb(n, k) for k in range(min(only_a, only_b) + 1))
+    return only_a, only_b, min(1.0, 2 * tail / 2**n)
+
+
+def summarize(games: Sequence[Game]) -> Summary:
+    """Rates and intervals of some games."""
+    wins = sum(game.won for game in games)
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(values) / max(len(games), 1)
+
+    return Summary(
+        games=len(games),
+        wins=wins,
+        win_rate=wins / max(len(games), 1),
+        win_interval=wilson_interval(wins, len(games)),
+        cards_home=mean(game.cards_home for game in games),
+        cards_interval=bootstrap_interval([game.cards_home for game in games]),
+        steps=mean(game.steps for game in games),
+        truncated=mean(game.truncated for game in games),
+        repeated=mean(game.repeated > 0 for game in games),
+    )
+
+
+# ------------------------------------------------------------------------------------- results file
+
+
+def read_games(path: Path) -> list[Game]:
+    """The games of a results file (JSON lines). A last line that was cut off is left out."""
+    games = []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            games.append(Game(**json.loads(line)))
+        except (ValueError, TypeError) as error:
+            if number == len(lines):
+                break
+            raise ValueError(f"{path}, line {number}: not a game of an evaluation ({error})") from None
+    return games
+
+
+def _write_game(file: Any, game: Game) -> None:
+    file.write(json.dumps(asdict(game)) + "\n")
+    file.flush()
+
+
+# ------------------------------------------------------------------------------------------- play
+
+
+def evaluate(
+    policy: Policy | Callable[..., Any],
+    env: str | Variant,
+    deals: Sequence[Deal] = range(1000),
+    *,
+    name: str | None = None,
+    build: str | None = None,
+    spaces: str | None = None,
+    moves: str | None = None,
+    max_episode_steps: int | None = None,
+    num_envs: int = 256,
+    results: str | Path | None = None,
+    transcripts: bool = False,
+    progress: Callable[[list[Game], int], None] | None = None,
+) -> Evaluation:
+    """Play named deals with a policy; an illegal action is an error.
+
+    Parameters
+    ----------
+    policy
+        See the module.
+    env
+        An id, a variant's name, or a variant.
+    deals
+        Deal numbers or names; the standard set is 0-999.
+    name
+        What the results call the policy; its class's name by default.
+    build, spaces, moves
+        House rules of the game that is played.
+    max_episode_steps
+        Step limit, of actions of the game that is played; the registered one by default.
+    num_envs
+        So many games are played side by side.
+    results
+        A JSON-lines file to which every game is written as it ends; deals that stand there already are not played again.
+    transcripts
+        Whether to keep the games as text.
+    progress
+        Called after each step in which games ended, with all games so far and how many there will be.
+    """
+    variant = env_variant(env) if isinstance(env, str) else env
+    variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
+    name = name or getattr(policy, "name", None) or type(policy).__name__
+    action_set = getattr(policy, "moves", None) or variant.moves
+    deals = list(deals)
+    if len(set(deals)) != len(deals):
+        raise ValueError("a deal stands twice among the deals to evaluate")
+    done: dict[Deal, Game] = {}
+    path = Path(results) if results is not None else None
+    if path is not None and path.exists():
+        for game in read_games(path):
+            if (game.env, game.policy, game.moves) != (env_id(variant), name, action_set):
+                raise ValueError(
+                    f"{path} holds games of {game.policy} ({game.moves}) on {game.env}, "
+                    f"not of {name} ({action_set}) on {env_id(variant)}; choose another file"
+                )
+            done[game.deal] = game
+        # A line cut off by a crash goes; what is whole stays.
+        _rewrite(path, done.values())
+    table = _Table(policy, variant, action_set, num_envs, max_episode_steps or step_limit(variant), transcripts)
+    todo = [deal for deal in deals if deal not in done]
+    kept = [done[deal] for deal in deals if deal in done]
+    texts: dict[Deal, str] = {}
+    start = time.perf_counter()
+    file = path.open("a", encoding="utf-8") if path is not None else None
+    try:
+        for ended in table.play(todo):
+            for deal, outcome, text in ended:
+                game = Game(env=env_id(variant), policy=name, moves=action_set, deal=deal, **outcome)
+                kept.append(game)
+                if file is not None:
+                    _write_game(file, game)
+                if text is not None:
+                    texts[deal] = format_transcript(game, *text)
+            if progress is not None:
+                progress(kept, len(deals))
+    finally:
+        if file is not None:
+            file.close()
+    order = {deal: k for k, deal in enumerate(deals)}
+    kept.sort(key=lambda game: order[game.deal])
+    if path is not None:
+        # In the order of the deals, so that the file of an evaluation is the same whenever it is made.
+        everyone = {**done, **{game.deal: game for game in kept}}
+        _rewrite(path, sorted(everyone.values(), key=lambda game: (order.get(game.deal, len(order)), str(game.deal))))
+    return Evaluation(kept, texts, time.perf_counter() - start)
+
+
+def _rewrite(path: Path, games: Iterable[Game]) -> None:
+    """Replace a results file in one move, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8") as file:
+        for game in games:
+            _write_game(file, game)
+    part.replace(path)
+
+
+class _Table:
+    """Games side by side. The policy looks at ``seen``; what it answers is played in ``played``.
+
+    They are the same batch unless the policy plays a one-card game with the shortcut actions: then ``played`` moves
+    single cards, and ``seen`` follows it.
+    """
+
+    def __init__(
+        self, policy: Any, variant: Variant, action_set: str, num_envs: int, limit: int, transcripts: bool
+    ) -> None:
+        self.policy = policy
+        self.variant = variant
+        self.limit = limit
+        self.num_envs = num_envs
+        self.transcripts = transcripts
+        self.seen_variant = variant.with_rules(moves=action_set)
+        if self.seen_variant != variant and (variant.moves != "one card" or action_set != "supermove"):
+            raise ValueError(
+                f"the policy plays moves={action_set!r}, {variant.name} has {variant.moves!r}; "
+                "only 'supermove' on a 'one card' game can be expanded"
+            )
+        self.memoryless = bool(getattr(policy, "memoryless", False))
+        self.seen_settings = Settings(
+            observation=getattr(policy, "observation", None) or "cards",
+            information=getattr(policy, "information", None) or "player",
+        )
+
+    def play(self, todo: list[Deal]) -> Iterable[list[tuple[Deal, dict[str, Any], Any]]]:
+        """Play the deals; after each step the games that ended: deal, outcome, transcript's parts."""
+        if not todo:
+            return
+        size = min(self.num_envs, len(todo))
+        played = Batch(self.variant, Settings(on_invalid="raise"), size)
+        seen = played
+        settings = self.seen_settings
+        if self.seen_variant != self.variant or settings != Settings():
+            seen = Batch(self.seen_variant, settings, size)
+        rows = np.arange(size, dtype=np.int64)
+        self.row_deals: list[Deal] = todo[:size]
+        waiting = todo[size:][::-1]
+        played.deal(rows, self.row_deals)
+        self._follow(seen, played, rows)
+        # Positions that have stood in each row's game, as 64-bit sums of what is seen with random weights.
+        weights = np.random.Generator(np.random.PCG64(0)).integers(2**63, size=played.rules.row_stock, dtype=np.int64)
+        stood: list[set[int]] = [set() for _ in range(size)]
+        repeated = [0] * size
+        actions_of: list[list[int]] = [[] for _ in range(size)]
+        starts = [played.position_text(row) for row in rows.tolist()] if self.transcripts else []
+        actions = np.zeros(size, dtype=np.int64)
+        active = np.ones(size, dtype=np.int8)
+        while len(rows):
+            sums = played.state.rows[rows, : played.rules.row_stock].astype(np.int64) @ weights
+            circling = np.zeros(size, dtype=np.bool_)
+            for row, position in zip(rows.tolist(), sums.tolist(), strict=True):
+                if position in stood[row]:
+                    repeated[row] += 1
+                    circling[row] = self.memoryless
+                stood[row].add(position)
+            chosen = np.asarray(self.policy(seen.observations()[rows], seen.state.mask[rows]))
+            if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
+                raise ValueError(
+                    f"the policy answered shape {chosen.shape} of {chosen.dtype}, allowed: ({len(rows)},) whole numbers"
+                )
+            self._step(seen, played, rows, chosen.astype(np.int64), actions, active, actions_of)
+            over = played.terminated | (played.steps >= self.limit) | circling
+            over[active == 0] = False
+            ended = []
+            for row in np.flatnonzero(over).tolist():
+                ended.append(self._outcome(played, row, repeated[row], starts, actions_of[row], bool(circling[row])))
+                if waiting:
+                    deal = waiting.pop()
+                    self.row_deals[row] = deal
+                    played.deal(np.array([row], dtype=np.int64), [deal])
+                    stood[row], repeated[row], actions_of[row] = set(), 0, []
+                    if self.transcripts:
+                        starts[row] = played.position_text(row)
+                else:
+                    active[row] = 0
+            rows = np.flatnonzero(active)
+            self._follow(seen, played, rows)
+            if ended:
+                yield ended
+
+    def _outcome(
+        self, played: Batch, row: int, repeated: int, starts: list[str], actions: list[int], circling: bool
+    ) -> tuple[Deal, dict[str, Any], Any]:
+        terminated = bool(played.terminated[row])
+        outcome = {
+            "won": int(played.state.status[row]) == engine.WON,
+            "cards_home": int(played.state.home[row]),
+            "steps": self.limit if circling and not terminated else int(played.steps[row]),
+            "truncated": not terminated,
+            "repeated": repeated,
+        }
+        text = (starts[row], [action_text(self.variant, action) for action in actions]) if self.transcripts else None
+        return self.row_deals[row], outcome, text
+
+    @staticmethod
+    def _follow(seen: Batch, played: Batch, rows: npt.NDArray[np.int64]) -> None:
+        if seen is not played and len(rows):
+            seen.state.rows[rows] = played.state.rows[rows]
+            engine.derive_rows(seen.rules, seen.state, rows)
+
+    def _step(
+        self,
+        seen: Batch,
+        played: Batch,
+        rows: npt.NDArray[np.int64],
+        chosen: npt.NDArray[np.int64],
+        actions: npt.NDArray[np.int64],
+        active: npt.NDArray[np.int8],
+        actions_of: list[list[int]],
+    ) -> None:
+        """Play the chosen actions, each expanded where that is needed."""
+        if self.seen_variant == self.variant:
+            queues = None
+            actions[rows] = chosen
+            if self.transcripts:
+                for row, action in zip(rows.tolist(), chosen.tolist(), strict=True):
+                    actions_of[row].append(action)
+            played.step(actions, active)
+            return
+        queues = {}
+        for row, action in zip(rows.tolist(), chosen.tolist(), strict=True):
+            if not 0 <= action < seen.rules.actions or not seen.state.mask[row, action]:
+                raise ValueError(seen.explain_illegal(row, action))
+            queues[row] = shortcuts.expand(self.seen_variant, seen.state, row, action)[::-1]
+        ended = np.zeros(played.size, dtype=np.bool_)
+        while queues:
+            now = np.zeros(played.size, dtype=np.int8)
+            for row, queue in list(queues.items()):
+                actions[row] = queue.pop()
+                if self.transcripts:
+                    actions_of[row].append(int(actions[row]))
+                now[row] = 1
+                if not queue:
+                    del queues[row]
+            played.step(actions, now)
+            ended |= played.terminated
+            for row in [row for row in queues if played.steps[row] >= self.limit]:
+                del queues[row]
+        played.terminated[:] = ended
+
+
+def format_transcript(game: Game, start: str, actions: Sequence[str]) -> str:
+    """A game as text: what it is, the position at the deal, then an action a line, by the published rule."""
+    result = "won" if game.won else "truncated" if game.truncated else "stuck"
+    lines = [
+        f"env: {game.env}",
+        f"policy: {game.policy}",
+        f"deal: {game.deal}",
+        f"result: {result}, {game.cards_home} cards home, {game.steps} steps",
+        "",
+        start,
+        "",
+        *(f"{number}. {action}" for number, action in enumerate(actions, 1)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def policy_layout(env: str | Variant, policy: Any = None, *, moves: str | None = None) -> dict[str, Any]:
+    """``describe_layout`` of a game as a policy wants to see it, or with the action set ``moves``."""
+    variant = env_variant(env) if isinstance(env, str) else env
+    variant = variant.with_rules(moves=moves or getattr(policy, "moves", None))
+    settings = Settings(
+        observation=getattr(policy, "observation", None) or "cards",
+        information=getattr(policy, "information", None) or "player",
+    )
+    return describe_layout(variant, settings)

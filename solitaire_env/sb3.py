@@ -1,0 +1,185 @@
+"""A native Stable-Baselines3 ``VecEnv``: all games in one compiled step, no process and no wrapper per game."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.utils import seeding
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
+
+from solitaire_env.batch import Batch, Settings, observation_space, resolve_variant
+from solitaire_env.env import RESET_OPTIONS, check_options
+from solitaire_env.layout import action_layout
+from solitaire_env.registration import env_variant, step_limit
+from solitaire_env.render.ansi import render_ansi
+from solitaire_env.variants import Variant
+from gymnasium.spaces import Discrete
+
+REGISTERED = "registered"
+"""The step limit with which a variant is registered."""
+
+
+class SolitaireVecEnv(VecEnv):
+    """``num_envs`` games of one variant as SB3 and sb3-contrib want them; takes the place of ``DummyVecEnv``.
+
+    Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`; ``env_id`` may be an id or a variant.
+    ``env_method("action_masks")`` answers from one buffer. Finished games start anew in the same step, with
+    ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``, ``["cards_home"]``,
+    ``["deal"]``, and ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as ``VecMonitor`` gives.
+    """
+
+    def __init__(
+        self,
+        env_id: str | Variant,
+        num_envs: int = 1,
+        *,
+        build: str | None = None,
+        spaces: str | None = None,
+        moves: str | None = None,
+        max_episode_steps: int | str | None = REGISTERED,
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
+        variant = env_variant(env_id) if isinstance(env_id, str) else env_id
+        self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
+        limit = step_limit(self.variant) if max_episode_steps == REGISTERED else max_episode_steps
+        self.settings = Settings(max_episode_steps=limit, **settings)  # type: ignore[arg-type]
+        self.batch = Batch(self.variant, self.settings, num_envs)
+        self.render_mode = render_mode
+        self.metadata = {"render_modes": ["ansi"]}
+        size = self.batch.size
+        self._rows = np.arange(size, dtype=np.int64)
+        self._actions = np.zeros(size, dtype=np.int64)
+        self._returns = np.zeros(size, dtype=np.float64)
+        self._started = np.zeros(size, dtype=np.float64)
+        self._streams_started = False
+        super().__init__(
+            size,
+            observation_space(self.variant, self.settings),
+            Discrete(action_layout(self.variant).size),
+        )
+
+    def reset(self) -> VecEnvObs:
+        """New games in all rows, from the seeds given to :meth:`seed` and the options to :meth:`set_options`."""
+        batch = self.batch
+        for row, seed in enumerate(self._seeds):
+            if seed is not None or not self._streams_started:
+                batch.seed_streams(self._rows[row : row + 1], [seeding.np_random(seed)[0]])
+        self._streams_started = True
+        batch.deal_next(self._rows)
+        for row, given in enumerate(self._options):
+            options = check_options(given, RESET_OPTIONS)
+            if "position" in options:
+                batch.place(row, options["position"])
+            elif "deal" in options:
+                batch.deal(self._rows[row : row + 1], [options["deal"]])
+        self._reset_seeds()
+        self._reset_options()
+        self._returns[:] = 0.0
+        self._started[:] = time.perf_counter()
+        self.reset_infos = [{"deal": batch.deal_of(row)} for row in range(self.num_envs)]
+        return batch.observations().copy()
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Take the actions, int ``[num_envs]``."""
+        self._actions[:] = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Play the actions; finished games start anew."""
+        batch = self.batch
+        ended = batch.step(self._actions, batch.everyone)
+        self._returns += batch.rewards
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        dones = batch.terminated | batch.truncated
+        if batch.settings.on_invalid == "noop":
+            for row in np.flatnonzero(batch.events.invalid).tolist():
+                infos[row]["invalid_action"] = True
+        if ended:
+            rows = np.flatnonzero(dones)
+            self._finish(rows, infos)
+            batch.deal_next(rows)
+        return batch.observations().copy(), batch.rewards.astype(np.float32), dones, infos
+
+    def _finish(self, rows: npt.NDArray[np.int64], infos: list[dict[str, Any]]) -> None:
+        batch = self.batch
+        observations = batch.observations()
+        now = time.perf_counter()
+        for row in rows.tolist():
+            home = int(batch.state.home[row])
+            infos[row].update(
+                {
+                    "terminal_observation": observations[row].copy(),
+                    "TimeLimit.truncated": bool(batch.truncated[row] and not batch.terminated[row]),
+                    "is_success": home == batch.rules.cards,
+                    "cards_home": home,
+                    "deal": batch.deal_of(row),
+                    "episode": {
+                        "r": round(float(self._returns[row]), 6),
+                        "l": int(batch.steps[row]),
+                        "t": round(now - self._started[row], 6),
+                    },
+                }
+            )
+        self._returns[rows] = 0.0
+        self._started[rows] = now
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The legal actions, bool ``[num_envs, actions]``."""
+        return self.batch.state.mask.astype(np.bool_)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
+        """No pictures are drawn: ``render_mode`` is None or ``"ansi"``."""
+        return [None] * self.num_envs
+
+    def render(self, mode: str | None = None) -> Any:
+        """The boards as text, with ``render_mode="ansi"``."""
+        if (mode or self.render_mode) != "ansi":
+            return None
+        positions = map(self.batch.position, range(self.num_envs))
+        return "\n\n".join(render_ansi(position.hidden()) for position in positions)
+
+    # ---------------------------------------------------- what SB3 asks of the games one by one
+
+    def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> list[Any]:
+        """Call a method on games: ``action_masks``, ``position``, ``get_state`` or ``set_state``."""
+        rows = list(self._get_indices(indices))
+        if method_name == "action_masks" and not args and not kwargs:
+            masks = self.action_masks()
+            return [masks[row] for row in rows]
+        methods: dict[str, Callable[..., Any]] = {
+            "position": self.batch.position_text,
+            "get_state": self.batch.get_state,
+            "set_state": self.batch.set_state,
+        }
+        if method_name not in methods:
+            raise AttributeError(f"no method {method_name!r} on single games, allowed: action_masks, {', '.join(methods)}")
+        return [methods[method_name](row, *args, **kwargs) for row in rows]
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether games have the attribute; sb3-contrib asks for ``action_masks``."""
+        return attr_name == "action_masks" or hasattr(type(self), attr_name) or attr_name in self.__dict__
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute of games, one each."""
+        rows = list(self._get_indices(indices))
+        if attr_name == "action_masks":
+            return [(lambda row=row: self.action_masks()[row]) for row in rows]
+        if not self.has_attr(attr_name):
+            raise AttributeError(f"games have no attribute {attr_name!r}")
+        return [getattr(self, attr_name)] * len(rows)
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Games have no attributes of their own to set."""
+        raise AttributeError(f"{attr_name!r} cannot be set on single games; pass it to SolitaireVecEnv")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
+        """Games are not wrapped; what a ``Monitor`` would log is in ``infos[i]["episode"]``."""
+        from stable_baselines3.common.monitor import Monitor
+
+        return [issubclass(wrapper_class, Monitor)] * len(list(self._get_indices(indices)))
