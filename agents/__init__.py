@@ -1,0 +1,1 @@
+"""Training and evaluation of policies; not part of the installed package."""

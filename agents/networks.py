@@ -1,0 +1,226 @@
+"""Networks that read the ``cards`` observation.
+
+:class:`PileNetwork` treats alike what is alike: tableau piles share their weights, so do cells, and permuting piles
+permutes the scores of their actions and leaves the value as it is.
+"""
+
+from typing import Any
+
+import torch as th
+from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import nn
+
+NUM_CODES = 64
+
+
+class PileNetwork(nn.Module):
+    """Scores of all actions, and features for the value, from a batch of ``cards`` observations.
+
+    A *token* is a vector for each source: tableau piles, waste, cells. A pile's token is linear in its cards, aligned
+    from the playable end, each given by a learned embedding and by how far its foundation is from taking it. In each
+    round a token takes in the mean and maximum over the piles. Scores: linear in the token of the source for moves
+    home, to cells and to spaces; a product of a query of the source and a key of the target onto piles.
+
+    Parameters
+    ----------
+    layout
+        ``describe_layout`` of the environment, with ``observation="cards"``.
+    width
+        Size of a token.
+    embedding
+        Size of a card's embedding.
+    depth
+        So many cards of a pile are read from its playable end; all when 0.
+    rounds
+        Times that tokens take in the context.
+    """
+
+    def __init__(
+        self, layout: dict[str, Any], width: int = 64, embedding: int = 16, depth: int = 0, rounds: int = 2
+    ) -> None:
+        super().__init__()
+        if layout["observation"] != "cards":
+            raise ValueError(f"network 'piles' reads observation 'cards', not {layout['observation']!r}")
+        self.layout = layout
+        slices = layout["slices"]
+        self.piles = layout["piles"]
+        self.capacity = slices["t1"][1] - slices["t1"][0]
+        self.depth = min(depth or self.capacity, self.capacity)
+        self.waste = bool(layout["waste"])
+        self.cells = layout["cells"]
+        self.width = width
+        self.sources = self.piles + int(self.waste) + self.cells
+
+        codes = th.arange(NUM_CODES)
+        self.register_buffer("rank", codes >> 2, persistent=False)
+        self.register_buffer("suit", codes & 3, persistent=False)
+        self.register_buffer("from_end", th.arange(self.depth), persistent=False)
+        self.register_buffer("pair_index", self._pair_index(), persistent=False)
+
+        self.embed = nn.Embedding(NUM_CODES, embedding, padding_idx=0)
+        card = embedding + 2
+        self.read_pile = nn.Linear(self.depth * card + 1, width)
+        if self.waste:
+            self.read_waste = nn.Linear(self.depth * card + 1, width)
+        if self.cells:
+            self.read_cell = nn.Linear(card, width)
+        self.read_rest = nn.Linear(2 * NUM_CODES + 4 * layout["decks"] + 2, width)
+        kinds = 1 + int(self.waste) + int(bool(self.cells))
+        self.to_context = nn.ModuleList(nn.Linear((2 * kinds + 1) * width, width) for _ in range(rounds))
+        self.from_context = nn.ModuleList(nn.Linear(width, width) for _ in range(rounds))
+        self.from_token = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(rounds))
+
+        offsets = layout["offsets"]
+        self.has_draw, self.has_cell, self.has_space = ("draw" in offsets, "cell" in offsets, "space" in offsets)
+        self.space_counts = layout["space_counts"]
+        self.score_draw = nn.Linear(width, 1)
+        singles = 1 + int(self.has_cell) + (self.space_counts if self.has_space else 0)
+        self.score_source = nn.Linear(width, singles)
+        self.query = nn.Linear(width, width // 2)
+        self.key = nn.Linear(width, width // 2)
+        for head in (self.score_draw, self.score_source, self.query, self.key):
+            nn.init.orthogonal_(head.weight, 0.1 if head in (self.score_draw, self.score_source) else 0.5)
+            nn.init.zeros_(head.bias)
+        self.value_features = nn.Linear(width, width)
+
+    def _pair_index(self) -> th.Tensor:
+        """Places in the source x target matrix of the actions onto piles, in the order of their numbers."""
+        pairs = [s * self.piles + t for s in range(self.sources) for t in range(self.piles) if s != t]
+        return th.tensor(pairs)
+
+    def _last(self, cards: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """The last ``depth`` cards of padded piles ``[..., capacity]``, playable one first, and the heights."""
+        heights = (cards > 0).sum(-1)
+        place = heights.unsqueeze(-1) - 1 - self.from_end
+        last = cards.gather(-1, place.clamp(min=0))
+        return last * (place >= 0), heights
+
+    def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Scores ``[batch, actions]`` and value features ``[batch, width]`` of observations ``[batch, size]``."""
+        codes = observations.long()
+        batch = codes.shape[0]
+        slices = self.layout["slices"]
+        decks, ranks = self.layout["decks"], self.layout["ranks"]
+        foundations = codes[:, slices["foundations"][0] : slices["foundations"][1]].view(batch, 4, decks)
+        # How many cards of its suit must still go home before a card can, on the fullest and on the emptiest.
+        needed = (self.rank - 1).float().unsqueeze(0)
+        gap_fullest = (needed - foundations.amax(-1)[:, self.suit]) / ranks
+        gap_emptiest = (needed - foundations.amin(-1)[:, self.suit]) / ranks
+
+        def read(cards: th.Tensor) -> th.Tensor:
+            """Cards ``[batch, n]`` as ``[batch, n, embedding + 2]``."""
+            there = (cards > 0).float()
+            gaps = th.stack((gap_fullest.gather(1, cards) * there, gap_emptiest.gather(1, cards) * there), -1)
+            return th.cat((self.embed(cards), gaps), -1)
+
+        tableau = codes[:, : self.piles * self.capacity].view(batch, self.piles, self.capacity)
+        last, heights = self._last(tableau)
+        cards = read(last.view(batch, -1)).view(batch, self.piles, -1)
+        tokens = [self.read_pile(th.cat((cards, heights.unsqueeze(-1) / self.capacity), -1))]
+        seen = [tableau.flatten(1)]
+        stock = th.zeros(batch, 1, device=codes.device)
+        waste_cards = th.zeros(batch, 1, dtype=th.long, device=codes.device)
+        if self.waste:
+            waste_cards = codes[:, slices["waste"][0] : slices["waste"][1]]
+            last, heights = self._last(waste_cards)
+            cards = read(last).flatten(1)
+            size = waste_cards.shape[1]
+            tokens.append(self.read_waste(th.cat((cards, heights.unsqueeze(-1) / size), -1)).unsqueeze(1))
+            stock = codes[:, slices["stock_count"][0] : slices["stock_count"][1]] / size
+        if self.cells:
+            cells = codes[:, slices["cells"][0] : slices["cells"][1]]
+            tokens.append(self.read_cell(read(cells)))
+            seen.append(cells)
+        in_play = _count_cards(th.cat(seen, 1)) / decks
+        in_waste = _count_cards(waste_cards) / decks
+        spaces = (tableau[:, :, 0] == 0).float().mean(1, keepdim=True)
+        rest = self.read_rest(th.cat((in_play, in_waste, foundations.flatten(1) / ranks, stock, spaces), -1))
+
+        context = rest
+        sources = th.relu(th.cat(tokens, 1))
+        for to_context, from_context, from_token in zip(
+            self.to_context, self.from_context, self.from_token, strict=True
+        ):
+            pooled = [th.relu(context)]
+            for part in sources.split([t.shape[1] for t in tokens], 1):
+                pooled += [part.mean(1), part.amax(1)]
+            context = context + to_context(th.cat(pooled, -1))
+            sources = th.relu(sources + from_token(sources) + from_context(th.relu(context)).unsqueeze(1))
+
+        context = th.relu(context)
+        single = self.score_source(sources)
+        piles = sources[:, : self.piles]
+        pairs = self.query(sources) @ self.key(piles).transpose(1, 2)
+        scores = [self.score_draw(context)] if self.has_draw else []
+        scores.append(single[:, :, 0])
+        if self.has_cell:
+            scores.append(single[:, : self.piles + int(self.waste), 1])
+        scores.append(pairs.flatten(1)[:, self.pair_index])
+        if self.has_space:
+            first = 1 + int(self.has_cell)
+            scores.append(single[:, : self.piles, first:].flatten(1))
+            scores.append(single[:, self.piles :, first])
+        return th.cat(scores, 1), th.relu(self.value_features(context))
+
+
+def _count_cards(cards: th.Tensor) -> th.Tensor:
+    """How often each code stands in ``[batch, n]``, float ``[batch, 64]``, empty places not counted."""
+    counts = th.zeros(cards.shape[0], NUM_CODES, device=cards.device)
+    counts.scatter_add_(1, cards, (cards > 0).float())
+    return counts
+
+
+# ------------------------------------------------------------------------------ as SB3 wants it
+
+
+class PileExtractor(BaseFeaturesExtractor):
+    """:class:`PileNetwork` as an SB3 features extractor: the scores and the value features, one after the other."""
+
+    def __init__(self, observation_space: spaces.Space[Any], layout: dict[str, Any], **sizes: Any) -> None:
+        network = PileNetwork(layout, **sizes)
+        super().__init__(observation_space, layout["actions"] + network.width)
+        self.network = network
+
+    def forward(self, observations: th.Tensor) -> th.Tensor:
+        """``[batch, actions + width]``."""
+        return th.cat(self.network(observations), 1)
+
+
+class _Split(nn.Module):
+    """In the place of SB3's MLP extractor: the actor's latent is the scores, the critic's the value features."""
+
+    def __init__(self, actions: int, width: int) -> None:
+        super().__init__()
+        self.latent_dim_pi = actions
+        self.latent_dim_vf = width
+
+    def forward(self, features: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        return self.forward_actor(features), self.forward_critic(features)
+
+    def forward_actor(self, features: th.Tensor) -> th.Tensor:
+        return features[:, : self.latent_dim_pi]
+
+    def forward_critic(self, features: th.Tensor) -> th.Tensor:
+        return features[:, self.latent_dim_pi :]
+
+
+class PilePolicy(MaskableActorCriticPolicy):
+    """sb3-contrib's masked actor-critic policy around a :class:`PileExtractor`, whose scores are the logits."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["features_extractor_class"] = PileExtractor
+        kwargs["ortho_init"] = False
+        super().__init__(*args, **kwargs)
+
+    def _build_mlp_extractor(self) -> None:
+        extractor = self.features_extractor
+        assert isinstance(extractor, PileExtractor)
+        actions = int(self.action_space.n)  # type: ignore[attr-defined]
+        self.mlp_extractor = _Split(actions, extractor.network.width)  # type: ignore[assignment]
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        self.action_net = nn.Identity()
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]

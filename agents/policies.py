@@ -1,0 +1,179 @@
+"""Policies by name: ``random``, ``greedy``, a trained run or model folder, or ``module:Class`` of one's own.
+
+All answer ``policy(observations, masks) -> actions``; see :mod:`solitaire_env.evaluation`.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class Random:
+    """A legal action, all alike, from a seed."""
+
+    name = "random"
+
+    def __init__(self, layout: dict[str, Any], seed: int = 0) -> None:
+        self.random = np.random.Generator(np.random.PCG64(seed))
+
+    def __call__(self, observations: Array, masks: Array) -> Array:
+        """Actions ``[n]``."""
+        # In (0, 1]: a zero would be no higher than an illegal action's.
+        return (masks * (1 - self.random.random(masks.shape, dtype=np.float32))).argmax(1)
+
+
+LAST = -1e9
+"""Score of a move that Greedy makes only when no other is legal."""
+
+
+class Greedy:
+    """The best move in a fixed order; never one that undoes another, unless no other is legal.
+
+    1. Home, the lowest rank first: nothing is held back.
+    2. A sequence from one pile onto another, unless its lowest card lies on a card that it could go onto already.
+    3. From a cell onto a pile, the highest rank first; from the waste onto a pile.
+    4. To a space: from a cell or pile, the card, or the sequence, that leads the longest; the waste when the stock
+       has run out.
+    5. Draw.
+    6. To a cell, from the pile whose next cards are soonest wanted.
+
+    Every move but draws and homecomings makes one more card lie in its sequence, or empties the waste or a cell,
+    so no position comes back while such a move is legal.
+    """
+
+    name = "greedy"
+    observation = "cards"
+    memoryless = True
+
+    def __init__(self, layout: dict[str, Any]) -> None:
+        if layout["observation"] != "cards":
+            raise ValueError(f"policy 'greedy' reads observation 'cards', not {layout['observation']!r}")
+        self.layout = layout
+        self.piles = layout["piles"]
+        self.waste = layout["waste"]
+        self.sources = self.piles + layout["waste"] + layout["cells"]
+        start, stop = layout["slices"]["t1"]
+        self.capacity = stop - start
+        self.offsets = layout["offsets"]
+        pairs = [(s, t) for s in range(self.sources) for t in range(self.piles) if s != t]
+        self.pair_source = np.array([s for s, _ in pairs])
+        self.pair_target = np.array([t for _, t in pairs])
+        counts = layout["space_counts"]
+        self.space_source = np.array(
+            [s for s in range(self.piles) for _ in range(counts)] + list(range(self.piles, self.sources))
+        )
+        self.space_count = np.array(list(range(1, counts + 1)) * self.piles + [1] * (self.sources - self.piles))
+
+    def __call__(self, observations: Array, masks: Array) -> Array:
+        """Actions ``[n]``."""
+        return np.where(masks > 0, self._scores(observations.astype(np.int64)), -np.inf).argmax(1)
+
+    def _scores(self, codes: Array) -> Array:
+        n = len(codes)
+        rows = np.arange(n)[:, None]
+        slices = self.layout["slices"]
+        tableau = codes[:, : self.piles * self.capacity].reshape(n, self.piles, self.capacity)
+        heights = (tableau > 0).sum(2)
+
+        def card_at(depth: Array, piles: Array) -> Array:
+            """The card ``depth`` from the playable end (1 is the playable one) of piles ``[n, k]``; 0 where none."""
+            place = heights[rows, piles] - depth
+            return np.where((place >= 0) & (depth > 0), tableau[rows, piles, np.clip(place, 0, self.capacity - 1)], 0)
+
+        every = np.arange(self.piles)[None, :].repeat(n, 0)
+        tops = [card_at(np.int64(1), every)]
+        if self.waste:
+            waste = codes[:, slice(*slices["waste"])]
+            height = (waste > 0).sum(1)
+            tops.append(np.where(height > 0, waste[np.arange(n), np.maximum(height - 1, 0)], 0)[:, None])
+        if self.layout["cells"]:
+            tops.append(codes[:, slice(*slices["cells"])])
+        top = np.concatenate(tops, 1)
+
+        scores = np.full((n, self.layout["actions"]), LAST)
+        # Home.
+        scores[:, slice(*self.offsets["home"])] = 1000.0 - (top >> 2)
+
+        # Onto piles: a sequence is moved from where it breaks.
+        source, target = self.pair_source, self.pair_target
+        onto = top[:, target]
+        count = (onto >> 2) - (top[:, source] >> 2)
+        from_pile = source < self.piles
+        pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
+        lowest = card_at(count, pile)
+        under = card_at(count + 1, pile)
+        empties = heights[rows, pile] == count
+        breaks = (under != lowest + 4) & from_pile
+        value = np.where(from_pile, 800.0 + 20.0 * empties - heights[rows, pile], 700.0 + (top[:, source] >> 2))
+        scores[:, slice(*self.offsets["tableau"])] = np.where(breaks | ~from_pile, value, LAST)
+
+        stock = codes[:, slice(*slices["stock_count"])] if self.waste else np.zeros((n, 1), dtype=np.int64)
+        if "space" in self.offsets:
+            source, count = self.space_source, self.space_count[None, :].repeat(n, 0)
+            from_pile = source < self.piles
+            pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
+            lowest, under = card_at(count, pile), card_at(count + 1, pile)
+            whole = (under != 0) & (under != lowest + 4)
+            # Short piles first: soon another space. The waste's card, while there is a stock, covers no other.
+            value = np.where(from_pile, 400.0 - 10.0 * heights[rows, pile] + count, 300.0 + (top[:, source] >> 2))
+            if self.waste:
+                value = np.where((source == self.piles) & (stock > 0), 200.0, value)
+            scores[:, slice(*self.offsets["space"])] = np.where(~from_pile | whole, value, LAST)
+        if "draw" in self.offsets:
+            scores[:, 0] = 350.0
+        if "cell" in self.offsets:
+            # How soon the card beneath could go home.
+            foundations = codes[:, slice(*slices["foundations"])].reshape(n, 4, -1).max(2)
+            places = np.arange(self.piles + self.waste)
+            under = card_at(np.int64(2), every)
+            wanted = (under >> 2) - foundations[rows, under & 3]
+            cell = np.full((n, len(places)), 10.0)
+            cell[:, : self.piles] = np.where(under != tops[0] + 4, 100.0 - wanted, LAST)
+            scores[:, slice(*self.offsets["cell"])] = cell
+        return scores
+
+
+BUILT_IN: dict[str, Callable[[dict[str, Any]], Any]] = {"random": Random, "greedy": Greedy}
+
+
+def load_class(path: str) -> Callable[[dict[str, Any]], Any]:
+    """The class, or function, of a ``module:Class`` text; it is called with the layout and gives a policy."""
+    module, _, attribute = path.partition(":")
+    try:
+        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"policy {path!r} cannot be loaded: {error}") from None
+
+
+def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_model: bool = False) -> Any:
+    """A policy by name.
+
+    Parameters
+    ----------
+    name
+        ``random``, ``greedy``, a run or model folder, an SB3 zip, or ``module:Class``.
+    layout_of
+        Gives the layout of the game for a policy (or a class of policies) that says by its attributes what it wants.
+    trust_model
+        SB3 zips run code from the file; only with this are they opened.
+    """
+    if name in BUILT_IN:
+        made = BUILT_IN[name]
+        return made(layout_of(made))
+    if ":" in name and not Path(name).exists():
+        made = load_class(name)
+        return made(layout_of(made))
+    path = Path(name)
+    if not path.exists():
+        raise ValueError(
+            f"unknown policy {name!r}, allowed: {', '.join(BUILT_IN)}, a run or model folder, an SB3 zip, or module:Class"
+        )
+    from agents.models import load_policy  # torch is loaded only when a network is asked for
+
+    return load_policy(path, layout_of, trust_model=trust_model)
