@@ -172,14 +172,48 @@ def _count_cards(cards: th.Tensor) -> th.Tensor:
     return counts
 
 
+class MlpNetwork(nn.Module):
+    """A plain multilayer perceptron with the same outputs, for either kind of observation.
+
+    Parameters
+    ----------
+    layout
+        ``describe_layout`` of the environment.
+    hidden
+        Sizes of the hidden layers.
+    """
+
+    def __init__(self, layout: dict[str, Any], hidden: tuple[int, ...] = (256, 256)) -> None:
+        super().__init__()
+        # Card codes are below 64; features are in [0, 1] already.
+        self.scale = NUM_CODES if layout["observation"] == "cards" else 1
+        sizes = (layout["size"], *hidden)
+        layers = [(nn.Linear(a, b), nn.ReLU()) for a, b in zip(sizes, sizes[1:], strict=False)]
+        self.body = nn.Sequential(*(module for pair in layers for module in pair))
+        self.width = sizes[-1]
+        self.scores = nn.Linear(self.width, layout["actions"])
+        nn.init.orthogonal_(self.scores.weight, 0.01)
+        nn.init.zeros_(self.scores.bias)
+
+    def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Scores ``[batch, actions]`` and value features ``[batch, width]`` of observations ``[batch, size]``."""
+        hidden = self.body(observations.float() / self.scale)
+        return self.scores(hidden), hidden
+
+
+NETWORKS: dict[str, type[PileNetwork] | type[MlpNetwork]] = {"piles": PileNetwork, "mlp": MlpNetwork}
+
+
 # ------------------------------------------------------------------------------ as SB3 wants it
 
 
-class PileExtractor(BaseFeaturesExtractor):
-    """:class:`PileNetwork` as an SB3 features extractor: the scores and the value features, one after the other."""
+class NetworkExtractor(BaseFeaturesExtractor):
+    """A network as an SB3 features extractor: the scores and the value features, one after the other."""
 
-    def __init__(self, observation_space: spaces.Space[Any], layout: dict[str, Any], **sizes: Any) -> None:
-        network = PileNetwork(layout, **sizes)
+    def __init__(
+        self, observation_space: spaces.Space[Any], kind: str, layout: dict[str, Any], sizes: dict[str, Any]
+    ) -> None:
+        network = NETWORKS[kind](layout, **sizes)
         super().__init__(observation_space, layout["actions"] + network.width)
         self.network = network
 
@@ -206,21 +240,26 @@ class _Split(nn.Module):
         return features[:, self.latent_dim_pi :]
 
 
-class PilePolicy(MaskableActorCriticPolicy):
-    """sb3-contrib's masked actor-critic policy around a :class:`PileExtractor`, whose scores are the logits."""
+class NetworkPolicy(MaskableActorCriticPolicy):
+    """sb3-contrib's masked actor-critic policy around a :class:`NetworkExtractor`, whose scores are the logits."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs["features_extractor_class"] = PileExtractor
+        kwargs["features_extractor_class"] = NetworkExtractor
         kwargs["ortho_init"] = False
         super().__init__(*args, **kwargs)
 
-    def _build_mlp_extractor(self) -> None:
+    @property
+    def network(self) -> PileNetwork | MlpNetwork:
+        """The network that plays."""
         extractor = self.features_extractor
-        assert isinstance(extractor, PileExtractor)
+        assert isinstance(extractor, NetworkExtractor)
+        return extractor.network
+
+    def _build_mlp_extractor(self) -> None:
         actions = int(self.action_space.n)  # type: ignore[attr-defined]
-        self.mlp_extractor = _Split(actions, extractor.network.width)  # type: ignore[assignment]
+        self.mlp_extractor = _Split(actions, self.network.width)  # type: ignore[assignment]
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
-        self.action_net = nn.Identity()
+        self.action_net = nn.Identity()  # type: ignore[assignment]
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]

@@ -37,11 +37,11 @@ class Greedy:
 
     1. Home, the lowest rank first: nothing is held back.
     2. A sequence from one pile onto another, unless its lowest card lies on a card that it could go onto already.
-    3. From a cell onto a pile, the highest rank first; from the waste onto a pile.
-    4. To a space: from a cell or pile, the card, or the sequence, that leads the longest; the waste when the stock
-       has run out.
+    3. From a cell or the waste onto a pile, the highest rank first.
+    4. From a pile of at most three cards to a space, the shortest first; from the waste to a space.
     5. Draw.
-    6. To a cell, from the pile whose next cards are soonest wanted.
+    6. From a longer pile, or a cell, to a space.
+    7. To a cell, where a card that could go home lies under the fewest others.
 
     Every move but draws and homecomings makes one more card lie in its sequence, or empties the waste or a cell,
     so no position comes back while such a move is legal.
@@ -120,21 +120,22 @@ class Greedy:
             pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
             lowest, under = card_at(count, pile), card_at(count + 1, pile)
             whole = (under != 0) & (under != lowest + 4)
-            # Short piles first: soon another space. The waste's card, while there is a stock, covers no other.
+            # Short piles first: soon another space.
             value = np.where(from_pile, 400.0 - 10.0 * heights[rows, pile] + count, 300.0 + (top[:, source] >> 2))
             if self.waste:
-                value = np.where((source == self.piles) & (stock > 0), 200.0, value)
+                # One pass: a card of the waste that is not placed is soon buried.
+                value = np.where(source == self.piles, np.where(stock > 0, 360.0, 450.0), value)
             scores[:, slice(*self.offsets["space"])] = np.where(~from_pile | whole, value, LAST)
         if "draw" in self.offsets:
             scores[:, 0] = 350.0
         if "cell" in self.offsets:
-            # How soon the card beneath could go home.
+            # Dig where a card that could go home lies under the fewest others; leave sequences whole.
             foundations = codes[:, slice(*slices["foundations"])].reshape(n, 4, -1).max(2)
-            places = np.arange(self.piles + self.waste)
-            under = card_at(np.int64(2), every)
-            wanted = (under >> 2) - foundations[rows, under & 3]
-            cell = np.full((n, len(places)), 10.0)
-            cell[:, : self.piles] = np.where(under != tops[0] + 4, 100.0 - wanted, LAST)
+            needed = foundations[rows[:, :, None], tableau & 3] + 1
+            above = heights[:, :, None] - 1 - np.arange(self.capacity)
+            buried = np.where((tableau > 0) & (tableau >> 2 == needed), above, self.capacity).min(2)
+            cell = np.full((n, self.piles + self.waste), 10.0)
+            cell[:, : self.piles] = np.where(card_at(np.int64(2), every) != tops[0] + 4, 100.0 - buried, LAST)
             scores[:, slice(*self.offsets["cell"])] = cell
         return scores
 

@@ -17,7 +17,7 @@ from solitaire_env import deals, encoders, engine
 from solitaire_env._jit import jit
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import Deal
-from solitaire_env.layout import action_layout, make_rules, observation_layout
+from solitaire_env.layout import PLAYING, WON, action_layout, make_rules, observation_layout
 from solitaire_env.notation import (
     Position,
     action_text,
@@ -137,11 +137,11 @@ def _account(
         stalls[b] += 1
         if int(events.went_home[b]) != 0:
             rewards[b] = pay_progress
-            if int(state.status[b]) == engine.WON:
+            if int(state.status[b]) == WON:
                 rewards[b] += pay_win
         if int(events.went_home[b]) != 0 or int(events.drew[b]) != 0:
             stalls[b] = 0
-        terminated[b] = int(state.status[b]) != engine.PLAYING or (end_invalid != 0 and int(events.invalid[b]) != 0)
+        terminated[b] = int(state.status[b]) != PLAYING or (end_invalid != 0 and int(events.invalid[b]) != 0)
         truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
         ended += int(terminated[b] or truncated[b])
     return ended
@@ -184,8 +184,7 @@ class Batch:
         if settings.observation == "features":
             shape = (size, encoders.observation_size(variant, "features", settings.information))
             self._features = np.zeros(shape, dtype=np.float32)
-        seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
-        self._cards = self.state.rows[:, :seen]
+        self._seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
 
     # ------------------------------------------------------------------------------- new games
 
@@ -245,12 +244,7 @@ class Batch:
         A hidden stock is dealt from the cards that are not seen, by the row's stream: a stock that a player who
         sees the rest must think as likely as any other.
         """
-        if isinstance(position, str):
-            position = parse_position(position, self.variant)
-        elif position.variant != self.variant:
-            raise ValueError(f"position is of variant {position.variant.name!r}, allowed here: {self.variant.name!r}")
-        elif faults := position_faults(position):
-            raise ValueError(f"position is not possible: {'; '.join(faults[:3])}")
+        position = self.read_position(position)
         cards = position_to_row(position)
         if FACE_DOWN in position.stock:
             unseen = np.array(position.unseen(), dtype=np.int8)
@@ -259,6 +253,16 @@ class Batch:
             cards[self.rules.row_stock : self.rules.row_stock + len(unseen)] = unseen
         self.set_row(row, cards)
         self._name_deal(row, None)
+
+    def read_position(self, position: Position | str) -> Position:
+        """A position, or the one of a text, when it is one of this game."""
+        if not isinstance(position, Position):
+            return parse_position(position, self.variant)
+        if position.variant != self.variant:
+            raise ValueError(f"position is of variant {position.variant.name!r}, allowed here: {self.variant.name!r}")
+        if faults := position_faults(position):
+            raise ValueError(f"position is not possible: {'; '.join(faults[:3])}")
+        return position
 
     def set_row(self, row: int, cards: npt.NDArray[np.int8]) -> None:
         """Start a game in a row from a position row (int8 ``[row_size]``)."""
@@ -309,7 +313,7 @@ class Batch:
     def observations(self) -> npt.NDArray[Any]:
         """The observations ``[size, entries]``: a view that the next step overwrites."""
         if self.settings.observation == "cards":
-            return self._cards
+            return self.state.rows[:, : self._seen]
         encoders.write_features(self.rules, self.state, self.settings.information, self._features)
         return self._features
 
@@ -343,13 +347,24 @@ class Batch:
             raise ValueError(f"state has {given}, allowed: a dict with {', '.join(keys)}")
         if saved["variant"] != self.variant.name:
             raise ValueError(f"state is of variant {saved['variant']!r}, allowed here: {self.variant.name!r}")
-        cards = np.asarray(saved["row"])
-        if cards.shape != (self.rules.row_size,):
-            raise ValueError(f"state row has shape {cards.shape}, allowed: ({self.rules.row_size},)")
-        if faults := position_faults(position_from_row(self.variant, cards)):
+        for key, most in (("stream", 2**64 - 1), ("steps", 2**63 - 1), ("stalls", 2**63 - 1)):
+            if type(saved[key]) is not int or not 0 <= saved[key] <= most:
+                raise ValueError(f"state {key} is {saved[key]!r}, allowed: a whole number from 0 to {most}")
+        deal = saved["deal"]
+        if deal is not None and not isinstance(deal, str):
+            deal = deals.check_deal_number(deal)
+        codes, size = saved["row"], self.rules.row_size
+        if not isinstance(codes, list) or len(codes) != size or not all(type(c) is int and 0 <= c < 128 for c in codes):
+            raise ValueError(f"state row is {codes!r:.60}, allowed: a list of {size} whole numbers from 0 to 127")
+        cards = np.array(codes, dtype=np.int8)
+        position = position_from_row(self.variant, cards)
+        faults = position_faults(position)
+        if not faults and (FACE_DOWN in position.stock or position_to_row(position).tolist() != codes):
+            faults = ["its row has gaps, face-down cards or a wrong stock count"]
+        if faults:
             raise ValueError(f"state is not possible: {'; '.join(faults[:3])}")
-        self.set_row(row, cards.astype(np.int8))
-        self._name_deal(row, saved["deal"])
+        self.set_row(row, cards)
+        self._name_deal(row, deal)
         self.streams[row] = np.uint64(saved["stream"])
         self.steps[row] = saved["steps"]
         self.stalls[row] = saved["stalls"]

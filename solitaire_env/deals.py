@@ -138,7 +138,7 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
 def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
     match = re.fullmatch(r"(ms|pysol):([0-9]{1,20})", deal)
     if match is None:
-        raise ValueError(f"unknown deal {deal!r}, allowed: a whole number, 'ms:N' or 'pysol:N'")
+        raise ValueError(f"unknown deal {deal[:40]!r}, allowed: a whole number, 'ms:N' or 'pysol:N'")
     if variant.ranks != 13:
         raise ValueError(f"deal {deal!r} names a full pack, {variant.name} has {variant.ranks} ranks")
     program, number = match[1], int(match[2])

@@ -21,20 +21,18 @@ from solitaire_env.layout import (
     ALTERNATE_COLOR,
     MAX_STOCK_COUNT,
     ONE_CARD,
+    PLAYING,
     SAME_SUIT,
     SPACES_ANY,
     SPACES_KINGS,
     SPACES_NONE,
+    STUCK,
     SUPERMOVE,
+    WON,
     Rules,
 )
 
 # ----------------------------------------------------------------------------------------- state
-
-PLAYING = 0
-WON = 1
-STUCK = 2
-
 
 class State(NamedTuple):
     """A batch of games of one variant. ``rows`` alone says the position; the rest follows from it."""
@@ -151,16 +149,21 @@ def _capacity(rules, state, b, to_space):
 
 @jit
 def _cards_to_pile(rules, state, b, source, target, capacity):
-    """How many cards move from a source onto a pile that is not empty: one number fits, or 0 for none."""
+    """How many cards move from a source onto a pile that is not empty: one number fits, or 0 for none.
+
+    In a game from its deal they always have room; a position made by hand may hold a pile that is full.
+    """
     card = int(state.tops[b, source])
     onto = int(state.tops[b, target])
-    if rules.moves == ONE_CARD or source >= rules.piles:
-        return 1 if card != 0 and _builds(rules, card, onto) else 0
-    count = (onto >> 2) - (card >> 2)
-    if count < 1 or count > int(state.runs[b, source]) or count > capacity:
-        return 0
-    end = source * rules.pile_capacity + int(state.heights[b, source])
-    return count if _builds(rules, int(state.rows[b, end - count]), onto) else 0
+    count = 1
+    if rules.moves != ONE_CARD and source < rules.piles:
+        count = (onto >> 2) - (card >> 2)
+        if count < 1 or count > int(state.runs[b, source]) or count > capacity:
+            return 0
+        end = source * rules.pile_capacity + int(state.heights[b, source])
+        card = int(state.rows[b, end - count])
+    fits = card != 0 and _builds(rules, card, onto) and int(state.heights[b, target]) + count <= rules.pile_capacity
+    return count if fits else 0
 
 
 @jit

@@ -23,10 +23,12 @@ RESET_OPTIONS = ("deal", "position")
 
 def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
     """A copy of reset's options, unknown and contradicting ones refused."""
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"reset options are a {type(options).__name__}, allowed: a dict or None")
     options = dict(options or {})
-    unknown = sorted(set(options) - set(allowed))
+    unknown = sorted(map(repr, set(options) - set(allowed)))
     if unknown:
-        raise ValueError(f"unknown reset options {unknown}, allowed: {', '.join(map(repr, allowed))}")
+        raise ValueError(f"unknown reset options {', '.join(unknown)}, allowed: {', '.join(map(repr, allowed))}")
     if "deal" in options and "position" in options:
         raise ValueError("reset options 'deal' and 'position' exclude each other")
     return options
@@ -140,6 +142,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         """Play one action (a whole number of the action space)."""
         self._need_start()
         number = _action_number(action)
+        action_layout(self.variant).decode(number)
         batch = self._batch
         batch.step(np.array([number], dtype=np.int64), batch.everyone)
         if self.render_mode is not None:
@@ -189,7 +192,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""
-        return notation.action_text(self.variant, int(action))
+        return notation.action_text(self.variant, _action_number(action))
 
     def parse_action(self, text: str) -> int:
         """Number of an action from its text."""
@@ -197,21 +200,22 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     def describe_action(self, action: int) -> str:
         """What a legal action does in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
-        self._need_legal(action)
-        return notation.describe_action(self.variant, self._batch.state, 0, int(action))
+        return notation.describe_action(self.variant, self._batch.state, 0, self._legal(action))
 
     def expand(self, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
-        self._need_legal(action)
-        return shortcuts.expand(self.variant, self._batch.state, 0, int(action))
+        return shortcuts.expand(self.variant, self._batch.state, 0, self._legal(action))
 
-    def _need_legal(self, action: int) -> None:
+    def _legal(self, action: int) -> int:
+        """The number of an action, refused when it is not legal here."""
         self._need_start()
-        action_layout(self.variant).decode(int(action))
-        if not self._batch.state.mask[0, action] or self._batch.state.status[0]:
-            if self._batch.state.status[0]:
-                raise IllegalActionError("the game is finished: no action is legal")
-            raise IllegalActionError(self._batch.explain_illegal(0, int(action)))
+        number = _action_number(action)
+        action_layout(self.variant).decode(number)
+        if self._batch.state.status[0]:
+            raise IllegalActionError("the game is finished: no action is legal")
+        if not self._batch.state.mask[0, number]:
+            raise IllegalActionError(self._batch.explain_illegal(0, number))
+        return number
 
     # --------------------------------------------------------------------------------- position
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from solitaire_env import engine, shortcuts
 from solitaire_env.batch import Batch, Settings, describe_layout, resolve_variant
 from solitaire_env.deals import Deal
-from solitaire_env.layout import action_layout
+from solitaire_env.layout import WON, action_layout
 from solitaire_env.notation import action_text
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.variants import Variant
@@ -370,7 +370,7 @@ class _Table:
     ) -> tuple[Deal, dict[str, Any], Any]:
         terminated = bool(played.terminated[row])
         outcome = {
-            "won": int(played.state.status[row]) == engine.WON,
+            "won": int(played.state.status[row]) == WON,
             "cards_home": int(played.state.home[row]),
             "steps": self.limit if circling and not terminated else int(played.steps[row]),
             "truncated": not terminated,

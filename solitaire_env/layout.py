@@ -34,6 +34,10 @@ _MOVES: Final = {"one card": ONE_CARD, "supermove": SUPERMOVE, "sequence": SEQUE
 
 MAX_STOCK_COUNT: Final = 127
 
+PLAYING: Final = 0
+WON: Final = 1
+STUCK: Final = 2
+
 
 class Rules(NamedTuple):
     """One variant in plain integers, made in :func:`make_rules` and nowhere else.

@@ -27,6 +27,7 @@ from solitaire_env.cards import (
     EMPTY_NAME,
     FACE_DOWN,
     HIDDEN_NAME,
+    KING,
     SUIT_NAMES,
     SUITS,
     card_name,
@@ -83,6 +84,22 @@ def position_faults(position: Position) -> list[str]:
     v = position.variant
     rules = make_rules(v)
     faults = []
+    for what, count, allowed in (
+        ("tableau piles", len(position.tableau), v.piles),
+        ("cells", len(position.cells), v.cells),
+        ("foundations", sum(map(len, position.foundations)), v.foundations),
+    ):
+        if count != allowed:
+            faults.append(f"{count} {what}, {v.name} has {allowed}")
+    places: list[tuple[str, Pile, int | None]] = [(f"t{n}", pile, None) for n, pile in enumerate(position.tableau, 1)]
+    places += [("waste", position.waste, None), ("stock", position.stock, FACE_DOWN), ("cells", position.cells, EMPTY)]
+    for name, cards, placeholder in places:
+        for card in sorted(set(cards)):
+            if card != placeholder and not 4 <= card <= 4 * v.ranks + 3:
+                text = card_name(card) if card in (EMPTY, FACE_DOWN) or 4 <= card <= 4 * KING + 3 else f"code {card}"
+                faults.append(f"{name} has {text}, allowed there: cards of ranks 1 to {v.ranks}")
+    if faults:
+        return faults
     for number, pile in enumerate(position.tableau, 1):
         if len(pile) > rules.pile_capacity:
             faults.append(f"t{number} has {len(pile)} cards, at most {rules.pile_capacity} fit")
@@ -94,15 +111,15 @@ def position_faults(position: Position) -> list[str]:
     for suit, tops in enumerate(position.foundations):
         if not all(0 <= top <= v.ranks for top in tops):
             faults.append(f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: ranks 0 to {v.ranks}")
+        elif len(tops) != v.decks or list(tops) != sorted(tops, reverse=True):
+            faults.append(f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: {v.decks} ranks, highest first")
     if faults:
         return faults
     known = _known_cards(position)
     if len(known) + hidden != v.cards:
         faults.append(f"{len(known) + hidden} cards, {v.name} has {v.cards}")
     for card, copies in sorted(Counter(known).items()):
-        if card >> 2 > v.ranks:
-            faults.append(f"{card_name(card)} is not in the pack, {v.name} has {v.ranks} ranks")
-        elif copies > v.decks:
+        if copies > v.decks:
             faults.append(f"{copies} copies of {card_name(card)}, {v.name} has {v.decks}")
     return faults
 
@@ -155,7 +172,7 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
         if not colon:
             raise ValueError(f"position line {number} {line[:40]!r} has no colon, allowed: 'name: cards'")
         if name in fields:
-            raise ValueError(f"position line {number}: {name!r} stands twice")
+            raise ValueError(f"position line {number}: {name[:40]!r} stands twice")
         fields[name] = rest.split()
     named = " ".join(fields.pop("variant", []))
     if not named:
@@ -163,7 +180,7 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
     if variant is None:
         variant = get_variant(named)
     elif named != variant.name:
-        raise ValueError(f"position text is of variant {named!r}, allowed here: {variant.name!r}")
+        raise ValueError(f"position text is of variant {named[:40]!r}, allowed here: {variant.name!r}")
     return _parse_fields(fields, variant)
 
 
@@ -304,7 +321,7 @@ def action_text(variant: Variant, number: int) -> str:
 def parse_action(variant: Variant, text: str) -> int:
     """Number of an action from its text, the inverse of :func:`action_text`."""
     layout = action_layout(variant)
-    number = _action_numbers(variant).get(text)
+    number = _action_numbers(variant).get(text) if isinstance(text, str) else None
     if number is None:
         some = ", ".join(action_text(variant, where.start) for where in layout.offsets.values())
         raise ValueError(f"{variant.name} has no action {str(text)[:40]!r}, allowed: 0 to {layout.size - 1} as text, such as {some}")

@@ -1,6 +1,6 @@
 """Variants become Gymnasium ids. The published games are registered when the package is imported."""
 
-from typing import Final
+from typing import Any, Final
 
 import gymnasium as gym
 
@@ -38,23 +38,28 @@ def step_limit(variant: Variant) -> int:
     return STEPS_PER_CARD * variant.cards
 
 
+def spec_arguments(variant: Variant) -> dict[str, Any]:
+    """The arguments of ``gym.register``, or of an ``EnvSpec``, for a variant."""
+    return {
+        "id": env_id(variant),
+        "entry_point": "solitaire_env.env:SolitaireEnv",
+        "vector_entry_point": "solitaire_env.vector:SolitaireVectorEnv",
+        "max_episode_steps": step_limit(variant),
+        # Plain data: worker processes make the environment without this registration.
+        "kwargs": {"variant": variant.name if variant in VARIANTS else variant_to_dict(variant)},
+    }
+
+
 def register_variant(variant: Variant) -> str:
     """Make a game of one's own an id for ``gym.make`` and ``gym.make_vec``; the id."""
+    arguments = spec_arguments(variant)
+    name: str = arguments["id"]
+    known = gym.registry.get(name)
+    if known is not None and known.kwargs != arguments["kwargs"]:
+        raise ValueError(f"id {name!r} is registered already, with other rules; choose another title")
     add_variant(variant)
-    name = env_id(variant)
-    if name in gym.registry:
-        known = gym.registry[name].kwargs.get("variant")
-        if known not in (variant.name, variant_to_dict(variant)):
-            raise ValueError(f"id {name!r} is registered already, for variant {known!r}; choose another title")
-        return name
-    gym.register(
-        id=name,
-        entry_point="solitaire_env.env:SolitaireEnv",
-        vector_entry_point="solitaire_env.vector:SolitaireVectorEnv",
-        max_episode_steps=step_limit(variant),
-        # Plain data: worker processes make the environment without this registration.
-        kwargs={"variant": variant.name if variant in VARIANTS else variant_to_dict(variant)},
-    )
+    if known is None:
+        gym.register(**arguments)
     return name
 
 

@@ -4,7 +4,7 @@ Nothing else in the package knows a game by name. The rules themselves, what may
 ``engine.py``.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
 from solitaire_env.cards import RANK_NAMES
@@ -14,6 +14,7 @@ Spaces = Literal["any", "kings", "none"]
 Moves = Literal["one card", "supermove", "sequence"]
 
 MAX_PILES: Final = 32
+MAX_PILE: Final = 100
 MAX_CELLS: Final = 32
 MAX_DECKS: Final = 4
 
@@ -62,7 +63,8 @@ class Variant:
 
         for field in ("name", "title"):
             text = getattr(self, field)
-            check(isinstance(text, str) and bool(text) and text.isprintable(), field, "a line of text")
+            ok = isinstance(text, str) and text.isprintable() and any(map(str.isalnum, text))
+            check(ok, field, "a line of text with a letter or digit")
         check(not set(self.name) & set(" :/\\"), "name", "text without spaces, colons or slashes")
         for field, low, high in (
             ("decks", 1, MAX_DECKS),
@@ -74,9 +76,9 @@ class Variant:
         check(
             isinstance(self.tableau, tuple)
             and 1 <= len(self.tableau) <= MAX_PILES
-            and all(type(size) is int and size >= 0 for size in self.tableau),
+            and all(type(size) is int and 0 <= size <= MAX_PILE for size in self.tableau),
             "tableau",
-            f"a tuple of 1 to {MAX_PILES} pile sizes, none negative",
+            f"a tuple of 1 to {MAX_PILES} pile sizes, 0 to {MAX_PILE} cards each",
         )
         check(
             type(self.cells_filled) is int and 0 <= self.cells_filled <= self.cells,
@@ -267,7 +269,7 @@ def get_variant(name: str) -> Variant:
     for variant in known_variants():
         if wanted in map(plain, (variant.name, variant.title, *variant.aliases)):
             return variant
-    raise ValueError(f"unknown variant {name!r}, allowed: {', '.join(v.name for v in known_variants())}")
+    raise ValueError(f"unknown variant {name[:40]!r}, allowed: {', '.join(v.name for v in known_variants())}")
 
 
 def variant_to_dict(variant: Variant) -> dict[str, Any]:
@@ -282,4 +284,7 @@ def variant_from_dict(data: dict[str, Any]) -> Variant:
     unknown = sorted(set(data) - set(allowed))
     if unknown:
         raise ValueError(f"unknown variant fields {unknown}, allowed: {', '.join(allowed)}")
+    missing = [f.name for f in fields(Variant) if f.default is MISSING and f.name not in data]
+    if missing:
+        raise ValueError(f"variant fields {missing} are missing")
     return Variant(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()})

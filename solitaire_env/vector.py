@@ -13,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 from solitaire_env.batch import Batch, Settings, observation_space, resolve_variant
 from solitaire_env.env import RESET_OPTIONS, check_options
 from solitaire_env.layout import action_layout
+from solitaire_env.notation import Position
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import Variant
 
@@ -100,6 +101,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         mask = self._check_reset_mask(options.get("reset_mask"))
         rows = np.flatnonzero(mask)
         seeds = self._check_seeds(seed)
+        positions = self._read_positions(rows, options["position"]) if "position" in options else {}
         if not self._started and len(rows) < self.num_envs:
             raise gym.error.ResetNeeded("the first reset() must be of all games, without a reset_mask")
         if not self._started:
@@ -108,9 +110,8 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         generators = [seeding.np_random(seeds[row])[0] for row in seeded]
         self.batch.seed_streams(np.array(seeded, dtype=np.int64), generators)
         if "position" in options:
-            positions = self._per_row("position", options["position"], (list, tuple))
-            for row in rows.tolist():
-                self.batch.place(row, positions[row])
+            for row, position in positions.items():
+                self.batch.place(row, position)
         elif "deal" in options:
             names = self._per_row("deal", options["deal"], (list, tuple, np.ndarray, range))
             self.batch.deal(rows, [names[row] for row in rows.tolist()])
@@ -122,8 +123,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play one action in every game (int ``[num_envs]``)."""
-        if not self._started:
-            raise gym.error.ResetNeeded("call reset() before step()")
+        self._need_start()
         self._read_actions(actions)
         batch = self.batch
         ended_before = self._ended
@@ -167,22 +167,34 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib asks for."""
+        self._need_start()
         return self.batch.state.mask.astype(np.bool_)
 
     def position(self, row: int, hidden: bool = False) -> str:
         """Position text of a game, in full; with ``hidden=True`` as the player sees it."""
-        return self.batch.position_text(row, hidden)
+        self._need_start()
+        return self.batch.position_text(self._row(row), hidden)
 
     def get_state(self, row: int) -> dict[str, Any]:
         """All that a game's future depends on, as :meth:`SolitaireEnv.get_state` gives it."""
-        return self.batch.get_state(row)
+        self._need_start()
+        return self.batch.get_state(self._row(row))
 
     def set_state(self, row: int, state: dict[str, Any]) -> None:
         """Restore what :meth:`get_state`, or a single environment's, gave."""
-        self.batch.set_state(row, state)
+        self.batch.set_state(self._row(row), state)
         self._ended[row] = False
 
     # --------------------------------------------------------------------------------- in detail
+
+    def _need_start(self) -> None:
+        if not self._started:
+            raise gym.error.ResetNeeded("call reset() before anything that needs the games")
+
+    def _row(self, row: int) -> int:
+        if not 0 <= row < self.num_envs:
+            raise IndexError(f"there is no game {row}, allowed: 0..{self.num_envs - 1}")
+        return row
 
     def _out(self, array: Array) -> Array:
         return array.copy() if self.copy else array
@@ -196,7 +208,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             "invalid_action": batch.events.invalid.astype(np.bool_),
             "is_success": state.home == batch.rules.cards,
             "cards_home": state.home.astype(np.int64),
-            **{f"_{key}": mask for key in self._masks},
+            **{f"_{key}": self._out(mask) for key in self._masks},
         }
         if batch.deal_names:
             names = [batch.deal_of(row) for row in range(self.num_envs)]
@@ -218,7 +230,10 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         return {"final_obs": final, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
     def _read_actions(self, actions: Any) -> None:
-        actions = np.asarray(actions)
+        try:
+            actions = np.asarray(actions)
+        except ValueError:
+            raise ValueError(f"actions are {actions!r:.60}, allowed: ({self.num_envs},) whole numbers") from None
         if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
             raise ValueError(
                 f"actions have shape {actions.shape} and type {actions.dtype}, allowed: ({self.num_envs},) whole numbers"
@@ -232,14 +247,21 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             raise ValueError(f"reset_mask is {mask!r:.60}, allowed: a bool array of shape ({self.num_envs},), not all False")
         return mask.copy()
 
-    def _check_seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
+    def _check_seeds(self, seed: Any) -> list[int | None]:
         if seed is None:
             return [None] * self.num_envs
         if isinstance(seed, (int, np.integer)):
             return [int(seed) + row for row in range(self.num_envs)]
+        if not isinstance(seed, (list, tuple, np.ndarray)) or not all(s is None or isinstance(s, (int, np.integer)) for s in seed):
+            raise TypeError(f"seed is {seed!r:.60}, allowed: None, a whole number, or a list of one for each game")
         if len(seed) != self.num_envs:
             raise ValueError(f"{len(seed)} seeds were given, allowed: one, or one for each of the {self.num_envs} games")
         return [None if s is None else int(s) for s in seed]
+
+    def _read_positions(self, rows: npt.NDArray[np.int64], value: Any) -> dict[int, Position]:
+        """The position of each row; all are read before any game is changed."""
+        positions = self._per_row("position", value, (list, tuple))
+        return {row: self.batch.read_position(positions[row]) for row in rows.tolist()}
 
     def _per_row(self, name: str, value: Any, several: tuple[type, ...]) -> Any:
         if not isinstance(value, several):

@@ -34,7 +34,7 @@ BATCH = 64
 FIRST_DEAL = 1_000_000_007
 """Games are dealt from here on."""
 
-GAMES = int(os.environ.get("SOLITAIRE_TWIN_GAMES", 12 if COMPILED else 1))
+GAMES = int(os.environ.get("SOLITAIRE_TWIN_GAMES", 2 if COMPILED else 1))
 
 CARDS = {4 * rank + suit: r + s for rank, r in enumerate(RANKS, 1) for suit, s in enumerate(SUITS)}
 CODES = {name: code for code, name in CARDS.items()}

@@ -24,7 +24,7 @@ _RED, _BOLD, _DIM, _PLAIN = "\033[31m", "\033[1m", "\033[2m", "\033[0m"
 def render_ansi(
     position: Position, last_action: str | None = None, color: bool = False, symbols: bool = True
 ) -> str:
-    """The board as lines of text: foundations, stock and waste, cells, then the tableau, playable cards lowest.
+    """The board as lines of text: foundations, stock and waste, cells, tableau, playable cards lowest.
 
     Parameters
     ----------

@@ -1,0 +1,75 @@
+"""Random, greedy and a trained policy on the same deals."""
+
+from pathlib import Path
+from typing import Any
+
+from agents.config import TrainConfig, parse_deals
+from agents.files import write_text
+from agents.policies import make_policy
+from agents.progress import ProgressLine
+from agents.report import summary_table
+from solitaire_env import env_id
+from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar, policy_layout
+from solitaire_env.registration import env_variant
+
+
+def play_policy(
+    name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, transcripts: bool = False,
+    trust_model: bool = False, num_envs: int = 256,
+) -> Evaluation:  # fmt: skip
+    """Evaluate a named policy on a configuration's game and deals.
+
+    A one-card game is played by its own rule also when the policy chooses among supermoves.
+    """
+    published = env_variant(config.env).with_rules(build=config.build, spaces=config.spaces)
+    shortcut = config.moves if config.moves == "supermove" and published.moves == "one card" else None
+    variant = published if shortcut else published.with_rules(moves=config.moves)
+
+    def layout_of(policy: Any) -> dict[str, Any]:
+        return policy_layout(variant, policy, moves=getattr(policy, "moves", None) or shortcut)
+
+    policy = make_policy(name, layout_of, trust_model=trust_model)
+    if shortcut and getattr(policy, "moves", None) is None:
+        policy.moves = shortcut
+    label = Path(name).name if Path(name).exists() else name
+    deals = parse_deals(config.eval_deals)
+
+    def progress(games: list[Game], total: int) -> None:
+        line.show(lambda: f"playing {label}: {len(games)} of {total} deals, {sum(g.won for g in games)} won")
+
+    done = evaluate(
+        policy, variant, deals, name=label, results=results, transcripts=transcripts, progress=progress, num_envs=num_envs
+    )
+    line.close()
+    return done
+
+
+def best_game(evaluation: Evaluation) -> Game:
+    """The win in the fewest steps, or else the game with the most cards home."""
+    return max(evaluation.games, key=lambda game: (game.won, -game.steps if game.won else game.cards_home))
+
+
+def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
+    """Evaluate random, greedy and the run's policy; writes the games and the best one, gives the table as text."""
+    line = ProgressLine(quiet)
+    folder = run / "evaluation"
+    folder.mkdir(exist_ok=True)
+    rows: list[tuple[str, str, Summary]] = []
+    evaluations = {}
+    for name in ("random", "greedy", str(run)):
+        label = Path(name).name
+        results = folder / f"{label}.jsonl"
+        # A run that went on has another policy than its last evaluation.
+        results.unlink(missing_ok=True)
+        evaluations[label] = done = play_policy(name, config, results, line, transcripts=name == str(run))
+        rows.append((label, done.games[0].moves, done.summary))
+    trained = evaluations[run.name]
+    best = best_game(trained)
+    write_text(run / "best_game.txt", trained.transcripts[best.deal])
+    only_trained, only_greedy, p = mcnemar(trained.games, evaluations["greedy"].games)
+    table = summary_table(rows)
+    write_text(run / "evaluation.txt", table + "\n")
+    return (
+        f"\n{env_id(config.variant)}, deals {config.eval_deals}, intervals of 95 %\n\n{table}\n\n"
+        f"deals that only {run.name} won: {only_trained}, only greedy: {only_greedy} (McNemar p = {p:.2g})"
+    )

@@ -1,0 +1,198 @@
+"""Training configurations: YAML files, validated, every key of which the command line may override."""
+
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from solitaire_env import Variant
+from solitaire_env.batch import INVALID, resolve_variant  # noqa: F401
+from solitaire_env.registration import env_variant
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; says which key, what it holds and what is allowed."""
+
+
+@dataclass(config=ConfigDict(extra="forbid"))
+class TrainConfig:
+    """What a training run does. Defaults stand here; a file names what differs."""
+
+    env: str = "Solitaire/BusyAces-v0"
+    """Gymnasium id, or name of a variant."""
+    moves: Literal["one card", "supermove", "sequence"] | None = None
+    """Action set: "supermove" lets a one-card game carry a sequence as one action."""
+    build: Literal["same suit", "alternate color", "any suit"] | None = None
+    """House rule: what builds on the tableau."""
+    spaces: Literal["any", "kings", "none"] | None = None
+    """House rule: what fills a space."""
+    observation: Literal["cards", "features"] = "cards"
+    """What the network sees."""
+    information: Literal["player", "thoughtful"] = "player"
+    """Whether the order of the stock is hidden."""
+    reward: Literal["progress", "win", "progress+win"] = "progress+win"
+    """Reward scheme."""
+    stall_limit: int | None = 100
+    """A game is cut off after so many steps without a card going home or coming off the stock."""
+
+    network: Literal["piles", "mlp"] = "piles"
+    """"piles" embeds cards and treats piles alike; "mlp" is a plain multilayer perceptron."""
+    width: int = 64
+    """Size of a pile's vector (piles)."""
+    embedding: int = 16
+    """Size of a card's embedding (piles)."""
+    depth: int = 8
+    """Cards of a pile that are read from its playable end, 0 for all (piles)."""
+    rounds: int = 2
+    """Rounds of pooled context (piles)."""
+    hidden: list[int] = field(default_factory=lambda: [256, 256])
+    """Hidden layers (mlp)."""
+
+    minutes: float | None = 5.0
+    """Training stops after so many minutes, pauses not counted."""
+    total_steps: int | None = None
+    """Training stops after so many steps of all games together."""
+    num_envs: int = 256
+    """Games side by side."""
+    n_steps: int = 64
+    """Steps of each game between updates."""
+    batch_size: int = 2048
+    """Steps in a minibatch."""
+    n_epochs: int = 2
+    """Passes over the steps of an update."""
+    learning_rate: float = 6e-4
+    """Of Adam, at the start."""
+    learning_rate_end: float = 6e-5
+    """Of Adam, at the end; linear in between."""
+    gamma: float = 0.998
+    """Discount a step."""
+    gae_lambda: float = 0.95
+    """Of the generalized advantage estimate."""
+    clip_range: float = 0.2
+    """Of PPO."""
+    ent_coef: float = 0.01
+    """Weight of the entropy bonus."""
+    vf_coef: float = 10.0
+    """Weight of the value loss; returns are at most 2."""
+    max_grad_norm: float = 0.5
+    """Gradients are clipped to this norm."""
+    seed: int = 0
+    """Of networks, deals and choices."""
+    device: str = "cpu"
+    """torch's name of the device: "cpu", "cuda", "auto"."""
+    threads: int = 0
+    """Threads of torch, 0 for one a core."""
+    checkpoint_minutes: float = 1.0
+    """A stop loses at most so much."""
+    eval_deals: str = "0:1000"
+    """Deals on which the policies are compared at the end."""
+
+    def __post_init__(self) -> None:
+        positive = ("width", "embedding", "rounds", "num_envs", "n_steps", "batch_size", "n_epochs", "learning_rate")
+        for name in (*positive, "checkpoint_minutes", "max_grad_norm"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
+        for name in ("minutes", "total_steps", "stall_limit"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} is {value}, allowed: more than 0, or null for none")
+        for name in ("depth", "threads", "ent_coef", "vf_coef", "learning_rate_end", "seed"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least 0")
+        for name in ("gamma", "gae_lambda", "clip_range"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, allowed: above 0, at most 1")
+        if self.minutes is None and self.total_steps is None:
+            raise ValueError("minutes and total_steps are both null, allowed: at least one of them set")
+        if self.network == "piles" and self.observation != "cards":
+            raise ValueError("network 'piles' needs observation 'cards'; network 'mlp' reads 'features'")
+        parse_deals(self.eval_deals)
+        self.variant  # noqa: B018 - refuses an unknown id or impossible rules
+
+    @property
+    def variant(self) -> Variant:
+        """The game that is learned, with house rules and action set."""
+        return resolve_variant(env_variant(self.env), build=self.build, spaces=self.spaces, moves=self.moves)
+
+    @property
+    def network_sizes(self) -> dict[str, Any]:
+        """What the network's constructor takes besides the layout."""
+        if self.network == "mlp":
+            return {"hidden": list(self.hidden)}
+        return {"width": self.width, "embedding": self.embedding, "depth": self.depth, "rounds": self.rounds}
+
+
+def parse_deals(text: str) -> list[int | str]:
+    """Deals from text: ``0:1000`` (without the last, as in Python), ``7``, ``ms:11982``, or several with commas."""
+    deals: list[int | str] = []
+    for part in text.split(","):
+        part = part.strip()
+        first, colon, last = part.partition(":")
+        if part.isdecimal():
+            deals.append(int(part))
+        elif colon and first.isdecimal() and last.isdecimal() and int(first) < int(last):
+            if int(last) - int(first) > 10_000_000:
+                raise ValueError(f"deals {part!r} are more than 10,000,000")
+            deals.extend(range(int(first), int(last)))
+        elif first in ("ms", "pysol") and last.isdecimal():
+            deals.append(part)
+        else:
+            raise ValueError(f"unknown deals {part!r}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas")
+    return deals
+
+
+_ADAPTER = TypeAdapter(TrainConfig)
+
+
+def make_config(values: dict[str, Any], where: str) -> TrainConfig:
+    """A validated configuration; errors say where the values came from."""
+    try:
+        return _ADAPTER.validate_python(values, strict=False)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "configuration"
+        if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            allowed = ", ".join(TrainConfig.__dataclass_fields__)
+            raise ConfigError(f"{where}: unknown key {key!r}, allowed: {allowed}") from None
+        if first["type"] == "value_error":
+            raise ConfigError(f"{where}: {first['ctx']['error']}") from None
+        raise ConfigError(f"{where}: {key} is {first['input']!r}: {first['msg']}") from None
+
+
+def load_config(path: Path, env: str | None = None) -> TrainConfig:
+    """The configuration of a YAML file: its ``default:`` block, overridden by the block of an env id.
+
+    Parameters
+    ----------
+    env
+        Which block to take, an id or a variant's name; not needed when the file has one.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
+    if not isinstance(data, dict) or not all(isinstance(block, dict) or block is None for block in data.values()):
+        raise ConfigError(f"{path}: allowed is a 'default:' block and a block for each env id")
+    blocks = {name: block or {} for name, block in data.items() if name != "default"}
+    wanted = env
+    if wanted is None:
+        if len(blocks) != 1:
+            raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose with --env: {', '.join(map(str, blocks))}")
+        wanted = next(iter(blocks))
+    try:
+        variant = env_variant(wanted)
+        block = next((block for name, block in blocks.items() if env_variant(str(name)) == variant), {})
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return make_config({**(data.get("default") or {}), **block, "env": wanted}, str(path))
+
+
+def dump_config(config: TrainConfig) -> str:
+    """The configuration as a YAML file that :func:`load_config` reads."""
+    values = asdict(config)
+    return yaml.safe_dump({values.pop("env"): values}, sort_keys=False)

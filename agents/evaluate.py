@@ -1,0 +1,91 @@
+"""Evaluate a policy: ``python -m agents.evaluate --policy greedy --env Solitaire/BusyAces-v0 --deals 0:1000``.
+
+What stands on stdout is the same each time; progress and times go to stderr.
+"""
+
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+from agents.compare import play_policy
+from agents.config import make_config
+from agents.files import write_json, write_text
+from agents.progress import ProgressLine
+from agents.report import summary_table
+from solitaire_env import env_id
+
+
+@dataclass
+class Arguments:
+    """Evaluate a policy on numbered deals."""
+
+    policy: str
+    """random, greedy, a run folder, a model folder, an SB3 zip, or module:Class."""
+    env: str
+    """Gymnasium id, or name of a variant."""
+    deals: str = "0:1000"
+    """Deals: N, FIRST:END, ms:N, pysol:N, or several with commas."""
+    moves: Literal["one card", "supermove", "sequence"] | None = None
+    """Action set of policies that leave it open; in a one-card game supermoves are played card by card."""
+    build: Literal["same suit", "alternate color", "any suit"] | None = None
+    """House rule: what builds on the tableau."""
+    spaces: Literal["any", "kings", "none"] | None = None
+    """House rule: what fills a space."""
+    json: Path | None = None
+    """Write the summary to this file."""
+    games: Path | None = None
+    """Write every game to this JSON-lines file; games that stand there are not played again."""
+    transcripts: Path | None = None
+    """Write every game as text into this folder."""
+    num_envs: int = 256
+    """Games side by side."""
+    trust_model: bool = False
+    """Open an SB3 zip, which can run code."""
+    timing: bool = False
+    """Say on stderr how long it took."""
+    quiet: bool = False
+    """No progress line."""
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    a = tyro.cli(Arguments, args=args, prog="python -m agents.evaluate", config=(tyro.conf.FlagCreatePairsOff,))
+    try:
+        return run(a)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        kept = f"; the games that ended are in {a.games}" if a.games else ""
+        print(f"\nstopped{kept}", file=sys.stderr)
+        return 130
+
+
+def run(a: Arguments) -> int:
+    """Evaluate and print."""
+    config = make_config(
+        {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": a.deals}, "command line"
+    )
+    done = play_policy(
+        a.policy, config, a.games, ProgressLine(a.quiet),
+        transcripts=a.transcripts is not None, trust_model=a.trust_model, num_envs=a.num_envs,
+    )  # fmt: skip
+    name, moves = done.games[0].policy, done.games[0].moves
+    print(f"{env_id(config.variant)}, deals {a.deals}, intervals of 95 %\n")
+    print(summary_table([(name, moves, done.summary)]))
+    if a.json is not None:
+        write_json(a.json, {"policy": name, "env": env_id(config.variant), "moves": moves, "deals": a.deals, **asdict(done.summary)})
+    if a.transcripts is not None:
+        a.transcripts.mkdir(parents=True, exist_ok=True)
+        for deal, text in done.transcripts.items():
+            write_text(a.transcripts / f"{str(deal).replace(':', '-')}.txt", text)
+    if a.timing:
+        print(f"{done.seconds:.2f} s, {len(done.games) / max(done.seconds, 1e-9):,.0f} games/s", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

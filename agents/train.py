@@ -1,0 +1,379 @@
+"""Train a policy: ``python -m agents.train configs/default.yaml``.
+
+sb3-contrib's MaskablePPO over the native vector environment. A run folder holds the resolved configuration
+(``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve (``curve.csv``,
+``curve.png``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation
+(``evaluation/*.jsonl``) and a transcript of the best game (``best_game.txt``).
+"""
+
+import csv
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch as th
+import tyro
+from safetensors.torch import safe_open, save_file
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.vec_env import VecEnv
+
+from agents.compare import compare
+from agents.config import ConfigError, TrainConfig, dump_config, load_config, make_config
+from agents.files import write_json, write_text, write_whole
+from agents.models import load_weights, save_model
+from agents.networks import NetworkPolicy
+from agents.progress import ProgressLine, clock
+from agents.report import plot_curve
+from solitaire_env import env_id
+from solitaire_env.batch import describe_layout
+from solitaire_env.sb3 import SolitaireVecEnv
+
+CHECKPOINT = "checkpoint.safetensors"
+CURVE = "curve.csv"
+CURVE_COLUMNS = ("steps", "minutes", "games", "win_rate", "cards_home", "episode_steps", "steps_per_second")
+WINDOW = 1000
+"""Rates in progress line and curve are of the last so many games."""
+
+
+@dataclass
+class Arguments:
+    """Train a policy."""
+
+    config: Annotated[TrainConfig, tyro.conf.arg(name="")]
+    runs: Path = Path("runs")
+    """Folder in which run folders are made."""
+    resume: Path | None = None
+    """Run folder to go on with; its configuration is used."""
+    quiet: bool = False
+    """No progress line."""
+
+
+# ------------------------------------------------------------------------------------ checkpoints
+
+
+def save_checkpoint(path: Path, model: MaskablePPO, progress: dict[str, Any]) -> None:
+    """Weights, Adam's moments and how far training is, in one safetensors file, whole or not at all."""
+    tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
+    for index, moments in model.policy.optimizer.state_dict()["state"].items():
+        tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_whole(path, lambda part: save_file(tensors, part, {"progress": json.dumps(progress)}))
+
+
+def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
+    """Put a checkpoint into a model that the same configuration made; how far training was."""
+    tensors = load_weights(path)
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() or {}
+    policy = {name.removeprefix("policy/"): t for name, t in tensors.items() if name.startswith("policy/")}
+    optimizer = model.policy.optimizer.state_dict()
+    for name, tensor in tensors.items():
+        if name.startswith("adam/"):
+            _, index, moment = name.split("/")
+            optimizer["state"].setdefault(int(index), {})[moment] = tensor
+    try:
+        progress: dict[str, Any] = json.loads(metadata["progress"])
+        model.set_parameters({"policy": policy, "policy.optimizer": optimizer}, device=model.device)
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise ConfigError(f"{path}: not a checkpoint of this configuration ({str(error).splitlines()[-1].strip()})") from None
+    return progress
+
+
+# --------------------------------------------------------------------------------------- learning
+
+
+class Watch(BaseCallback):
+    """Progress line, curve, checkpoints and the end of training."""
+
+    def __init__(self, config: TrainConfig, run: Path, line: ProgressLine, progress: dict[str, Any]) -> None:
+        super().__init__()
+        self.config = config
+        self.run = run
+        self.line = line
+        self.games = int(progress["games"])
+        self.seconds_before = float(progress["seconds"])
+        self.stop = False
+        """Set to end training after the step in hand."""
+        self.won: deque[bool] = deque(maxlen=WINDOW)
+        self.home: deque[int] = deque(maxlen=WINDOW)
+        self.lengths: deque[int] = deque(maxlen=WINDOW)
+
+    def _on_training_start(self) -> None:
+        self.start = time.monotonic()
+        self.steps_before = self.model.num_timesteps
+        self.saved = self.start
+
+    @property
+    def seconds(self) -> float:
+        """Training time, of earlier parts of the run too."""
+        return self.seconds_before + time.monotonic() - self.start
+
+    @property
+    def share(self) -> float:
+        """How much of the training is done, 0 to 1."""
+        shares = []
+        if self.config.minutes is not None:
+            shares.append(self.seconds / (60 * self.config.minutes))
+        if self.config.total_steps is not None:
+            shares.append(self.model.num_timesteps / self.config.total_steps)
+        return min(1.0, max(shares))
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """What a checkpoint keeps besides the tensors."""
+        return {"steps": self.model.num_timesteps, "seconds": self.seconds, "games": self.games}
+
+    def _on_step(self) -> bool:
+        for row in np.flatnonzero(self.locals["dones"]).tolist():
+            info = self.locals["infos"][row]
+            self.won.append(info["is_success"])
+            self.home.append(info["cards_home"])
+            self.lengths.append(info["episode"]["l"])
+            self.games += 1
+        self.line.show(self._text)
+        return not self.stop and self.share < 1.0
+
+    def _text(self) -> str:
+        steps = self.model.num_timesteps
+        speed = (steps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
+        rates = "no game has ended yet"
+        if self.won:
+            rates = f"won {100 * np.mean(self.won):5.1f} %, cards home {np.mean(self.home):5.1f}"
+        share = self.share
+        left = self.seconds * (1 - share) / share if share > 0.01 else None
+        ends = f"{clock(left)} left" if left is not None else "starting"
+        return f"training  {steps:>10,} steps  {speed:>7,.0f} steps/s  {rates}  {ends}"
+
+    def _on_rollout_end(self) -> None:
+        if self.won:
+            self.logger.record("rollout/cards_home", float(np.mean(self.home)))
+        self._write_row()
+        if time.monotonic() - self.saved > 60 * self.config.checkpoint_minutes:
+            # Before the update that follows: weights and counts belong together.
+            save_checkpoint(self.run / CHECKPOINT, self.model, self.progress)  # type: ignore[arg-type]
+            self.saved = time.monotonic()
+
+    def _write_row(self) -> None:
+        path = self.run / CURVE
+        speed = (self.model.num_timesteps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
+        rates = ("", "", "")
+        if self.won:
+            rates = (f"{np.mean(self.won):.4f}", f"{np.mean(self.home):.3f}", f"{np.mean(self.lengths):.1f}")
+        row = (self.model.num_timesteps, f"{self.seconds / 60:.4f}", self.games, *rates, f"{speed:.0f}")
+        new = not path.exists()
+        with path.open("a", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            if new:
+                writer.writerow(CURVE_COLUMNS)
+            writer.writerow(row)
+
+
+def make_env(config: TrainConfig, num_envs: int | None = None) -> SolitaireVecEnv:
+    """The native vector environment of a configuration."""
+    return SolitaireVecEnv(
+        config.variant,
+        num_envs or config.num_envs,
+        observation=config.observation,
+        information=config.information,
+        reward=config.reward,
+        stall_limit=config.stall_limit,
+    )
+
+
+def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: Any = lambda: 0.0) -> MaskablePPO:
+    """MaskablePPO with the network of a configuration; ``share()`` tells how much of the training is done."""
+
+    def learning_rate(_: float) -> float:
+        return config.learning_rate + (config.learning_rate_end - config.learning_rate) * float(share())
+
+    return MaskablePPO(
+        NetworkPolicy,
+        env,
+        learning_rate=learning_rate,
+        n_steps=config.n_steps,
+        batch_size=config.batch_size,
+        n_epochs=config.n_epochs,
+        gamma=config.gamma,
+        gae_lambda=config.gae_lambda,
+        clip_range=config.clip_range,
+        ent_coef=config.ent_coef,
+        vf_coef=config.vf_coef,
+        max_grad_norm=config.max_grad_norm,
+        seed=config.seed,
+        device=config.device,
+        policy_kwargs={
+            "features_extractor_kwargs": {"kind": config.network, "layout": layout, "sizes": config.network_sizes}
+        },
+    )
+
+
+def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
+    """Train in a run folder; whether it came to its end. A first Ctrl-C ends it after the step in hand."""
+    th.set_num_threads(config.threads or os.cpu_count() or 1)
+    # Checking every distribution costs a tenth of the time; the mask leaves none that could fail.
+    th.distributions.Distribution.set_default_validate_args(False)
+    env = make_env(config)
+    layout = describe_layout(env.variant, env.settings)
+    watch: Watch | None = None
+    model = make_model(config, env, layout, lambda: watch.share if watch is not None else 0.0)
+    progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "games": 0}
+    if resume:
+        progress = load_checkpoint(run / CHECKPOINT, model)
+        model.num_timesteps = int(progress["steps"])
+        _cut_curve(run / CURVE, model.num_timesteps)
+        # Not the deals again with which the run began.
+        env.seed(config.seed + model.num_timesteps)
+    else:
+        env.seed(config.seed)
+    model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
+    line = ProgressLine(quiet)
+    watch = Watch(config, run, line, progress)
+
+    def end(*_: Any) -> None:
+        assert watch is not None
+        watch.stop = True
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, end)
+    terminate = signal.signal(signal.SIGTERM, end)
+    try:
+        model.learn(total_timesteps=2**62, callback=watch, reset_num_timesteps=False, tb_log_name="ppo")
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, terminate)
+        line.close()
+    save_checkpoint(run / CHECKPOINT, model, watch.progress)
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    save_model(
+        run / "model",
+        policy.network,
+        env=env_id(config.variant),
+        moves=config.variant.moves,
+        kind=config.network,
+        sizes=config.network_sizes,
+        layout=layout,
+        steps=model.num_timesteps,
+    )
+    plot_curve(run, f"{config.variant.title}, {config.variant.moves}", config.variant.cards)
+    return not watch.stop
+
+
+def _cut_curve(path: Path, steps: int) -> None:
+    """Leave out what a curve tells of steps after the checkpoint: they are made again."""
+    if path.exists():
+        head, *rows = path.read_text(encoding="utf-8").splitlines()
+        kept = [row for row in rows if row.partition(",")[0].isdecimal() and int(row.partition(",")[0]) <= steps]
+        write_text(path, "\n".join([head, *kept]) + "\n")
+
+
+# ------------------------------------------------------------------------------------- run folders
+
+
+def new_run(runs: Path, config: TrainConfig) -> Path:
+    """Make a run folder, ``runs/busy-aces-1`` or the next number, with configuration and versions."""
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        numbers = (path.name.removeprefix(f"{config.variant.name}-") for path in runs.glob(f"{config.variant.name}-*"))
+        run = runs / f"{config.variant.name}-{max((int(n) for n in numbers if n.isdecimal()), default=0) + 1}"
+        run.mkdir()
+        write_text(run / "config.yaml", dump_config(config))
+        write_json(run / "versions.json", versions())
+    except OSError as error:
+        raise ConfigError(f"{error.filename or runs}: cannot be written ({error.strerror})") from None
+    return run
+
+
+def versions() -> dict[str, Any]:
+    """What a run was made with."""
+    packages = ("solitaire-env", "gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
+    git = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=40"],
+        cwd=Path(__file__).parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+        "git": git.stdout.strip() or None,
+        "machine": platform.machine(),
+        "processors": os.cpu_count(),
+    }
+
+
+def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> int:
+    """Train, compare, and say where things are; the exit status."""
+    name = config.variant.title
+    if not quiet:
+        print(f"{name}: training {run}, {_budget(config)}; Ctrl-C stops and keeps what was learned", file=sys.stderr)
+    if not learn(config, run, resume=resume, quiet=quiet):
+        print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
+        return 130
+    table = compare(config, run, quiet=quiet)
+    print(table)
+    print(f"\nrun folder      {run}")
+    for file, what in (
+        ("curve.png", "learning curve"),
+        ("model", "the network"),
+        ("best_game.txt", "its best game"),
+        ("evaluation", "every game played, JSON lines"),
+    ):
+        print(f"  {file:<14}{what}")
+    moves = f" --moves '{config.moves}'" if config.moves else ""
+    print(f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(config.variant)} --deals 1000:2000")
+    print(f"      python -m solitaire_env play {config.variant.name}{moves}")
+    return 0
+
+
+def _budget(config: TrainConfig) -> str:
+    parts = [] if config.minutes is None else [f"{config.minutes:g} minutes"]
+    parts += [] if config.total_steps is None else [f"{config.total_steps:,} steps"]
+    return " or ".join(parts)
+
+
+def parse_arguments(args: list[str]) -> Arguments:
+    """The command line: a configuration file (or ``--resume RUN``), then any key of it as an option."""
+    config = TrainConfig()
+    rest = list(args)
+    if "--resume" in rest and rest.index("--resume") + 1 < len(rest):
+        folder = Path(rest[rest.index("--resume") + 1])
+        config = load_config(folder / "config.yaml")
+    elif rest and not rest[0].startswith("-"):
+        env = rest[rest.index("--env") + 1] if "--env" in rest[:-1] else None
+        config = load_config(Path(rest.pop(0)), env)
+    given = tyro.cli(
+        Arguments,
+        args=rest,
+        default=Arguments(config=config),
+        prog="python -m agents.train CONFIG",
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagConversionOff),
+    )
+    # Checked again: an option may contradict the file.
+    return replace(given, config=make_config(asdict(given.config), "command line"))
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    try:
+        arguments = parse_arguments(sys.argv[1:] if args is None else args)
+        resume = arguments.resume is not None
+        run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, arguments.config)
+        return run_training(arguments.config, run, resume=resume, quiet=arguments.quiet)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""Write the pages that follow from the variants: ``python -m docs.generate``.
+
+``games.md`` and ``games/*.md`` are committed; a test holds them against what this would write.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from solitaire_env.cli import SIZES, game_sizes
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.layout import action_layout, observation_layout
+from solitaire_env.notation import action_text, parse_position
+from solitaire_env.registration import STEPS_PER_CARD, env_id
+from solitaire_env.render.ansi import render_ansi
+from solitaire_env.variants import VARIANTS, Variant
+
+DOCS: Final = Path(__file__).parent
+NOTE: Final = "<!-- Written by `python -m docs.generate`: change that, or the variants. -->\n"
+
+KINDS: Final = {
+    "draw": "the next card of the stock to the waste",
+    "home": "each source to a foundation",
+    "cell": "each source but cells to a cell",
+    "tableau": "each source to each tableau pile but itself",
+    "space": "each source to a space",
+}
+"""What the actions of each kind do."""
+
+GAMES_PAGE: Final = """
+# The games
+
+{table}
+
+Pile capacity is the most cards that a tableau pile ever holds: those dealt to it and, as nothing goes onto an
+Ace, one less than a suit. Observation sizes are those of `information="player"`. One-card games take
+`moves="supermove"`: the same game with [more actions](positions-and-actions.md#supermoves). The step limit is
+{steps} steps a card.
+
+`python -m solitaire_env list --json` prints the table as JSON.
+
+```{{toctree}}
+:maxdepth: 1
+
+{pages}
+```
+"""
+
+GAME_PAGE: Final = """
+# {title}
+
+`{id}`
+
+{rules}
+
+Deal 0, which `python -m solitaire_env show {name}` prints too:
+
+```text
+{board}
+```
+
+## Actions
+
+{actions}
+{supermove}
+## Observation
+
+`observation="cards"`, int8, by the names of `env.unwrapped.observation_layout`:
+
+{observation}
+"""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> str:
+    """A Markdown table; columns after the first ``texts`` are right-aligned, None becomes a dash."""
+    rules = ["---" if column < texts else "---:" for column in range(len(head))]
+    body = (["-" if entry is None else str(entry) for entry in row] for row in rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rules, *body))
+
+
+def games_page() -> str:
+    """``games.md``: the sizes of all games, side by side."""
+    sizes = [game_sizes(variant) for variant in VARIANTS]
+    head = ["", *(f"[{of_game['title']}](games/{of_game['name']}.md)" for of_game in sizes)]
+    return NOTE + GAMES_PAGE.format(
+        table=_table(head, [[label, *(of_game[key] for of_game in sizes)] for key, label in SIZES.items()]),
+        steps=STEPS_PER_CARD,
+        pages="\n".join(f"games/{variant.name}" for variant in VARIANTS),
+    )
+
+
+def game_page(variant: Variant) -> str:
+    """A page of one game: its rules, its board, its actions and its observation."""
+    title, _, *rules = variant.describe().splitlines()
+    env = SolitaireEnv(variant)
+    env.reset(options={"deal": 0})
+    supermove = (
+        action_layout(variant.with_rules(moves="supermove")).size if variant.moves == "one card" else None
+    )
+    return NOTE + GAME_PAGE.format(
+        title=title,
+        id=env_id(variant),
+        rules="\n".join(map(_rule, filter(None, rules))),
+        name=variant.name,
+        board=render_ansi(parse_position(env.position(hidden=True))),
+        actions=_table(["kind", "moves", "first", "last"], _action_rows(variant), texts=4),
+        supermove=f'\nWith `moves="supermove"` there are {supermove}.\n' if supermove else "",
+        observation=_table(["slice", "first", "last", "entries"], _observation_rows(variant)),
+    )
+
+
+def _rule(line: str) -> str:
+    word, colon, rest = line.partition(": ")
+    return f"- **{word}:** {rest}" if colon else f"- {line}"
+
+
+def _action_rows(variant: Variant) -> Iterable[list[object]]:
+    for kind, numbers in action_layout(variant).offsets.items():
+        ends = (f"{number} `{action_text(variant, number)}`" for number in (numbers.start, numbers.stop - 1))
+        yield [kind, KINDS[kind], *ends]
+
+
+def _observation_rows(variant: Variant) -> Iterable[list[object]]:
+    layout = observation_layout(variant)
+    last = layout[f"t{variant.piles}"]
+    capacity = last.stop - last.start
+    yield [f"`t1` .. `t{variant.piles}`", 0, last.stop - 1, f"{variant.piles} x {capacity}"]
+    for name, part in layout.items():
+        if part.start >= last.stop:
+            yield [f"`{name}`", part.start, part.stop - 1, part.stop - part.start]
+
+
+def pages() -> dict[Path, str]:
+    """The text of every generated page, by its file."""
+    out = {DOCS / "games.md": games_page()}
+    out |= {DOCS / "games" / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
+    return out
+
+
+def main() -> None:
+    """Write the pages."""
+    for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,547 @@
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, bench.
+
+What a user gets wrong ends in one or two lines on stderr and exit code 2.
+"""
+
+import contextlib
+import io
+import json
+import math
+import os
+import platform
+import re
+import sys
+import textwrap
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+
+import numpy as np
+import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
+
+from solitaire_env.layout import Action, action_layout, make_rules
+from solitaire_env.registration import env_id, env_variant, step_limit
+from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
+
+# Whatever compiles the engine is imported by the commands that play.
+if TYPE_CHECKING:
+    from solitaire_env.env import SolitaireEnv
+    from solitaire_env.notation import Position
+    from solitaire_env.vector import SolitaireVectorEnv
+
+PROG: Final = "python -m solitaire_env"
+_RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
+
+RuleText = Annotated[str | None, arg(metavar="RULE")]
+
+
+@dataclass(frozen=True)
+class _Game:
+    game: Annotated[Positional[str], arg(metavar="GAME")]
+    """The game's name, title or id: forty-thieves, "Eight Off", Solitaire/BusyAces-v0."""
+    build: RuleText = None
+    """House rule: what a card takes on the tableau, "same suit", "alternate color" or "any suit"."""
+    spaces: RuleText = None
+    """House rule: what fills an empty pile, any, kings or none."""
+    moves: RuleText = None
+    """What moves as one: "one card", supermove or sequence."""
+
+    def variant(self) -> Variant:
+        return env_variant(self.game).with_rules(build=self.build, spaces=self.spaces, moves=self.moves)
+
+
+# ------------------------------------------------------------------------------- list and rules
+
+
+@dataclass(frozen=True)
+class List:
+    """The games with their sizes."""
+
+    json: bool = False
+    """As JSON."""
+
+    def run(self) -> None:
+        sizes = list(map(game_sizes, VARIANTS))
+        if self.json:
+            print(json.dumps(sizes, indent=2))
+            return
+        names = [str(of_game["name"]).replace("-", "-\n") for of_game in sizes]
+        print_table(
+            ["", *names], ([label, *(of_game[key] for of_game in sizes)] for key, label in SIZES.items())
+        )
+
+
+SIZES: Final = {
+    "decks": "decks",
+    "cards": "cards",
+    "piles": "tableau piles",
+    "cells": "cells",
+    "stock": "stock",
+    "pile_capacity": "pile capacity",
+    "actions": "actions",
+    "actions_supermove": 'actions with moves="supermove"',
+    "cards_observation": "observation cards",
+    "features_observation": "observation features",
+    "step_limit": "step limit",
+}
+"""The sizes of a game and what they are called."""
+
+
+def game_sizes(variant: Variant) -> dict[str, int | str | None]:
+    """Id, name, title and the :data:`SIZES` of a game; None where a game has no such thing.
+
+    ``actions_supermove`` counts the actions with the supermove shortcut, which one-card games take.
+    """
+    from solitaire_env.encoders import observation_size
+
+    one_card = variant.moves == "one card"
+    return {
+        "id": env_id(variant),
+        "name": variant.name,
+        "title": variant.title,
+        "decks": variant.decks,
+        "cards": variant.cards,
+        "piles": variant.piles,
+        "cells": variant.cells,
+        "stock": variant.stock,
+        "pile_capacity": make_rules(variant).pile_capacity,
+        "actions": action_layout(variant).size,
+        "actions_supermove": action_layout(variant.with_rules(moves="supermove")).size if one_card else None,
+        "cards_observation": observation_size(variant, "cards"),
+        "features_observation": observation_size(variant, "features"),
+        "step_limit": step_limit(variant),
+    }
+
+
+def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table whose columns but the first are right-aligned; with rich, where it is installed."""
+    body = [["-" if entry is None else str(entry) for entry in row] for row in rows]
+    try:
+        from rich.box import SIMPLE_HEAD
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        lines = [name.split("\n") for name in head]
+        height = max(map(len, lines))
+        padded = [[""] * (height - len(name)) + name for name in lines]
+        body = [*map(list, zip(*padded, strict=True)), *body]
+        widths = [max(map(len, column)) for column in zip(*body, strict=True)]
+        for first, *rest in body:
+            cells = [first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]
+            print("  ".join(cells).rstrip())
+        return
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
+    for number, name in enumerate(head):
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for row in body:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+
+
+@dataclass(frozen=True)
+class Rules(_Game):
+    """The rules of a game in English, and the options that change them."""
+
+    def run(self) -> None:
+        variant = self.variant()
+        for line in variant.describe().splitlines():
+            print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
+        print("\nOptions, * as it stands:")
+        for name, words in _RULES.items():
+            marked = (f"{word}*" if word == getattr(variant, name) else word for word in words)
+            print(f"  --{name:<8}{', '.join(marked)}")
+
+
+# -------------------------------------------------------------------------------- show and play
+
+DealText = Annotated[str | None, arg(metavar="N")]
+
+
+@dataclass(frozen=True)
+class Show(_Game):
+    """The board of a deal."""
+
+    deal: Annotated[str, arg(metavar="N")] = "0"
+    """A deal number, or ms:N or pysol:N for another program's deal."""
+    text: Annotated[bool, FlagCreatePairsOff] = False
+    """As position text, the stock's order included."""
+
+    def run(self) -> None:
+        env = _new_env(self.variant())
+        env.reset(options={"deal": _parse_deal(self.deal)})
+        print(env.position() if self.text else _board(env))
+
+
+@dataclass(frozen=True)
+class Play(_Game):
+    """Play a game in the terminal, by moves such as draw, t3>f, w>t5, t1>c, t2>s."""
+
+    deal: DealText = None
+    """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""
+    position: Annotated[str | None, arg(metavar="FILE")] = None
+    """Go on from the position text in this file."""
+
+    def run(self) -> None:
+        if self.deal is not None and self.position is not None:
+            raise ValueError("--deal and --position exclude each other")
+        env = _new_env(self.variant())
+        if self.position is not None:
+            env.reset(options={"position": _read_position(Path(self.position))})
+        else:
+            env.reset(options=None if self.deal is None else {"deal": _parse_deal(self.deal)})
+        play(env)
+
+
+def _new_env(variant: Variant) -> "SolitaireEnv":
+    from solitaire_env.env import SolitaireEnv
+
+    return SolitaireEnv(variant, on_invalid="raise")
+
+
+def _parse_deal(text: str) -> int | str:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
+
+
+def _read_position(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{str(path)!r} is not a text file, allowed: a file with position text") from None
+
+
+def _position(env: "SolitaireEnv") -> "Position":
+    from solitaire_env.notation import parse_position
+
+    return parse_position(env.position(), env.variant)
+
+
+def _board(env: "SolitaireEnv", last_move: str | None = None) -> str:
+    from solitaire_env.render.ansi import render_ansi
+
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    try:
+        "♣▒·".encode(sys.stdout.encoding or "ascii")
+        symbols = True
+    except UnicodeEncodeError:
+        symbols = False
+    return render_ansi(_position(env).hidden(), last_move, color=color, symbols=symbols)
+
+
+class Session:
+    """A game that is being played by words, and the way back through it."""
+
+    def __init__(self, env: "SolitaireEnv") -> None:
+        self.env = env
+        self.before: list[tuple[dict[str, Any], str]] = []
+        """For each move the state that it was made in, and the move in words."""
+
+    def board(self) -> str:
+        """The board, with the last move."""
+        return _board(self.env, self.before[-1][1] if self.before else None)
+
+    def won(self) -> bool:
+        """Whether all cards are home."""
+        return sum(sum(tops) for tops in _position(self.env).foundations) == self.env.variant.cards
+
+    def legal(self) -> list[int]:
+        """The legal actions: none when the game is finished."""
+        from solitaire_env.batch import IllegalActionError
+
+        actions: list[int] = np.flatnonzero(self.env.action_masks()).tolist()
+        try:
+            self.env.describe_action(actions[0])
+        except IllegalActionError:
+            return []  # the mask of a finished game is all ones
+        return actions
+
+    def tell(self, action: int) -> str:
+        """A legal action as text and in words."""
+        return f"{self.env.action_text(action):<8}{self.env.describe_action(action)}"
+
+    def move(self, text: str) -> None:
+        """Play action text.
+
+        Raises
+        ------
+        ValueError
+            If there is no such action, or it is not legal here.
+        """
+        action = self.env.parse_action(text)
+        if action not in self.legal():
+            raise ValueError(f"{text} is not legal here; ? lists what is")
+        words = f"{self.env.describe_action(action)} ({text})"
+        self.before.append((self.env.get_state(), words))
+        self.env.step(action)
+
+    def undo(self) -> None:
+        """Take the last move back."""
+        if not self.before:
+            raise ValueError("there is no move to take back")
+        self.env.set_state(self.before.pop()[0])
+
+    def hint(self) -> int | None:
+        """A sensible legal action, None where there is none. It looks one move ahead and is no solver.
+
+        Home first, then onto a pile, then a card from the stock, then a space, then a cell; after these what
+        the next move could undo, and last what leads back to a position that this game has had.
+        """
+        layout = action_layout(self.env.variant)
+        piles = layout.rules.piles
+        seen = {tuple(state["row"]) for state, _ in self.before}
+        tableau = _position(self.env).tableau
+        trial = self.env.clone()
+        here = trial.get_state()
+
+        def badness(number: int) -> tuple[bool, bool, int]:
+            action = layout.decode(number)
+            trial.set_state(here)
+            trial.step(number)
+            undone = False
+            if action.source < piles and action.kind in ("tableau", "space"):
+                target = tableau.index(()) if action.kind == "space" else action.target
+                undone = bool(trial.action_masks()[layout.encode(Action("tableau", target, action.source))])
+            order = ("home", "tableau", "draw", "space", "cell").index(action.kind)
+            return tuple(trial.get_state()["row"]) in seen, undone, order
+
+        return min(self.legal(), key=badness, default=None)
+
+    def obey(self, word: str) -> str | None:
+        """Do what a word asks for; what there is to say, None when a move was made or taken back."""
+        if word == "?":
+            return "\n".join(map(self.tell, self.legal())) or "no move is legal; u takes a move back"
+        if word == "h":
+            hint = self.hint()
+            return "no move is legal; u takes a move back" if hint is None else f"perhaps {self.tell(hint)}"
+        if word == "u":
+            self.undo()
+        else:
+            self.move(word)
+        return None
+
+
+def play(env: "SolitaireEnv") -> None:
+    """Play the game that has begun in ``env`` by lines from stdin, until it is won or left.
+
+    A line holds words: action text, ``?``, ``h``, ``u`` or ``q``. Whoever leaves, be it by the end of the
+    input or by Ctrl-C, is given the position to go on from.
+    """
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - input() then edits lines
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    session = Session(env)
+    deal = env.get_state()["deal"]
+    print(f"{env.variant.title}, {'from a position' if deal is None else f'deal {deal}'}.")
+    print("? lists the legal moves, h gives a hint, u takes a move back, q quits.")
+    changed = True
+    try:
+        while True:
+            if changed:
+                print(f"\n{session.board()}\n")
+                if session.won():
+                    print(f"Won, in {len(session.before)} moves.")
+                    return
+                if not session.legal():
+                    print("Stuck: no move is legal. u takes a move back, q quits.")
+            changed = False
+            line = input(f"move {len(session.before) + 1}> ")
+            if not sys.stdin.isatty():
+                print(line)
+            for word in line.lower().split():
+                if word == "q":
+                    raise EOFError
+                try:
+                    said = session.obey(word)
+                except ValueError as error:
+                    print(error)
+                    break
+                changed = changed or said is None
+                if said is not None:
+                    print(said)
+    except (EOFError, KeyboardInterrupt):
+        print(f"\n\nTo go on, save these lines and give the file to --position:\n\n{env.position()}")
+
+
+# ---------------------------------------------------------------------------------------- bench
+
+
+@dataclass(frozen=True)
+class Bench(_Game):
+    """Steps a second of the vector environment."""
+
+    game: Annotated[Positional[str], arg(metavar="GAME")] = "forty-thieves"
+    """The game's name, title or id."""
+    num_envs: int = 1024
+    """Number of games."""
+    copy: Annotated[bool, FlagCreatePairsOff] = False
+    """Copy observations and masks, as the environment does unless told otherwise."""
+    observation: str = "cards"
+    """Kind of observation, cards or features."""
+    seconds: float = 5.0
+    """Time to measure, compilation and the choice of actions apart."""
+
+    def run(self) -> None:
+        from solitaire_env.vector import SolitaireVectorEnv
+
+        if not 0 < self.seconds < math.inf:
+            raise ValueError(f"--seconds is {self.seconds}, allowed: more than 0")
+        variant = self.variant()
+        env = SolitaireVectorEnv(
+            self.num_envs,
+            variant,
+            observation=self.observation,
+            max_episode_steps=step_limit(variant),
+            copy=self.copy,
+        )
+        recording = Recording(env)
+        spent = [recording.replay()]
+        while sum(spent) < self.seconds:
+            spent.append(recording.replay())
+        rates = [recording.steps / seconds for seconds in spent]
+        print_table(
+            ["game", "games", "copy", "passes", "steps/s", "best pass"],
+            [
+                [
+                    variant.name,
+                    env.num_envs,
+                    self.copy,
+                    len(rates),
+                    f"{np.median(rates):,.0f}",
+                    f"{max(rates):,.0f}",
+                ]
+            ],
+        )
+        print(
+            f"A pass: {recording.steps:,} steps, {recording.episodes:,} games end in it. steps/s: the median."
+        )
+        print(f"{TIMED}\n{machine()}")
+
+
+TIMED: Final = (
+    "Timed: step() with observation, legal-action mask, reward, auto-reset; one action of one game is a step.\n"
+    "Not timed: the choice of actions (random legal ones, recorded beforehand), first reset, compilation."
+)
+
+
+class Recording:
+    """Random legal actions for a vector environment, to be played again from the same seed against the clock.
+
+    All choices are made beforehand, from the masks of the very games that a replay repeats.
+
+    Parameters
+    ----------
+    length
+        Calls of ``step`` a pass, by default 1,000, fewer where more than 4,096 games would need much memory.
+    """
+
+    def __init__(self, env: "SolitaireVectorEnv", length: int | None = None) -> None:
+        self.env = env
+        self.actions = np.zeros(
+            (length or max(10, min(1000, 2**22 // env.num_envs)), env.num_envs), dtype=np.int64
+        )
+        self.episodes = 0
+        """Episodes that end in a pass."""
+        chance = np.random.default_rng(0)
+        _, infos = env.reset(seed=0)
+        for actions in self.actions:
+            mask = infos["action_mask"]
+            np.argmax(mask * chance.random(mask.shape, dtype=np.float32), axis=1, out=actions)
+            _, _, terminated, truncated, infos = env.step(actions)
+            self.episodes += int(np.count_nonzero(terminated | truncated))
+        self._last = env.batch.state.rows.copy()
+
+    @property
+    def steps(self) -> int:
+        """Actions in a pass, all games together."""
+        return self.actions.size
+
+    def replay(self) -> float:
+        """Play a pass; the seconds that it took."""
+        self.env.reset(seed=0)
+        step = self.env.step
+        start = time.perf_counter()
+        for actions in self.actions:
+            step(actions)
+        seconds = time.perf_counter() - start
+        if not np.array_equal(self.env.batch.state.rows, self._last):
+            raise RuntimeError("a replay did not repeat the games that were recorded")
+        return seconds
+
+
+def machine() -> str:
+    """The machine and the versions that a figure belongs to, in one line."""
+    import numba
+
+    model = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError):
+        found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+        model = found[1] if found else model
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "gymnasium"))
+    return (
+        f"Machine: {model}, {os.cpu_count()} cores, {numba.get_num_threads()} threads used; "
+        f"{platform.system()}, Python {platform.python_version()}, {packages}"
+    )
+
+
+# ----------------------------------------------------------------------------------------- main
+
+Command = (
+    Annotated[List, subcommand("list")]
+    | Annotated[Rules, subcommand("rules")]
+    | Annotated[Show, subcommand("show")]
+    | Annotated[Play, subcommand("play")]
+    | Annotated[Bench, subcommand("bench")]
+)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run a command line (by default the program's own); the exit code."""
+    try:
+        _parse(args).run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough. What is left in the buffer must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        return _fail(f"{str(error.filename)!r}: {error.strerror}" if error.filename else str(error))
+    except (ValueError, TypeError, ImportError, MemoryError) as error:
+        return _fail(str(error))
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(f"{PROG}: {message}", file=sys.stderr)
+    return 2
+
+
+def _parse(args: Sequence[str] | None) -> Any:
+    """The command that the arguments ask for. tyro's boxes of several lines become one or two."""
+    box = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(box):
+            return tyro.cli(
+                Command, prog=PROG, description="Solitaire games for people and programs.", args=args
+            )
+    except SystemExit as end:
+        if end.code != 2:
+            raise
+    raise ValueError(_unbox(box.getvalue()))
+
+
+def _unbox(text: str) -> str:
+    """What a box of tyro's says of an error and of what is allowed, without the frame."""
+    lines = re.sub(r"\033\[[0-9;]*m", "", text).splitlines()
+    title = lines[0].strip("╭╮─ ") if lines else ""
+    parts = " ".join(line.strip("│ ") for line in lines[1:-1]).split("─")
+    said, *more = [" ".join(part.split()) for part in parts if part.strip()]
+    if not said.lower().startswith(title.lower()):
+        said = f"{title}: {said}"
+    more = [part for part in more if part.startswith(("Available subcommands", "Argument helptext"))]
+    return "\n".join([said, *more[:1]])

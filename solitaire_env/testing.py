@@ -1,0 +1,463 @@
+"""Checks for a game of one's own: :func:`check_variant` tries a variant in many ways.
+
+>>> from solitaire_env import Variant
+>>> from solitaire_env.testing import check_variant
+>>> check_variant(Variant("tiny", "Tiny", decks=1, tableau=(2, 2, 2, 2), ranks=4))
+"""
+
+import copy
+import json
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from solitaire_env import deals, encoders, engine, shortcuts
+from solitaire_env.batch import INVALID, Batch, IllegalActionError, Settings
+from solitaire_env.engine import State
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.layout import PLAYING, WON, action_layout
+from solitaire_env.notation import (
+    action_text,
+    format_position,
+    parse_action,
+    parse_position,
+    position_faults,
+    position_to_row,
+)
+from solitaire_env.registration import spec_arguments
+from solitaire_env.variants import Variant, variant_from_dict, variant_to_dict
+
+GAMES = 8
+"""Games that are played side by side."""
+
+
+def check_state(games: Any) -> list[str]:
+    """What is wrong with the state of some games, a named fault each; empty when nothing is.
+
+    The cards of the pack are all there, once a deck; no place lies empty under a card; what is kept beside
+    the position (playable cards, heights, sequences, counts, mask, status) is what a rebuild from the position
+    gives.
+
+    Parameters
+    ----------
+    games
+        A :class:`~solitaire_env.batch.Batch` or an environment, single or vector, wrapped or not.
+    """
+    batch = _batch(games)
+    rebuilt = engine.make_state(batch.rules, batch.size)
+    rebuilt.rows[:] = batch.state.rows
+    engine.derive_rows(batch.rules, rebuilt, np.arange(batch.size))
+    arrays: list[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]] = [
+        (name, getattr(batch.state, name), getattr(rebuilt, name)) for name in State._fields if name != "rows"
+    ]
+    faults = []
+    for row in range(batch.size):
+        position = batch.position(row)
+        found = [f"cards: {fault}" for fault in position_faults(position)]
+        # With too many or unknown cards there may be no row to compare with.
+        if not found and not np.array_equal(position_to_row(position), batch.state.rows[row]):
+            found.append("padding: there are gaps between cards, or the stock count is wrong")
+        for name, kept, right in arrays:
+            if not np.array_equal(kept[row], right[row]):
+                found.append(f"{name}: {_differences(batch.variant, name, kept[row], right[row])}")
+        faults += [f"game {row}: {fault}" for fault in found]
+    return faults
+
+
+def _batch(games: Any) -> Batch:
+    games = getattr(games, "unwrapped", games)
+    batch = games if isinstance(games, Batch) else getattr(games, "batch", getattr(games, "_batch", None))
+    if not isinstance(batch, Batch):
+        raise TypeError(f"games are a {type(games).__name__}, allowed: a Batch or a solitaire environment")
+    return batch
+
+
+def _differences(variant: Variant, name: str, kept: npt.NDArray[Any], right: npt.NDArray[Any]) -> str:
+    """Where two rows of an array of the state differ, in words."""
+    if name != "mask":
+        return f"{kept.tolist()}, a rebuild gives {right.tolist()}"
+    wrong = np.flatnonzero(kept != right).tolist()
+    return ", ".join(f"{action_text(variant, a)} is {kept[a]}, a rebuild gives {right[a]}" for a in wrong)
+
+
+def check_variant(variant: Variant, *, seed: int = 0, steps: int = 100) -> None:
+    """Try a variant in many ways: its texts, deals, random games, environments and states.
+
+    The same seed tries the same games. Nothing is registered. Takes some seconds.
+
+    Parameters
+    ----------
+    steps
+        Moves that are played at random in each of :data:`GAMES` games, again for each kind of check.
+
+    Raises
+    ------
+    AssertionError
+        With what was expected, what was got, and the position text.
+    """
+    for check in _CHECKS:
+        check(variant, np.random.default_rng(seed), steps)
+
+
+# ----------------------------------------------------------------------------------- in general
+
+
+def _expect(what: str, expected: Any, got: Any, where: str = "") -> None:
+    if not _equal(expected, got):
+        raise AssertionError(f"{what}\nexpected: {expected}\ngot: {got}{where and chr(10)}{where}")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two results of an environment are the same, arrays and dicts of arrays included."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.dtype != other.dtype:
+        return False
+    return np.array_equal(np.asarray(one), np.asarray(other))
+
+
+def _new_batch(variant: Variant, rng: np.random.Generator, size: int = GAMES, **settings: Any) -> Batch:
+    batch = Batch(variant, Settings(**settings), size)
+    rows = np.arange(size)
+    batch.seed_streams(rows, [rng] * size)
+    batch.deal_next(rows)
+    return batch
+
+
+def _play(batch: Batch, rng: np.random.Generator, steps: int) -> Iterator[int]:
+    """Play legal moves at random; the number of steps played, at the deal and after each.
+
+    Finished games are dealt anew after that.
+    """
+    where = action_layout(batch.variant).offsets
+    yield 0
+    for step in range(1, steps + 1):
+        batch.step(_choose(batch.state.mask, where, rng), batch.everyone)
+        yield step
+        batch.deal_next(np.flatnonzero(batch.terminated))
+
+
+def _choose(
+    mask: npt.NDArray[np.int8], where: dict[str, slice], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """A legal action of each game.
+
+    Every other game prefers to bring cards home and draws late, so that some come far.
+    """
+    scores = rng.random(mask.shape)
+    scores[1::2, where["home"]] += 1.0
+    if "draw" in where:
+        scores[1::2, where["draw"]] **= 4
+    actions: npt.NDArray[np.int64] = np.argmax(mask * (scores + 1e-9), axis=1)
+    return actions
+
+
+def _make_spec(variant: Variant) -> EnvSpec:
+    return EnvSpec(**spec_arguments(variant))
+
+
+# -------------------------------------------------------------------------------------- checks
+
+
+def _check_texts(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    """The record, and the text and number of every action, there and back."""
+    data = json.loads(json.dumps(variant_to_dict(variant)))
+    _expect("plain data of the variant", variant, variant_from_dict(data))
+    _expect("title in describe()", variant.title, variant.describe().splitlines()[0])
+    layout = action_layout(variant)
+    for number in range(layout.size):
+        _expect(f"number of {layout.decode(number)}", number, layout.encode(layout.decode(number)))
+        text = action_text(variant, number)
+        _expect(f"number of {text!r}", number, parse_action(variant, text))
+
+
+def _check_deals(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    """A number names one deal for good, and chance never picks a reserved one."""
+    batch = _new_batch(variant, rng)
+    rows = np.arange(batch.size)
+    for _ in range(steps):
+        numbers = deals.pick_deals(batch.streams, rows)
+        reserved = numbers[numbers < deals.RESERVED_DEALS]
+        _expect("deals picked by chance that are reserved", [], reserved.tolist())
+    batch.deal(rows, rows.tolist())
+    again = _new_batch(variant, rng)
+    again.deal(rows[::-1].copy(), rows[::-1].tolist())
+    for row in rows.tolist():
+        _expect(f"deal {row}, dealt again", batch.position_text(row), again.position_text(row))
+        _expect(f"deal of game {row}", row, batch.deal_of(row))
+
+
+def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    """Random games: the state after every step, positions as text, what a step pays, what is hidden."""
+    batch = _new_batch(variant, rng)
+    shown = [_new_batch(variant, rng, 1, observation=kind) for kind in encoders.OBSERVATIONS]
+    home = np.zeros(batch.size)
+    for step in _play(batch, rng, steps):
+        row = step % batch.size
+        text = batch.position_text(row)
+        _expect("faults of the state", [], check_state(batch), text)
+        _expect("reward 'progress'", (batch.state.home - home) / batch.rules.cards, batch.rewards, text)
+        _expect("games won", batch.state.home == batch.rules.cards, batch.state.status == WON, text)
+        home = np.where(batch.terminated, 0, batch.state.home)
+        position = parse_position(text, variant)
+        _expect("position text, read and written", text, format_position(position))
+        _expect("position row of the text", batch.state.rows[row], position_to_row(position), text)
+        for other in shown:
+            _check_hidden(batch, row, other, rng, text)
+
+
+def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator, text: str) -> None:
+    """The order of the stock is neither in the observation nor in the mask."""
+    stock = slice(batch.rules.row_stock, batch.rules.row_stock + int(batch.state.stock[row]))
+    cards = batch.state.rows[row].copy()
+    other.set_row(0, cards)
+    seen = (other.observations()[0].copy(), other.state.mask[0].copy())
+    cards[stock] = rng.permutation(cards[stock])
+    other.set_row(0, cards)
+    what = f"observation {other.settings.observation!r} and mask when the stock is shuffled"
+    _expect(what, seen, (other.observations()[0], other.state.mask[0]), text)
+
+
+def _check_gymnasium(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    """Gymnasium's own checker has no complaint, whatever is observed."""
+    for observation in encoders.OBSERVATIONS:
+        for information in encoders.INFORMATION:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                env = gym.make(_make_spec(variant), observation=observation, information=information)
+                check_env(env.unwrapped)
+                env.close()
+            complaints = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+            _expect(f"complaints of check_env, observation {observation!r}", [], complaints)
+
+
+def _check_seeds(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    """The same seed and actions give the same games, through several resets."""
+    seed = int(rng.integers(2**31))
+    one, other = SolitaireEnv(variant), SolitaireEnv(variant)
+    _expect("reset with the same seed", one.reset(seed=seed), other.reset(seed=seed))
+    _expect_alike(one, other, rng, steps, "with the same seed")
+
+
+def _expect_alike(
+    one: SolitaireEnv, other: SolitaireEnv, rng: np.random.Generator, steps: int, what: str
+) -> None:
+    """Two environments answer alike to the same actions and to resets."""
+    for _ in range(steps):
+        text = one.position()
+        action = int(rng.choice(np.flatnonzero(one.action_masks())))
+        result = one.step(action)
+        _expect(f"step {one.action_text(action)} {what}", result, other.step(action), text)
+        if result[2]:
+            _expect(f"next reset {what}", one.reset(), other.reset(), text)
+    _expect(f"position {what}", one.position(), other.position())
+    _expect(f"last reset {what}", one.reset(), other.reset())
+
+
+def _check_states(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    """A game goes on alike from a saved state, a clone, a copy and a pickle."""
+    env = SolitaireEnv(variant)
+    env.reset(seed=int(rng.integers(2**31)))
+    for _ in range(min(steps, 10)):
+        env.step(int(rng.choice(np.flatnonzero(env.action_masks()))))
+    restored = SolitaireEnv(variant)
+    restored.set_state(json.loads(json.dumps(env.get_state())))
+    copies = {
+        "after set_state": restored,
+        "of a clone": env.clone(),
+        "of a deepcopy": copy.deepcopy(env),
+        "of a pickle": pickle.loads(pickle.dumps(env)),
+    }
+    before = env.get_state()
+    for what, other in copies.items():
+        _expect(f"faults of the state {what}", [], check_state(other), env.position())
+        _expect_alike(env.clone(), other, rng, min(steps, 20), what)
+    _expect("state after its copies have played", before, env.get_state(), env.position())
+
+
+def _check_illegal(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    """An illegal action changes no card, whatever else it does; one outside the space is refused."""
+    envs = {word: SolitaireEnv(variant, on_invalid=word) for word in INVALID}
+    for env in envs.values():
+        env.reset(seed=int(rng.integers(2**31)))
+        for _ in range(min(steps, 20)):
+            mask = env.action_masks()
+            if not mask.all():
+                _check_illegal_action(env, int(rng.choice(np.flatnonzero(~mask))))
+            for action in (-1, len(mask)):
+                try:
+                    env.step(action)
+                except ValueError:
+                    continue
+                raise AssertionError(f"action {action} is outside 0..{len(mask) - 1} and was not refused")
+            env.step(int(rng.choice(np.flatnonzero(mask))))
+
+
+def _check_illegal_action(env: SolitaireEnv, action: int) -> None:
+    on_invalid = env.settings.on_invalid
+    text, mask = env.position(), env.action_masks()
+    what = f"{env.action_text(action)}, illegal, with on_invalid={on_invalid!r}"
+    if on_invalid == "raise":
+        try:
+            env.step(action)
+        except IllegalActionError:
+            pass
+        else:
+            raise AssertionError(f"{what}, raised nothing, in\n{text}")
+    else:
+        _, reward, terminated, _, info = env.step(action)
+        expected = (0.0, on_invalid == "terminate", True)
+        got = (reward, terminated, info["invalid_action"])
+        _expect(f"reward, terminated and invalid_action after {what}", expected, got)
+    _expect(f"position after {what}", text, env.position())
+    _expect(f"mask after {what}", mask, env.action_masks(), text)
+
+
+def _check_vector(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    for mode in AutoresetMode:
+        check_vector(variant, mode, seed=int(rng.integers(2**31)), steps=steps)
+
+
+def check_vector(
+    variant: Variant,
+    autoreset_mode: AutoresetMode,
+    *,
+    seed: int = 0,
+    steps: int = 100,
+    num_envs: int = 3,
+    **keywords: Any,
+) -> None:
+    """The native vector environment answers as Gymnasium's own does over single ones, row by row.
+
+    Parameters
+    ----------
+    keywords
+        Of both environments; without ``max_episode_steps`` games are cut after a third of the steps.
+
+    Raises
+    ------
+    AssertionError
+        With the first answer that differs.
+    """
+    keywords.setdefault("max_episode_steps", steps // 3 + 1)
+    spec = _make_spec(variant)
+    rng = np.random.default_rng(seed)
+    single = SyncVectorEnv([lambda: gym.make(spec, **keywords)] * num_envs, autoreset_mode=autoreset_mode)
+    vector = gym.make_vec(spec, num_envs=num_envs, autoreset_mode=autoreset_mode, **keywords)
+    what = f"vector environment, autoreset mode {autoreset_mode.value}"
+    for name in ("single_action_space", "action_space", "single_observation_space", "observation_space"):
+        _expect(f"{name} of the {what}", repr(getattr(single, name)), repr(getattr(vector, name)))
+    expected: tuple[Any, ...] = single.reset(seed=seed)
+    _expect_results(f"reset of the {what}", expected, vector.reset(seed=seed))
+    where = action_layout(vector.unwrapped.variant).offsets  # type: ignore[attr-defined]
+    for step in range(steps):
+        actions = _choose(expected[-1]["action_mask"], where, rng)
+        if step % 7 == 6:
+            actions[0] = rng.integers(len(expected[-1]["action_mask"][0]))
+        result = single.step(actions)
+        _expect_results(f"step {step} of the {what}", result, vector.step(actions))
+        expected = result
+        ended = result[2] | result[3]
+        if autoreset_mode is AutoresetMode.DISABLED and ended.any():
+            old_mask = result[-1]["action_mask"]
+            answers = [env.reset(options={"reset_mask": ended.copy()}) for env in (single, vector)]
+            _expect_results(f"reset after step {step} of the {what}", *answers)
+            expected = answers[0]
+            expected[-1]["action_mask"][~ended] = old_mask[~ended]
+    single.close()
+    vector.close()
+
+
+def _expect_results(what: str, expected: tuple[Any, ...], got: tuple[Any, ...]) -> None:
+    """Arrays are equal, and infos where they hold something."""
+    names = ("observations", "rewards", "terminated", "truncated")[: len(expected) - 1]
+    for name, one, other in zip(names, expected, got, strict=False):
+        _expect(f"{name}, {what}", one, other)
+    _expect_infos(what, expected[-1], got[-1])
+
+
+def _expect_infos(what: str, expected: dict[str, Any], got: dict[str, Any]) -> None:
+    _expect(f"keys of infos, {what}", sorted(expected), sorted(got))
+    for key, value in expected.items():
+        if isinstance(value, dict):
+            _expect_infos(f"{key}, {what}", value, got[key])
+        elif f"_{key}" in expected:
+            held = expected[f"_{key}"]
+            games = f"of games {np.flatnonzero(held)}, {what}"
+            _expect(f"info {key!r} {games}", list(value[held]), list(got[key][held]))
+        else:
+            _expect(f"info {key!r}, {what}", value, got[key])
+
+
+def _check_supermoves(variant: Variant, rng: np.random.Generator, steps: int) -> None:
+    """Supermoves, a rule of the game or offered as a shortcut, are what single moves lead to."""
+    if variant.moves == "sequence":
+        return
+    batch = _new_batch(variant.with_rules(moves="supermove"), rng, on_invalid="raise")
+    for step in _play(batch, rng, steps):
+        check_supermoves(batch, step % batch.size)
+
+
+def check_supermoves(batch: Batch, row: int) -> int:
+    """Every legal action of a game with supermoves leads where its single moves do.
+
+    Returns how many of them moved several cards.
+    Spaces are alike: it does not matter which of them holds a sequence in the end.
+
+    Raises
+    ------
+    AssertionError
+        With the position and both outcomes.
+    """
+    if int(batch.state.status[row]) != PLAYING:
+        return 0
+    strict = Batch(shortcuts.strict_variant(batch.variant), Settings(), 1)
+    moved = Batch(batch.variant, Settings(), 1)
+    text = batch.position_text(row)
+    spaces = batch.state.heights[row] == 0
+    several = 0
+    for action in np.flatnonzero(batch.state.mask[row]).tolist():
+        singles = shortcuts.expand(batch.variant, batch.state, row, action)
+        several += len(singles) > 1
+        moved.set_row(0, batch.state.rows[row])
+        moved.step(np.array([action]), moved.everyone)
+        strict.set_row(0, batch.state.rows[row])
+        texts = [action_text(strict.variant, single) for single in singles]
+        what = f"{action_text(batch.variant, action)} as {' '.join(texts)}"
+        for played, single in enumerate(singles):
+            _expect(f"{texts[played]} of {what} is legal", 1, strict.state.mask[0, single], text)
+            strict.step(np.array([single]), strict.everyone)
+        _expect(f"position after {what}", _spaces_alike(moved, spaces), _spaces_alike(strict, spaces), text)
+    return several
+
+
+def _spaces_alike(batch: Batch, spaces: npt.NDArray[np.bool_]) -> list[str]:
+    """The position text of the first game, piles that were spaces in an order of their own."""
+    lines = batch.position_text(0).splitlines()
+    first = len(lines) - len(spaces)
+    filled = sorted(line.partition(":")[2] for line, space in zip(lines[first:], spaces, strict=True) if space)
+    others = [line for line, space in zip(lines[first:], spaces, strict=True) if not space]
+    return [*lines[:first], *others, *filled]
+
+
+_CHECKS: tuple[Callable[[Variant, np.random.Generator, int], None], ...] = (
+    _check_texts,
+    _check_deals,
+    _check_play,
+    _check_gymnasium,
+    _check_seeds,
+    _check_states,
+    _check_illegal,
+    _check_vector,
+    _check_supermoves,
+)
