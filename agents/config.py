@@ -9,7 +9,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant
-from solitaire_env.batch import INVALID, resolve_variant  # noqa: F401
+from solitaire_env.batch import resolve_variant
 from solitaire_env.registration import env_variant
 
 
@@ -150,16 +150,20 @@ _ADAPTER = TypeAdapter(TrainConfig)
 def make_config(values: dict[str, Any], where: str) -> TrainConfig:
     """A validated configuration; errors say where the values came from."""
     try:
-        return _ADAPTER.validate_python(values, strict=False)
+        return _ADAPTER.validate_python(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "configuration"
-        if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-            allowed = ", ".join(TrainConfig.__dataclass_fields__)
-            raise ConfigError(f"{where}: unknown key {key!r}, allowed: {allowed}") from None
-        if first["type"] == "value_error":
-            raise ConfigError(f"{where}: {first['ctx']['error']}") from None
-        raise ConfigError(f"{where}: {key} is {first['input']!r}: {first['msg']}") from None
+        raise explain(error, where) from None
+
+
+def explain(error: ValidationError, where: str) -> ConfigError:
+    """What is wrong with a configuration, in a sentence."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"]) or "configuration"
+    if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return ConfigError(f"{where}: unknown key {key!r}, allowed: {', '.join(TrainConfig.__dataclass_fields__)}")
+    if first["type"] == "value_error":
+        return ConfigError(f"{where}: {first['ctx']['error']}")
+    return ConfigError(f"{where}: {key} is {first['input']!r}: {first['msg']}")
 
 
 def load_config(path: Path, env: str | None = None) -> TrainConfig:

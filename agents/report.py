@@ -37,7 +37,9 @@ def summary_table(rows: Sequence[tuple[str, str, Summary]]) -> str:
 
 
 def read_curve(run: Path) -> list[dict[str, float]]:
-    """The learning curve of a run: numbers by column, a row an update."""
+    """The learning curve of a run: numbers by column, a row an update; none when it ended before the first."""
+    if not (run / "curve.csv").exists():
+        return []
     with (run / "curve.csv").open(encoding="utf-8", newline="") as file:
         return [{key: float(value) for key, value in row.items() if value} for row in csv.DictReader(file)]
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,26 +23,30 @@ from typing import Annotated, Any
 import numpy as np
 import torch as th
 import tyro
-from safetensors.torch import safe_open, save_file
+from pydantic import ValidationError
+from safetensors import safe_open
+from safetensors.torch import save_file
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
 
 from agents.compare import compare
-from agents.config import ConfigError, TrainConfig, dump_config, load_config, make_config
+from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
 from agents.files import write_json, write_text, write_whole
 from agents.models import load_weights, save_model
 from agents.networks import NetworkPolicy
 from agents.progress import ProgressLine, clock
 from agents.report import plot_curve
-from solitaire_env import env_id
+from solitaire_env import __version__, env_id
 from solitaire_env.batch import describe_layout
 from solitaire_env.sb3 import SolitaireVecEnv
 
 CHECKPOINT = "checkpoint.safetensors"
 CURVE = "curve.csv"
 CURVE_COLUMNS = ("steps", "minutes", "games", "win_rate", "cards_home", "episode_steps", "steps_per_second")
+SHARED = ("pi_features_extractor.", "vf_features_extractor.")
+"""SB3's other names of the one features extractor."""
 WINDOW = 1000
 """Rates in progress line and curve are of the last so many games."""
 
@@ -65,7 +69,7 @@ class Arguments:
 
 def save_checkpoint(path: Path, model: MaskablePPO, progress: dict[str, Any]) -> None:
     """Weights, Adam's moments and how far training is, in one safetensors file, whole or not at all."""
-    tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
+    tensors = {f"policy/{name}": t for name, t in model.policy.state_dict().items() if not name.startswith(SHARED)}
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -78,6 +82,7 @@ def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}
     policy = {name.removeprefix("policy/"): t for name, t in tensors.items() if name.startswith("policy/")}
+    policy |= {prefix[:3] + name: t for name, t in policy.items() for prefix in SHARED if prefix[3:] in name}
     optimizer = model.policy.optimizer.state_dict()
     for name, tensor in tensors.items():
         if name.startswith("adam/"):
@@ -219,11 +224,19 @@ def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: 
     )
 
 
+def warm_up(config: TrainConfig) -> None:
+    """Have the engine compiled, or its compiled code loaded, before the clock starts."""
+    env = make_env(config, 2)
+    env.reset()
+    env.step(env.action_masks().argmax(1))
+
+
 def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
     """Train in a run folder; whether it came to its end. A first Ctrl-C ends it after the step in hand."""
     th.set_num_threads(config.threads or os.cpu_count() or 1)
     # Checking every distribution costs a tenth of the time; the mask leaves none that could fail.
     th.distributions.Distribution.set_default_validate_args(False)
+    warm_up(config)
     env = make_env(config)
     layout = describe_layout(env.variant, env.settings)
     watch: Watch | None = None
@@ -298,12 +311,13 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
 
 def versions() -> dict[str, Any]:
     """What a run was made with."""
-    packages = ("solitaire-env", "gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
+    packages = ("gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
     git = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40"],
         cwd=Path(__file__).parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return {
+        "solitaire-env": __version__,
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
         "git": git.stdout.strip() or None,
@@ -352,15 +366,16 @@ def parse_arguments(args: list[str]) -> Arguments:
     elif rest and not rest[0].startswith("-"):
         env = rest[rest.index("--env") + 1] if "--env" in rest[:-1] else None
         config = load_config(Path(rest.pop(0)), env)
-    given = tyro.cli(
-        Arguments,
-        args=rest,
-        default=Arguments(config=config),
-        prog="python -m agents.train CONFIG",
-        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagConversionOff),
-    )
-    # Checked again: an option may contradict the file.
-    return replace(given, config=make_config(asdict(given.config), "command line"))
+    try:
+        return tyro.cli(
+            Arguments,
+            args=rest,
+            default=Arguments(config=config),
+            prog="python -m agents.train CONFIG",
+            config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+        )
+    except ValidationError as error:
+        raise explain(error, "command line") from None
 
 
 def main(args: list[str] | None = None) -> int:

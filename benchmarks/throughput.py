@@ -11,11 +11,13 @@ that of the median round to the median round of the faster EnvPool row.
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from typing import Final, NamedTuple
 
+import gymnasium
 import numba
 import numpy as np
 import tyro
@@ -69,8 +71,11 @@ def ours(game: str, num_envs: int, copy: bool) -> Contestant:
 
 def envpool(num_envs: int, threads: int, waiting: bool) -> Contestant:
     """EnvPool's CartPole by given random actions: all at once, or half of the environments at a time."""
-    import envpool as library
-
+    try:
+        library = import_module("envpool")
+    except ImportError:
+        raise ImportError("--peers needs EnvPool: pip install envpool==1.2.5") from None
+    gymnasium.logger.min_level = gymnasium.logger.ERROR  # of its bounds' precision
     batch = num_envs if waiting else max(1, num_envs // 2)
     env = library.make_gymnasium(PEER_ENV, num_envs=num_envs, batch_size=batch, num_threads=threads, seed=0)
     choices = np.random.default_rng(0).integers(2, size=(PEER_STEPS, batch))
@@ -103,48 +108,39 @@ def measure(contestants: list[Contestant], rounds: int, seconds: float) -> list[
     for _ in range(rounds):
         for contestant, of_contestant in zip(contestants, rates, strict=True):
             passes, spent = 0, 0.0
-            while spent < seconds:
+            while not passes or spent < seconds:
                 spent += contestant.run()
                 passes += 1
             of_contestant.append(passes * contestant.steps / spent)
     return rates
 
 
-def main() -> int:
+def main(args: Sequence[str] | None = None) -> int:
     """Measure what the command line asks for and print the table; the exit code."""
-    arguments = tyro.cli(Arguments, prog="python -m benchmarks.throughput")
+    arguments = tyro.cli(Arguments, prog="python -m benchmarks.throughput", args=args)
+    num_envs = arguments.num_envs
     try:
+        if arguments.rounds < 1:
+            raise ValueError(f"--rounds is {arguments.rounds}, allowed: at least 1")
         numba.set_num_threads(arguments.threads)
-        contestants = [ours(game, arguments.num_envs, copy=False) for game in arguments.games]
-        contestants += [ours(game, arguments.num_envs, copy=True) for game in arguments.games[:1]]
+        contestants = [ours(game, num_envs, copy=False) for game in arguments.games]
+        contestants += [ours(game, num_envs, copy=True) for game in arguments.games[:1]]
         if arguments.peers:
-            contestants += [
-                envpool(arguments.num_envs, arguments.threads, waiting) for waiting in (True, False)
-            ]
-    except (ValueError, ImportError) as error:
+            contestants += [envpool(num_envs, arguments.threads, waiting) for waiting in (True, False)]
+    except (ValueError, ImportError, MemoryError) as error:
         print(f"python -m benchmarks.throughput: {error}", file=sys.stderr)
         return 2
-    rates = measure(contestants, arguments.rounds, arguments.seconds)
-    medians = [float(np.median(of_contestant)) for of_contestant in rates]
-    peer = max(
-        (rate for rate, contestant in zip(medians, contestants, strict=True) if contestant.peer), default=None
-    )
-    rows = [
-        [
-            contestant.name,
-            f"{median:,.0f}",
-            f"{min(of_contestant):,.0f}",
-            f"{max(of_contestant):,.0f}",
-            None if peer is None else f"{median / peer:.2f}",
-        ]
-        for contestant, median, of_contestant in zip(contestants, medians, rates, strict=True)
-    ]
+    rates = [np.array(of_one) for of_one in measure(contestants, arguments.rounds, arguments.seconds)]
+    medians = [float(np.median(of_one)) for of_one in rates]
+    peer = max((rate for rate, one in zip(medians, contestants, strict=True) if one.peer), default=None)
+    rows = []
+    for one, of_one, median in zip(contestants, rates, medians, strict=True):
+        figures = (f"{rate:,.0f}" for rate in (median, of_one.min(), of_one.max()))
+        rows.append([one.name, *figures, None if peer is None else f"{median / peer:.2f}"])
     print_table(["", "steps/s", "slowest", "fastest", "ratio"], rows)
-    print(
-        f"{arguments.num_envs} environments, {arguments.rounds} rounds, median; "
-        "ratio to the faster EnvPool row.\nCopied: copy=True, arrays that the next step leaves alone.\n"
-        f"{TIMED}\n{machine()}"
-    )
+    print(f"\n{num_envs} environments; the median, slowest and fastest of {arguments.rounds} rounds.")
+    print("ratio: of the median to that of the faster EnvPool row. copied: with copy=True.")
+    print(f"{TIMED}\n{machine()}")
     return 0
 
 

@@ -209,8 +209,9 @@ def _parse_deal(text: str) -> int | str:
 def _read_position(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{str(path)!r} is not a text file, allowed: a file with position text") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ValueError(f"cannot read {str(path)!r}, {reason}; allowed: a file with position text") from None
 
 
 def _position(env: "SolitaireEnv") -> "Position":
@@ -422,7 +423,7 @@ class Bench(_Game):
 
 
 TIMED: Final = (
-    "Timed: step() with observation, legal-action mask, reward, auto-reset; one action of one game is a step.\n"
+    "Timed: step() with observation, action mask, reward and auto-reset; one action in one game is a step.\n"
     "Not timed: the choice of actions (random legal ones, recorded beforehand), first reset, compilation."
 )
 
@@ -509,9 +510,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except OSError as error:
-        return _fail(f"{str(error.filename)!r}: {error.strerror}" if error.filename else str(error))
-    except (ValueError, TypeError, ImportError, MemoryError) as error:
+    except (ValueError, ImportError, MemoryError, OSError) as error:
         return _fail(str(error))
     return 0
 
@@ -537,11 +536,17 @@ def _parse(args: Sequence[str] | None) -> Any:
 
 def _unbox(text: str) -> str:
     """What a box of tyro's says of an error and of what is allowed, without the frame."""
-    lines = re.sub(r"\033\[[0-9;]*m", "", text).splitlines()
-    title = lines[0].strip("╭╮─ ") if lines else ""
-    parts = " ".join(line.strip("│ ") for line in lines[1:-1]).split("─")
-    said, *more = [" ".join(part.split()) for part in parts if part.strip()]
-    if not said.lower().startswith(title.lower()):
+    title, *lines = re.sub(r"\033\[[0-9;]*m", "", text).splitlines() or [""]
+    title = title.strip("╭╮─ ")
+    parts = [""]
+    for line in lines:
+        inside = line.strip("│╰╯ ")
+        if inside.strip("─-"):
+            parts[-1] = f"{parts[-1]} {' '.join(inside.split())}".strip()
+        else:
+            parts.append("")  # a rule across the box
+    said, *more = [part for part in parts if part] or [""]
+    if said.startswith("Expected"):
         said = f"{title}: {said}"
     more = [part for part in more if part.startswith(("Available subcommands", "Argument helptext"))]
     return "\n".join([said, *more[:1]])

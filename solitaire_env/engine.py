@@ -453,11 +453,21 @@ def _play(rules, state, events, b, action):
 
 
 @jit
-def _step(rules, state, events, b, action):
-    """Play an action of the space if it is legal; else change nothing and say so."""
+def _no_events(events, b):
+    """Nothing has happened yet.
+
+    A function of its own: what a parallel loop writes itself to an array of a named tuple is lost (numba issue
+    5872).
+    """
     events.went_home[b] = 0
     events.drew[b] = 0
     events.invalid[b] = 0
+
+
+@jit
+def _step(rules, state, events, b, action):
+    """Play an action of the space if it is legal; else change nothing and say so."""
+    _no_events(events, b)
     if int(state.status[b]) != PLAYING:
         return
     if int(state.mask[b, action]) == 0:
@@ -552,9 +562,7 @@ def step_rows(rules, state, events, actions, active):
         if int(active[b]) != 0:
             _step(rules, state, events, b, actions[b])
         else:
-            events.went_home[b] = 0
-            events.drew[b] = 0
-            events.invalid[b] = 0
+            _no_events(events, b)
 
 
 @jit

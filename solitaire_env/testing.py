@@ -42,9 +42,9 @@ GAMES = 8
 def check_state(games: Any) -> list[str]:
     """What is wrong with the state of some games, a named fault each; empty when nothing is.
 
-    The cards of the pack are all there, once a deck; no place lies empty under a card; what is kept beside
-    the position (playable cards, heights, sequences, counts, mask, status) is what a rebuild from the position
-    gives.
+    The cards of the pack are all there, once a deck; foundations lie fullest first; no place is empty under a
+    card; what is kept beside the position (playable cards, heights, sequences, counts, mask, status) is what a
+    rebuild from the position gives.
 
     Parameters
     ----------
@@ -445,9 +445,9 @@ def _spaces_alike(batch: Batch, spaces: npt.NDArray[np.bool_]) -> list[str]:
     """The position text of the first game, piles that were spaces in an order of their own."""
     lines = batch.position_text(0).splitlines()
     first = len(lines) - len(spaces)
-    filled = sorted(line.partition(":")[2] for line, space in zip(lines[first:], spaces, strict=True) if space)
-    others = [line for line, space in zip(lines[first:], spaces, strict=True) if not space]
-    return [*lines[:first], *others, *filled]
+    piles = list(zip(lines[first:], spaces.tolist(), strict=True))
+    filled = sorted(line.partition(":")[2] for line, space in piles if space)
+    return [*lines[:first], *(line for line, space in piles if not space), *filled]
 
 
 _CHECKS: tuple[Callable[[Variant, np.random.Generator, int], None], ...] = (

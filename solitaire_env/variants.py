@@ -139,7 +139,8 @@ def _describe(v: Variant) -> list[str]:
     lines = [v.title, "=" * len(v.title), ""]
     if v.aliases:
         lines.append(f"Also called {', '.join(v.aliases)}.")
-    short = "" if v.ranks == 13 else f", Ace to {RANK_NAMES[v.ranks - 1]} only"
+    highest = "King" if v.ranks == 13 else RANK_NAMES[v.ranks - 1]
+    short = "" if v.ranks == 13 else f", Ace to {highest} only"
     lines.append(f"Cards: {_plural(v.decks, 'deck')}, {v.cards} cards{short}.")
     sizes = sorted(set(v.tableau))
     each = f"{_plural(sizes[0], 'card')} each" if len(sizes) == 1 else f"{', '.join(map(str, v.tableau))} cards"
@@ -148,7 +149,7 @@ def _describe(v: Variant) -> list[str]:
         filled = f", the first {v.cells_filled} filled at the deal" if v.cells_filled else ""
         lines.append(f"Cells: {v.cells}, one card each{filled}. Any card may go to an empty cell.")
     lines.append(
-        f"Foundations: {v.foundations}, built up in suit from Ace to {RANK_NAMES[v.ranks - 1]}. "
+        f"Foundations: {v.foundations}, built up in suit from Ace to {highest}. "
         "Cards on a foundation stay there. The game is won when all cards are there."
     )
     if v.stock:
@@ -176,7 +177,7 @@ def _describe(v: Variant) -> list[str]:
     lines.append(
         {
             "any": "Spaces: any card" + (" or sequence" if v.counts_differ else "") + " may fill an empty pile.",
-            "kings": "Spaces: only a King" + ("" if v.moves == "one card" else ", or the sequence that it leads,")
+            "kings": f"Spaces: only a {highest}" + ("" if v.moves == "one card" else ", or the sequence that it leads,")
             + " may fill an empty pile.",
             "none": "Spaces: an empty pile stays empty.",
         }[v.spaces]

@@ -133,8 +133,15 @@ class Table:
             target += source[-number:]
             del source[-number:]
             return numbers[text]
-        if (self.twin.status(), self.batch.position_text(row)) != ("won" if status == WON else "stuck", self.twin.text()):
-            self.fail("end", f"{self.twin.status()} in\n{self.twin.text()}", f"{status} in\n{self.batch.position_text(row)}")
+        if (self.twin.status(), self.batch.position_text(row)) != (
+            "won" if status == WON else "stuck",
+            self.twin.text(),
+        ):
+            self.fail(
+                "end",
+                f"{self.twin.status()} in\n{self.twin.text()}",
+                f"{status} in\n{self.batch.position_text(row)}",
+            )
         if not state.mask[row].all():
             self.fail("mask of a finished game", "all ones", str(state.mask[row]))
         return None
@@ -201,7 +208,9 @@ def test_twin_sees_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare the engine with its slow twin over random games.")
     parser.add_argument("--games", type=int, default=1000, help="random games, shared among the variants")
-    parser.add_argument("--all", action="store_true", help="all variants and options, not the published games alone")
+    parser.add_argument(
+        "--all", action="store_true", help="all variants and options, not the published games alone"
+    )
     parser.add_argument("--first-deal", type=int, default=FIRST_DEAL, help="number of the first deal")
     arguments = parser.parse_args()
     variants = list(ALL.values()) if arguments.all else list(VARIANTS)
@@ -213,7 +222,10 @@ def main() -> None:
         for tally in compare(variant, games, arguments.first_deal) if games else ():
             if time.monotonic() - shown > 20:
                 shown = time.monotonic()
-                print(f"  {variant.name}: {tally.games:,} of {games:,} games, {tally.positions:,} positions", flush=True)
+                print(
+                    f"  {variant.name}: {tally.games:,} of {games:,} games, {tally.positions:,} positions",
+                    flush=True,
+                )
         seconds = time.monotonic() - variant_began
         print(
             f"{variant.name} ({variant.build}, {variant.spaces}, {variant.moves}): {tally.games:,} games, "

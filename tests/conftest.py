@@ -1,0 +1,31 @@
+"""Fixtures of all tests."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Refuses = Callable[..., None]
+
+
+@pytest.fixture
+def refuses() -> Refuses:
+    """``refuses(call, *words)``: the call raises an error of one or two lines that has all the words.
+
+    It is raised by the package itself or by Gymnasium, never by numba or numpy.
+    """
+
+    def check(call: Callable[[], Any], *words: str) -> None:
+        with pytest.raises((ValueError, TypeError, IndexError, ImportError)) as caught:
+            call()
+        message = str(caught.value)
+        assert len(message.splitlines()) <= 2 and len(message) < 600, message
+        for word in words:
+            assert word in message
+        raised_in = traceback.extract_tb(caught.tb)[-1].filename
+        assert "/numba/" not in raised_in and "/numpy/" not in raised_in, raised_in
+
+    return check

@@ -1,0 +1,214 @@
+"""Deals: the order of the cards that a number names never changes."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from solitaire_env.cards import card_name
+from solitaire_env.deals import MAX_DEAL, RESERVED_DEALS, Deal, deal_order, ordered_pack, pick_deals, shuffled
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.conftest import Refuses
+from tests.games import ALL, COMPILED
+
+BITS_64 = 2**64 - 1
+BY_DECKS = {1: get_variant("eights-down"), 2: get_variant("forty-thieves"), 4: get_variant("eighty-thieves")}
+SHORT = Variant("short", "Short", decks=1, tableau=(3,) * 4, ranks=3)
+
+REJECTED = 2**64 - 0x9E3779B97F4A7C15
+"""The first number drawn for this deal is 0, which would be biased and is drawn again; deal 0 begins there."""
+
+
+class SplitMix64:
+    """The generator as it is published, in plain Python."""
+
+    def __init__(self, state: int) -> None:
+        self.state = state
+
+    def next(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) & BITS_64
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & BITS_64
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & BITS_64
+        return z ^ (z >> 31)
+
+    def below(self, n: int) -> int:
+        while True:
+            product = (self.next() >> 32) * n
+            if product % 2**32 >= 2**32 % n:
+                return product >> 32
+
+
+def plain_deal(number: int, decks: int, ranks: int) -> list[str]:
+    """The cards of a deal in order, by Fisher-Yates, in plain Python."""
+    pack = [rank + suit for _ in range(decks) for rank in "A23456789TJQK"[:ranks] for suit in "CDHS"]
+    generator = SplitMix64(number)
+    for i in range(len(pack) - 1, 0, -1):
+        j = generator.below(i + 1)
+        pack[i], pack[j] = pack[j], pack[i]
+    return pack
+
+
+def names(variant: Variant, deal: Deal) -> list[str]:
+    return [card_name(code) for code in deal_order(variant, deal).tolist()]
+
+
+def test_generator_gives_its_published_numbers() -> None:
+    generator = SplitMix64(1234567)
+    assert [generator.next() for _ in range(5)] == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("decks", "number", "first", "last"),
+    [
+        (1, 0, "4C 9S 3C KC AH KD KS 3S", "QD"),
+        (1, 1, "QS QD TD JH AC 9D KH TC", "8D"),
+        (1, 7, "9H 2H 4S 5H JD 6H KC 3C", "6C"),
+        (1, 999, "5D 6C 2H 8S 2C 5S TD 9D", "6D"),
+        (1, 2**20, "KD QC JD QH AH KC 7H 8S", "3H"),
+        (1, MAX_DEAL, "9H 8S JD 4D TS 8D JH QC", "3C"),
+        (1, REJECTED, "4C 9S 3C KC AH KD KS 3S", "QD"),
+        (2, 0, "2C 3C 7S KD 4S 7C 4C 8S", "TS"),
+        (2, 1, "QH 9C 9H 7H 3D 3C 8H 2S", "2H"),
+        (2, 7, "KH 2S 6H AS 6D 8H QD 8C", "JC"),
+        (2, 999, "9S KS 6D 3H 7D 7S 2S 4C", "JH"),
+        (2, 2**20, "KD 5S 8C JS 3C KS TH AS", "6C"),
+        (2, MAX_DEAL, "5S 4H JC QD AS QH 6S AS", "5D"),
+        (4, 0, "7D 3D 5C KD AC TH 8S 3D", "7S"),
+        (4, 1, "2C 5H 6H 9H JH JS JD QD", "4D"),
+        (4, 7, "JD 2D 6H 4C JH 7S KC 7D", "8D"),
+        (4, 999, "4S 7D 2C 6D 5H JS 7H KS", "9C"),
+        (4, 2**20, "5C AD 5H 8D 2H 3C AD 4H", "JD"),
+        (4, MAX_DEAL, "3D 3S 9C 8D KH 4D 5H 2S", "9H"),
+    ],
+)
+def test_golden_deals(decks: int, number: int, first: str, last: str) -> None:
+    """Frozen: another order is another version of every environment."""
+    cards = names(BY_DECKS[decks], number)
+    assert " ".join(cards[:8]) == first
+    assert cards[-1] == last
+
+
+@pytest.mark.parametrize("variant", [*BY_DECKS.values(), SHORT], ids=lambda variant: variant.name)
+def test_whole_deals(variant: Variant) -> None:
+    numbers = [*range(20), 2**20, 2**32, 2**63 - 1, REJECTED, 123456789012345678]
+    for number, cards in zip(numbers, shuffled(variant, numbers).tolist(), strict=True):
+        assert list(map(card_name, cards)) == plain_deal(number, variant.decks, variant.ranks)
+        assert names(variant, number) == list(map(card_name, cards))
+
+
+def test_games_of_one_pack_share_their_deals() -> None:
+    assert names(get_variant("busy-aces"), 5) == names(get_variant("forty-bandits"), 5)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_deal_is_the_pack(name: str) -> None:
+    variant = ALL[name]
+    pack = Counter(ordered_pack(variant).tolist())
+    assert Counter(deal_order(variant, 3).tolist()) == pack
+    assert set(pack.values()) == {variant.decks} and len(pack) == 4 * variant.ranks
+
+
+@pytest.mark.parametrize(
+    ("decks", "first"),
+    [(1, "JD 2D 9H JC 5D 7H 7C 5H"), (2, "3D 5H JC KH 5S 5H KC KC"), (4, "3D 6D QD 4C 3D 3D JC KC")],
+)
+def test_deals_of_other_programs(decks: int, first: str) -> None:
+    pytest.importorskip("pysol_cards")
+    variant = BY_DECKS[decks]
+    assert " ".join(names(variant, "pysol:1")[:8]) == first
+    assert " ".join(names(variant, "ms:1")[:8]) == first
+    assert Counter(names(variant, "pysol:12345678901234567890")) == Counter(names(variant, 0))
+
+
+def test_deals_of_other_programs_are_laid_out_as_theirs() -> None:
+    """The piles of PySolFC's Eight Off number 1, as pysol-cards prints them."""
+    pysol_cards = pytest.importorskip("pysol_cards.deal_game")
+    renderer = pytest.importorskip("pysol_cards.cards").CardRenderer(print_ts=True)
+    base = pytest.importorskip("pysol_cards.random_base").RandomBase
+    for number in (1, 2, 617, 11982):
+        board = pysol_cards.Game("eight_off", number, base.DEALS_MS).calc_layout_string(renderer)
+        printed = [line.split() for line in board.splitlines()]
+        cards = iter(names(BY_DECKS[1], f"ms:{number}"))
+        piles: list[list[str]] = [[] for _ in range(8)]
+        for _ in range(6):
+            for pile in piles:
+                pile.append(next(cards))
+        assert piles == [row for row in printed if len(row) == 6 and ":" not in row[0]]
+        cells = next(row[1:] for row in printed if "eecells" in row[0])
+        assert [card for card in cells if card != "-"] == list(cards)
+
+
+def test_reserved_deals_are_never_picked() -> None:
+    """The generator is made to draw reserved numbers on its way."""
+    streams = np.array([0, 1, REJECTED, 2**64 - 1], dtype=np.uint64)
+    rows = np.arange(4)
+    picked = [pick_deals(streams, rows) for _ in range(2000 if COMPILED else 100)]
+    assert min(map(np.min, picked)) >= RESERVED_DEALS
+    assert max(map(np.max, picked)) <= MAX_DEAL
+    assert len({int(number) for numbers in picked for number in numbers}) > len(picked)
+
+
+def test_a_drawn_reserved_deal_is_passed_over() -> None:
+    """The stream of REJECTED draws 0 first, and then goes on as the stream of 0."""
+    one, other = np.array([[REJECTED], [0]], dtype=np.uint64)
+    row = np.zeros(1, dtype=np.int64)
+    assert SplitMix64(REJECTED).next() == 0
+    assert pick_deals(one, row).tolist() == pick_deals(other, row).tolist() == [SplitMix64(0).next() >> 1]
+
+
+@pytest.mark.parametrize(
+    ("deal", "allowed"),
+    [
+        (-1, "0 to 2**63 - 1"),
+        (2**63, "0 to 2**63 - 1"),
+        (10**40, "0 to 2**63 - 1"),
+        (True, "a whole number"),
+        (1.5, "a whole number"),
+        (None, "a whole number"),
+        ([1], "a whole number"),
+        ("", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("7", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("MS:1", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("ms:-1", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("ms:1.5", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("ms: 1", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("fcs:1", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("ms:0", "ms:1 to ms:8589934591"),
+        ("ms:8589934592", "ms:1 to ms:8589934591"),
+        ("pysol:0", "pysol:1 to pysol:99999999999999999999"),
+        ("pysol:100000000000000000000", "a whole number, 'ms:N' or 'pysol:N'"),
+    ],
+)
+def test_deals_that_are_refused(deal: object, allowed: str, refuses: Refuses) -> None:
+    for variant in VARIANTS:
+        refuses(lambda variant=variant: deal_order(variant, deal), repr(deal)[:20], allowed)
+
+
+def test_long_nonsense_is_cut(refuses: Refuses) -> None:
+    refuses(lambda: deal_order(SHORT, "ms:" * 1000), "'ms:ms:", "'pysol:N'")
+
+
+def test_a_short_pack_has_no_deals_of_other_programs(refuses: Refuses) -> None:
+    refuses(lambda: deal_order(SHORT, "ms:1"), "'ms:1'", "short has 3 ranks")
+
+
+def test_deals_of_other_programs_need_an_extra(monkeypatch: pytest.MonkeyPatch, refuses: Refuses) -> None:
+    monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
+    refuses(lambda: deal_order(BY_DECKS[1], "ms:1"), "'ms:1'", "pip install 'solitaire-env[deals]'")
+
+
+def test_three_decks_of_another_program() -> None:
+    pytest.importorskip("pysol_cards")
+    variant = replace(BY_DECKS[2], decks=3)
+    assert Counter(deal_order(variant, "pysol:5").tolist()) == Counter(ordered_pack(variant).tolist())

@@ -1,0 +1,273 @@
+"""The engine's kernels: how they are compiled, and what they keep beside the position."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from solitaire_env import batch as batch_module
+from solitaire_env import deals, encoders, engine
+from solitaire_env.batch import Batch, Settings
+from solitaire_env.layout import PLAYING, STUCK, WON
+from solitaire_env.notation import parse_action
+from solitaire_env.testing import check_state, check_supermoves
+from solitaire_env.variants import Variant, get_variant
+from tests.games import ALL, COMPILED
+from tests.positions import cells, fill, run, spaces
+from tests.reference import ReferenceRules
+
+KERNEL_FILES: tuple[ModuleType, ...] = (engine, deals, encoders, batch_module)
+"""Every file with jitted functions."""
+
+# ------------------------------------------------------------------------------ how it is compiled
+
+
+def kernels(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """The jitted functions of a file."""
+    return {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(mark, ast.Name) and mark.id.startswith("jit") for mark in node.decorator_list)
+    }
+
+
+def imported(tree: ast.Module) -> dict[str, str]:
+    """Names that a file imports, and where from."""
+    return {
+        alias.asname or alias.name: node.module or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def names_from_outside(function: ast.FunctionDef) -> Iterator[ast.Name]:
+    """Names that a function reads but does not bind."""
+    bound = {argument.arg for argument in function.args.args}
+    reads = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    bound |= {node.id for node in reads if isinstance(node.ctx, ast.Store)}
+    marks = {id(node) for mark in function.decorator_list for node in ast.walk(mark)}
+    return (node for node in reads if node.id not in bound and id(node) not in marks)
+
+
+def faults_of_kernels(source: str) -> list[str]:
+    """Where the jitted functions of a file lean on what numba's cache does not watch."""
+    tree = ast.parse(source)
+    own = kernels(tree)
+    constants = {
+        target.id
+        for node in tree.body
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    origin = imported(tree)
+    eternal = {name for name, module in origin.items() if module in ("solitaire_env.cards", "solitaire_env.layout")}
+    allowed = {"np", "prange", *own, *constants, *(n for n in eternal if n.isupper()), *dir(builtins)}
+    return [
+        f"{function.name}, line {node.lineno}: {node.id}"
+        for function in own.values()
+        for node in names_from_outside(function)
+        if node.id not in allowed
+    ]
+
+
+@pytest.mark.parametrize("module", KERNEL_FILES, ids=lambda module: module.__name__)
+def test_kernels_lean_on_their_own_file(module: ModuleType) -> None:
+    """An edit elsewhere would leave their old compiled code in use, silently."""
+    source = Path(str(module.__file__)).read_text()
+    assert kernels(ast.parse(source))
+    assert faults_of_kernels(source) == []
+
+
+def test_the_check_of_kernels_sees_a_fault() -> None:
+    source = """
+from solitaire_env.layout import WON, make_rules
+from solitaire_env import engine
+LIMIT = 3
+@jit
+def _mine(x):
+    return x + LIMIT + WON
+@jit
+def _bad(rules, x):
+    return _mine(int(x)) + np.int64(engine.PLAYING) + make_rules(x) + elsewhere(rules)
+def plain(x):
+    return elsewhere(x)
+"""
+    assert [fault.split()[-1] for fault in faults_of_kernels(source)] == ["engine", "make_rules", "elsewhere"]
+
+
+def test_every_file_with_kernels_is_checked() -> None:
+    """No other file jits, and numba itself is named in one place."""
+    package = Path(str(engine.__file__)).parent
+    checked = {Path(str(module.__file__)).name for module in KERNEL_FILES}
+    for path in package.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        if path.name != "_jit.py":
+            assert bool(kernels(tree)) == (path.name in checked), path
+        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        assert ("numba" in names) == (path.name == "_jit.py"), path
+
+
+def play_everything(variant: Variant) -> None:
+    """Use every kernel on a variant."""
+    for observation in encoders.OBSERVATIONS:
+        for size in (1, 3):
+            settings = Settings(observation, "thoughtful", "progress+win", stall_limit=9, max_episode_steps=9)
+            batch = Batch(variant, settings, size)
+            rows = np.arange(size)
+            batch.seed_streams(rows, [np.random.default_rng(0)] * size)
+            batch.deal_next(rows)
+            batch.deal(rows[:1], [3])
+            text = batch.position_text(0, hidden=True)
+            batch.place(0, text)
+            batch.set_state(0, batch.get_state(0))
+            for _ in range(3):
+                action = int(batch.state.mask[0].argmax())
+                if batch.state.status[0] == PLAYING:
+                    engine.move_of(batch.rules, batch.state, 0, action)
+                batch.step(batch.state.mask.argmax(axis=1), batch.everyone)
+                batch.observations()
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_each_kernel_is_compiled_once() -> None:
+    """One set of compiled kernels for all variants: another type of an argument would make a second."""
+    for variant in ALL.values():
+        play_everything(variant)
+    called = {
+        f"{module.__name__}.{name}": list(map(str, getattr(value, "signatures", ())))
+        for module in KERNEL_FILES
+        for name, value in vars(module).items()
+        if name in kernels(ast.parse(Path(str(module.__file__)).read_text()))
+    }
+    public = [name for name in called if name.startswith("solitaire_env.engine.") and "._" not in name]
+    assert len(public) == 5
+    from_python = [*public, *(f"solitaire_env.{name}" for name in ("deals._shuffle_rows", "deals._pick_rows"))]
+    from_python += ["solitaire_env.encoders._features", "solitaire_env.batch._account"]
+    assert {name: len(called[name]) for name in from_python} == dict.fromkeys(from_python, 1)
+
+
+# ------------------------------------------------------------------------------- steps and states
+
+
+def started(variant: Variant, size: int, deal: int = 0) -> Batch:
+    batch = Batch(variant, Settings(), size)
+    batch.deal(np.arange(size), list(range(deal, deal + size)))
+    return batch
+
+
+def test_inactive_rows_are_left_alone() -> None:
+    batch = started(get_variant("busy-aces"), 4)
+    before = batch.state.rows.copy()
+    batch.events.drew[:] = 1
+    batch.step(np.zeros(4, dtype=np.int64), np.array([1, 0, 0, 1], dtype=np.int8))
+    assert (batch.state.rows != before).any(axis=1).tolist() == [True, False, False, True]
+    assert batch.events.drew.tolist() == [1, 0, 0, 1]
+    assert batch.steps.tolist() == [1, 0, 0, 1]
+
+
+def test_rows_do_not_depend_on_their_neighbours() -> None:
+    """A batch plays each game as a batch of one does."""
+    variant = get_variant("forty-bandits")
+    together, alone = started(variant, 5), [started(variant, 1, deal) for deal in range(5)]
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in together.state.mask])
+        together.step(actions, together.everyone)
+        for row, batch in enumerate(alone):
+            batch.step(actions[row : row + 1], batch.everyone)
+            for one, other in zip(batch.state, together.state, strict=True):
+                np.testing.assert_array_equal(one[0], other[row])
+
+
+def test_stock_count_stops_at_127() -> None:
+    """Eighty Thieves' stock of 128 does not fit an int8; the exact count follows from the cards seen."""
+    batch = started(get_variant("eighty-thieves"), 1)
+    counts = []
+    for left in (128, 127, 126):
+        counts.append(int(batch.state.rows[0, batch.rules.row_stock_count]))
+        assert batch.state.stock[0] == left == batch.position_text(0).splitlines()[1].count(" ")
+        assert batch.position(0).hidden().stock == (1,) * left
+        batch.step(np.array([0]), batch.everyone)
+    assert counts == [127, 127, 126]
+
+
+def test_a_full_pile_takes_no_card() -> None:
+    """No game leads there; a position made by hand may. The card would lie in the next pile's place."""
+    variant = get_variant("forty-thieves")
+    rules = ReferenceRules.of(variant)
+    for height, fits in ((16, False), (15, True)):
+        text = fill(f"variant: forty-thieves|t1: {'KD QD ' * 2}{'KH QH ' * 2}{'JC TC ' * 3}KC KS", rules)
+        text = fill("variant: forty-thieves|t1: ... KS|t2: QS|waste: ...", rules)
+        lines = text.splitlines()
+        waste = lines[2].split()
+        place = next(n for n, line in enumerate(lines) if line.startswith("t1:"))
+        pile = lines[place].split()
+        pile[1:1], waste[1:] = waste[1 : 1 + height - len(pile) + 1], waste[1 + height - len(pile) + 1 :]
+        lines[place], lines[2] = " ".join(pile[: height + 1]), " ".join(waste)
+        assert len(pile) - 1 == height
+        batch = Batch(variant, Settings(), 1)
+        batch.place(0, "\n".join(lines))
+        assert bool(batch.state.mask[0, parse_action(variant, "t2>t1")]) == fits
+        assert check_state(batch) == []
+
+
+@pytest.mark.parametrize("name", ["busy-aces", "eights-down"])
+def test_a_finished_game_changes_no_more(name: str) -> None:
+    variant = get_variant(name)
+    batch = Batch(variant, Settings(), 1)
+    rules = ReferenceRules.of(variant)
+    everything = "foundations: C all D all H all S all|t1..:"
+    for partial, status in ((everything, WON), (f"cells: {'** ' * 8}" if variant.cells else "waste: ...", STUCK)):
+        batch.place(0, fill(f"variant: {name}|{partial}", rules))
+        assert batch.state.status[0] == status
+        assert batch.state.mask.all()
+        before = batch.state.rows.copy()
+        for action in range(batch.rules.actions):
+            batch.step(np.array([action]), batch.everyone)
+            assert batch.terminated[0] and not batch.truncated[0] and batch.rewards[0] == 0
+        np.testing.assert_array_equal(batch.state.rows, before)
+
+
+# -------------------------------------------------------------------------------------- supermoves
+
+
+@pytest.mark.parametrize("onto", ["pile", "space"])
+@pytest.mark.parametrize(
+    ("name", "filled_by", "empty", "free"),
+    [
+        *(("forty-thieves", "any", 0, free) for free in range(5)),
+        *(("busy-aces", "kings", 0, free) for free in range(2)),
+        *(("eights-down", "any", empty, free) for empty in range(5) for free in range(4)),
+        *(("eights-down", "kings", empty, free) for empty in range(8) for free in range(3)),
+    ],
+)
+def test_supermoves_are_single_moves(name: str, filled_by: str, empty: int, free: int, onto: str) -> None:
+    """As long as the capacity allows, and the same position results."""
+    variant = replace(get_variant(name), spaces=filled_by, moves="supermove")  # type: ignore[arg-type]
+    rules = ReferenceRules.of(variant)
+    batch = Batch(variant, Settings(), 1)
+    several = set()
+    for length in range(1, 13):
+        cards = run("QS" if onto == "pile" else "KS", length)
+        pile = "2H KS" if onto == "pile" else "2H 4D"
+        places = [spaces(free), cells(empty) if variant.cells else "waste: ... KC"]
+        try:
+            text = fill("|".join([f"variant: {name}", f"t1: 4H {cards}", f"t2: {pile}", *places]), rules)
+        except ValueError:
+            break  # no place is left for the rest of the pack
+        batch.place(0, text)
+        assert check_state(batch) == []
+        several.add(check_supermoves(batch, 0))
+    capacity = (empty + 1) * (2 ** max(0, free - (onto == "space")) if filled_by == "any" else 1)
+    possible = onto == "pile" or free > 0
+    assert (max(several) > 0) == (possible and capacity > 1)
