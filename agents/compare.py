@@ -38,7 +38,14 @@ def play_policy(
         line.show(lambda: f"playing {label}: {len(games)} of {total} deals, {sum(g.won for g in games)} won")
 
     done = evaluate(
-        policy, variant, deals, name=label, results=results, transcripts=transcripts, progress=progress, num_envs=num_envs
+        policy,
+        variant,
+        deals,
+        name=label,
+        results=results,
+        transcripts=transcripts,
+        progress=progress,
+        num_envs=num_envs,
     )
     line.close()
     return done
@@ -50,7 +57,7 @@ def best_game(evaluation: Evaluation) -> Game:
 
 
 def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
-    """Evaluate random, greedy and the run's policy; writes the games and the best one, gives the table as text."""
+    """Evaluate random, greedy and the run's policy: writes games and the best one, gives the table."""
     line = ProgressLine(quiet)
     folder = run / "evaluation"
     folder.mkdir(exist_ok=True)

@@ -42,8 +42,6 @@ class TrainConfig:
     """"piles" embeds cards and treats piles alike; "mlp" is a plain multilayer perceptron."""
     width: int = 64
     """Size of a pile's vector (piles)."""
-    embedding: int = 16
-    """Size of a card's embedding (piles)."""
     depth: int = 8
     """Cards of a pile that are read from its playable end, 0 for all (piles)."""
     rounds: int = 2
@@ -91,7 +89,7 @@ class TrainConfig:
     """Deals on which the policies are compared at the end."""
 
     def __post_init__(self) -> None:
-        positive = ("width", "embedding", "rounds", "num_envs", "n_steps", "batch_size", "n_epochs", "learning_rate")
+        positive = ("width", "rounds", "num_envs", "n_steps", "batch_size", "n_epochs", "learning_rate")
         for name in (*positive, "checkpoint_minutes", "max_grad_norm"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
@@ -122,11 +120,11 @@ class TrainConfig:
         """What the network's constructor takes besides the layout."""
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
-        return {"width": self.width, "embedding": self.embedding, "depth": self.depth, "rounds": self.rounds}
+        return {"width": self.width, "depth": self.depth, "rounds": self.rounds}
 
 
 def parse_deals(text: str) -> list[int | str]:
-    """Deals from text: ``0:1000`` (without the last, as in Python), ``7``, ``ms:11982``, or several with commas."""
+    """Deals from text: ``0:1000`` (without the last), ``7``, ``ms:11982``, or several with commas."""
     deals: list[int | str] = []
     for part in text.split(","):
         part = part.strip()
@@ -140,7 +138,9 @@ def parse_deals(text: str) -> list[int | str]:
         elif first in ("ms", "pysol") and last.isdecimal():
             deals.append(part)
         else:
-            raise ValueError(f"unknown deals {part!r}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas")
+            raise ValueError(
+                f"unknown deals {part!r}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas"
+            )
     return deals
 
 
@@ -160,7 +160,9 @@ def explain(error: ValidationError, where: str) -> ConfigError:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"]) or "configuration"
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return ConfigError(f"{where}: unknown key {key!r}, allowed: {', '.join(TrainConfig.__dataclass_fields__)}")
+        return ConfigError(
+            f"{where}: unknown key {key!r}, allowed: {', '.join(TrainConfig.__dataclass_fields__)}"
+        )
     if first["type"] == "value_error":
         return ConfigError(f"{where}: {first['ctx']['error']}")
     return ConfigError(f"{where}: {key} is {first['input']!r}: {first['msg']}")
@@ -180,13 +182,17 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
-    if not isinstance(data, dict) or not all(isinstance(block, dict) or block is None for block in data.values()):
+    if not isinstance(data, dict) or not all(
+        isinstance(block, dict) or block is None for block in data.values()
+    ):
         raise ConfigError(f"{path}: allowed is a 'default:' block and a block for each env id")
     blocks = {name: block or {} for name, block in data.items() if name != "default"}
     wanted = env
     if wanted is None:
         if len(blocks) != 1:
-            raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose with --env: {', '.join(map(str, blocks))}")
+            raise ConfigError(
+                f"{path}: has {len(blocks)} env blocks; choose with --env: {', '.join(map(str, blocks))}"
+            )
         wanted = next(iter(blocks))
     try:
         variant = env_variant(wanted)

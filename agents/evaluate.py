@@ -1,4 +1,5 @@
-"""Evaluate a policy: ``python -m agents.evaluate --policy greedy --env Solitaire/BusyAces-v0 --deals 0:1000``.
+"""Evaluate a policy:
+``python -m agents.evaluate --policy greedy --env Solitaire/BusyAces-v0 --deals 0:1000``.
 
 What stands on stdout is the same each time; progress and times go to stderr.
 """
@@ -52,7 +53,9 @@ class Arguments:
 
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
-    a = tyro.cli(Arguments, args=args, prog="python -m agents.evaluate", config=(tyro.conf.FlagCreatePairsOff,))
+    a = tyro.cli(
+        Arguments, args=args, prog="python -m agents.evaluate", config=(tyro.conf.FlagCreatePairsOff,)
+    )
     try:
         return run(a)
     except (ValueError, OSError, ImportError) as error:
@@ -67,7 +70,8 @@ def main(args: list[str] | None = None) -> int:
 def run(a: Arguments) -> int:
     """Evaluate and print."""
     config = make_config(
-        {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": a.deals}, "command line"
+        {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": a.deals},
+        "command line",
     )
     done = play_policy(
         a.policy, config, a.games, ProgressLine(a.quiet),
@@ -77,13 +81,24 @@ def run(a: Arguments) -> int:
     print(f"{env_id(config.variant)}, deals {a.deals}, intervals of 95 %\n")
     print(summary_table([(name, moves, done.summary)]))
     if a.json is not None:
-        write_json(a.json, {"policy": name, "env": env_id(config.variant), "moves": moves, "deals": a.deals, **asdict(done.summary)})
+        write_json(
+            a.json,
+            {
+                "policy": name,
+                "env": env_id(config.variant),
+                "moves": moves,
+                "deals": a.deals,
+                **asdict(done.summary),
+            },
+        )
     if a.transcripts is not None:
         a.transcripts.mkdir(parents=True, exist_ok=True)
         for deal, text in done.transcripts.items():
             write_text(a.transcripts / f"{str(deal).replace(':', '-')}.txt", text)
     if a.timing:
-        print(f"{done.seconds:.2f} s, {len(done.games) / max(done.seconds, 1e-9):,.0f} games/s", file=sys.stderr)
+        print(
+            f"{done.seconds:.2f} s, {len(done.games) / max(done.seconds, 1e-9):,.0f} games/s", file=sys.stderr
+        )
     return 0
 
 

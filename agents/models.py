@@ -81,7 +81,9 @@ def load_weights(path: Path) -> dict[str, th.Tensor]:
         raise ValueError(f"{path}: not a whole safetensors file ({error})") from None
 
 
-def load_model(folder: Path, layout_of: Callable[[Any], dict[str, Any]], name: str | None = None) -> NetworkPlayer:
+def load_model(
+    folder: Path, layout_of: Callable[[Any], dict[str, Any]], name: str | None = None
+) -> NetworkPlayer:
     """The policy of a model folder, for the game whose layout ``layout_of`` gives.
 
     Raises
@@ -92,20 +94,25 @@ def load_model(folder: Path, layout_of: Callable[[Any], dict[str, Any]], name: s
     card = read_json(folder / CARD)
     missing = [key for key in CARD_KEYS if key not in card]
     if missing or card["format"] != 1 or card["network"] not in NETWORKS:
-        raise ValueError(f"{folder / CARD}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})")
+        raise ValueError(
+            f"{folder / CARD}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})"
+        )
     wants = NetworkPlayer(th.nn.Identity(), name or folder.name, card["layout"], card["moves"])
     here = layout_of(wants)
     if layout_hash(here) != card["layout_hash"] or layout_hash(card["layout"]) != card["layout_hash"]:
         raise ValueError(
             f"{folder}: the model is for {card['env']} with moves={card['moves']!r}, observation size "
-            f"{card['layout'].get('size')} and {card['layout'].get('actions')} actions (layout {card['layout_hash']}); "
-            f"this game has observation size {here['size']} and {here['actions']} actions (layout {layout_hash(here)})"
+            f"{card['layout'].get('size')} and {card['layout'].get('actions')} actions; this game has "
+            f"observation size {here['size']} and {here['actions']} actions "
+            f"(layout {card['layout_hash']} and {layout_hash(here)})"
         )
     network = NETWORKS[card["network"]](card["layout"], **card["sizes"])
     try:
         network.load_state_dict(load_weights(folder / WEIGHTS))
     except RuntimeError as error:
-        raise ValueError(f"{folder / WEIGHTS}: not weights of this network ({str(error).splitlines()[-1].strip()})") from None
+        raise ValueError(
+            f"{folder / WEIGHTS}: not weights of this network ({str(error).splitlines()[-1].strip()})"
+        ) from None
     wants.network = network.eval()
     return wants
 
@@ -121,7 +128,9 @@ class ZipPlayer:
 
     def __call__(self, observations: Array, masks: Array) -> Array:
         """Actions ``[n]``."""
-        actions, _ = self.model.predict(observations, action_masks=masks.astype(np.bool_), deterministic=False)
+        actions, _ = self.model.predict(
+            observations, action_masks=masks.astype(np.bool_), deterministic=False
+        )
         return np.asarray(actions)
 
 
@@ -140,7 +149,9 @@ def load_zip(path: Path, layout_of: Callable[[Any], dict[str, Any]]) -> ZipPlaye
             layout = layout_of(player)
             if (layout["size"],) == shape and layout["actions"] == actions:
                 return player
-    raise ValueError(f"{path}: the model has observations {shape} and {actions} actions, this game has others")
+    raise ValueError(
+        f"{path}: the model has observations {shape} and {actions} actions, this game has others"
+    )
 
 
 def load_policy(path: Path, layout_of: Callable[[Any], dict[str, Any]], *, trust_model: bool = False) -> Any:
@@ -151,5 +162,7 @@ def load_policy(path: Path, layout_of: Callable[[Any], dict[str, Any]], *, trust
     if path.suffix != ".zip":
         raise ValueError(f"{path}: allowed is a run folder, a model folder or an SB3 zip")
     if not trust_model:
-        raise ValueError(f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself")
+        raise ValueError(
+            f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"
+        )
     return load_zip(path, layout_of)

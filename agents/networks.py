@@ -1,9 +1,10 @@
 """Networks that read the ``cards`` observation.
 
-:class:`PileNetwork` treats alike what is alike: tableau piles share their weights, so do cells, and permuting piles
-permutes the scores of their actions and leaves the value as it is.
+:class:`PileNetwork` treats alike what is alike: tableau piles share their weights, so do cells, and permuting
+piles permutes the scores of their actions and leaves the value as it is.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import torch as th
@@ -18,10 +19,11 @@ NUM_CODES = 64
 class PileNetwork(nn.Module):
     """Scores of all actions, and features for the value, from a batch of ``cards`` observations.
 
-    A *token* is a vector for each source: tableau piles, waste, cells. A pile's token is linear in its cards, aligned
-    from the playable end, each given by a learned embedding and by how far its foundation is from taking it. In each
-    round a token takes in the mean and maximum over the piles. Scores: linear in the token of the source for moves
-    home, to cells and to spaces; a product of a query of the source and a key of the target onto piles.
+    A *token* is a vector for each source: tableau piles, waste, cells. A pile's token is a sum over its
+    cards, aligned from the playable end: of a learned vector for the card at that depth, and of how far its
+    foundation is from taking it, weighted. In each round a token takes in the mean and maximum over the
+    piles. Scores: linear in the token of the source for moves home, to cells and to spaces; a product of a
+    query of the source and a key of the target onto piles.
 
     Parameters
     ----------
@@ -29,17 +31,13 @@ class PileNetwork(nn.Module):
         ``describe_layout`` of the environment, with ``observation="cards"``.
     width
         Size of a token.
-    embedding
-        Size of a card's embedding.
     depth
         So many cards of a pile are read from its playable end; all when 0.
     rounds
         Times that tokens take in the context.
     """
 
-    def __init__(
-        self, layout: dict[str, Any], width: int = 64, embedding: int = 16, depth: int = 0, rounds: int = 2
-    ) -> None:
+    def __init__(self, layout: dict[str, Any], width: int = 64, depth: int = 0, rounds: int = 2) -> None:
         super().__init__()
         if layout["observation"] != "cards":
             raise ValueError(f"network 'piles' reads observation 'cards', not {layout['observation']!r}")
@@ -57,23 +55,41 @@ class PileNetwork(nn.Module):
         self.register_buffer("rank", codes >> 2, persistent=False)
         self.register_buffer("suit", codes & 3, persistent=False)
         self.register_buffer("from_end", th.arange(self.depth), persistent=False)
+        self.register_buffer("slot", th.arange(self.depth) * NUM_CODES, persistent=False)
         self.register_buffer("pair_index", self._pair_index(), persistent=False)
 
-        self.embed = nn.Embedding(NUM_CODES, embedding, padding_idx=0)
-        card = embedding + 2
-        self.read_pile = nn.Linear(self.depth * card + 1, width)
+        # One bag of embeddings a pile costs a third of embedding, joining and a linear layer.
+        self.pile_cards = nn.EmbeddingBag(self.depth * NUM_CODES, width, mode="sum")
+        self.pile_rest = nn.Linear(2 * self.depth + 1, width)
         if self.waste:
-            self.read_waste = nn.Linear(self.depth * card + 1, width)
+            self.waste_cards = nn.EmbeddingBag(self.depth * NUM_CODES, width, mode="sum")
+            self.waste_rest = nn.Linear(2 * self.depth + 1, width)
         if self.cells:
-            self.read_cell = nn.Linear(card, width)
+            self.cell_cards = nn.Embedding(NUM_CODES, width)
+            self.cell_rest = nn.Linear(2, width)
         self.read_rest = nn.Linear(2 * NUM_CODES + 4 * layout["decks"] + 2, width)
         kinds = 1 + int(self.waste) + int(bool(self.cells))
         self.to_context = nn.ModuleList(nn.Linear((2 * kinds + 1) * width, width) for _ in range(rounds))
         self.from_context = nn.ModuleList(nn.Linear(width, width) for _ in range(rounds))
         self.from_token = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(rounds))
+        for bag in (
+            module for module in self.modules() if isinstance(module, (nn.EmbeddingBag, nn.Embedding))
+        ):
+            nn.init.normal_(bag.weight, std=self.depth**-0.5)
+        for layer in self.from_token:
+            # A token keeps what it says: the identity is part of the weights rather than an addition of its
+            # own.
+            assert isinstance(layer, nn.Linear)
+            nn.init.orthogonal_(layer.weight, 0.5)
+            with th.no_grad():
+                layer.weight += th.eye(width)
 
         offsets = layout["offsets"]
-        self.has_draw, self.has_cell, self.has_space = ("draw" in offsets, "cell" in offsets, "space" in offsets)
+        self.has_draw, self.has_cell, self.has_space = (
+            "draw" in offsets,
+            "cell" in offsets,
+            "space" in offsets,
+        )
         self.space_counts = layout["space_counts"]
         self.score_draw = nn.Linear(width, 1)
         singles = 1 + int(self.has_cell) + (self.space_counts if self.has_space else 0)
@@ -91,14 +107,14 @@ class PileNetwork(nn.Module):
         return th.tensor(pairs)
 
     def _last(self, cards: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """The last ``depth`` cards of padded piles ``[..., capacity]``, playable one first, and the heights."""
+        """The last ``depth`` cards of padded piles ``[..., capacity]``, playable one first, and heights."""
         heights = (cards > 0).sum(-1)
         place = heights.unsqueeze(-1) - 1 - self.from_end
         last = cards.gather(-1, place.clamp(min=0))
         return last * (place >= 0), heights
 
     def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """Scores ``[batch, actions]`` and value features ``[batch, width]`` of observations ``[batch, size]``."""
+        """Scores ``[batch, actions]`` and value features ``[batch, width]`` of ``[batch, size]``."""
         codes = observations.long()
         batch = codes.shape[0]
         slices = self.layout["slices"]
@@ -109,32 +125,34 @@ class PileNetwork(nn.Module):
         gap_fullest = (needed - foundations.amax(-1)[:, self.suit]) / ranks
         gap_emptiest = (needed - foundations.amin(-1)[:, self.suit]) / ranks
 
-        def read(cards: th.Tensor) -> th.Tensor:
-            """Cards ``[batch, n]`` as ``[batch, n, embedding + 2]``."""
-            there = (cards > 0).float()
-            gaps = th.stack((gap_fullest.gather(1, cards) * there, gap_emptiest.gather(1, cards) * there), -1)
-            return th.cat((self.embed(cards), gaps), -1)
+        def gaps(cards: th.Tensor) -> th.Tensor:
+            """``[batch, n]`` as ``[batch, n, 2]``; 0 where there is no card."""
+            both = th.stack((gap_fullest.gather(1, cards), gap_emptiest.gather(1, cards)), -1)
+            return both * (cards > 0).unsqueeze(-1)
+
+        def read(cards: th.Tensor, bag: nn.Module, rest: nn.Module, capacity: int) -> th.Tensor:
+            """Padded piles ``[batch, n, capacity]`` as tokens ``[batch, n, width]``."""
+            last, heights = self._last(cards)
+            near = gaps(last.flatten(1)).view(*last.shape[:2], -1)
+            token: th.Tensor = bag((last + self.slot).view(-1, self.depth)).view(*last.shape[:2], -1)
+            return token + rest(th.cat((near, heights.unsqueeze(-1) / capacity), -1))
 
         tableau = codes[:, : self.piles * self.capacity].view(batch, self.piles, self.capacity)
-        last, heights = self._last(tableau)
-        cards = read(last.view(batch, -1)).view(batch, self.piles, -1)
-        tokens = [self.read_pile(th.cat((cards, heights.unsqueeze(-1) / self.capacity), -1))]
+        tokens = [read(tableau, self.pile_cards, self.pile_rest, self.capacity)]
         seen = [tableau.flatten(1)]
         stock = th.zeros(batch, 1, device=codes.device)
-        waste_cards = th.zeros(batch, 1, dtype=th.long, device=codes.device)
+        waste = th.zeros(batch, 1, dtype=th.long, device=codes.device)
         if self.waste:
-            waste_cards = codes[:, slices["waste"][0] : slices["waste"][1]]
-            last, heights = self._last(waste_cards)
-            cards = read(last).flatten(1)
-            size = waste_cards.shape[1]
-            tokens.append(self.read_waste(th.cat((cards, heights.unsqueeze(-1) / size), -1)).unsqueeze(1))
+            waste = codes[:, slices["waste"][0] : slices["waste"][1]]
+            size = waste.shape[1]
+            tokens.append(read(waste.unsqueeze(1), self.waste_cards, self.waste_rest, size))
             stock = codes[:, slices["stock_count"][0] : slices["stock_count"][1]] / size
         if self.cells:
             cells = codes[:, slices["cells"][0] : slices["cells"][1]]
-            tokens.append(self.read_cell(read(cells)))
+            tokens.append(self.cell_cards(cells) + self.cell_rest(gaps(cells)))
             seen.append(cells)
         in_play = _count_cards(th.cat(seen, 1)) / decks
-        in_waste = _count_cards(waste_cards) / decks
+        in_waste = _count_cards(waste) / decks
         spaces = (tableau[:, :, 0] == 0).float().mean(1, keepdim=True)
         rest = self.read_rest(th.cat((in_play, in_waste, foundations.flatten(1) / ranks, stock, spaces), -1))
 
@@ -145,9 +163,9 @@ class PileNetwork(nn.Module):
         ):
             pooled = [th.relu(context)]
             for part in sources.split([t.shape[1] for t in tokens], 1):
-                pooled += [part.mean(1), part.amax(1)]
+                pooled += [part.mean(1), part.max(1).values]
             context = context + to_context(th.cat(pooled, -1))
-            sources = th.relu(sources + from_token(sources) + from_context(th.relu(context)).unsqueeze(1))
+            sources = th.relu_(from_token(sources) + from_context(th.relu(context)).unsqueeze(1))
 
         context = th.relu(context)
         single = self.score_source(sources)
@@ -188,7 +206,7 @@ class MlpNetwork(nn.Module):
         # Card codes are below 64; features are in [0, 1] already.
         self.scale = NUM_CODES if layout["observation"] == "cards" else 1
         sizes = (layout["size"], *hidden)
-        layers = [(nn.Linear(a, b), nn.ReLU()) for a, b in zip(sizes, sizes[1:], strict=False)]
+        layers = [(nn.Linear(a, b), nn.ReLU()) for a, b in pairwise(sizes)]
         self.body = nn.Sequential(*(module for pair in layers for module in pair))
         self.width = sizes[-1]
         self.scores = nn.Linear(self.width, layout["actions"])
@@ -196,7 +214,7 @@ class MlpNetwork(nn.Module):
         nn.init.zeros_(self.scores.bias)
 
     def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """Scores ``[batch, actions]`` and value features ``[batch, width]`` of observations ``[batch, size]``."""
+        """Scores ``[batch, actions]`` and value features ``[batch, width]`` of ``[batch, size]``."""
         hidden = self.body(observations.float() / self.scale)
         return self.scores(hidden), hidden
 
@@ -223,7 +241,7 @@ class NetworkExtractor(BaseFeaturesExtractor):
 
 
 class _Split(nn.Module):
-    """In the place of SB3's MLP extractor: the actor's latent is the scores, the critic's the value features."""
+    """In the place of SB3's MLP extractor: scores for the actor, value features for the critic."""
 
     def __init__(self, actions: int, width: int) -> None:
         super().__init__()
@@ -241,7 +259,7 @@ class _Split(nn.Module):
 
 
 class NetworkPolicy(MaskableActorCriticPolicy):
-    """sb3-contrib's masked actor-critic policy around a :class:`NetworkExtractor`, whose scores are the logits."""
+    """sb3-contrib's masked actor-critic policy; the logits are the scores of a network."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["features_extractor_class"] = NetworkExtractor

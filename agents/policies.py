@@ -36,15 +36,16 @@ class Greedy:
     """The best move in a fixed order; never one that undoes another, unless no other is legal.
 
     1. Home, the lowest rank first: nothing is held back.
-    2. A sequence from one pile onto another, unless its lowest card lies on a card that it could go onto already.
+    2. A sequence from one pile onto another, unless its lowest card lies on a card that it could go onto
+    already.
     3. From a cell or the waste onto a pile, the highest rank first.
     4. From a pile of at most three cards to a space, the shortest first; from the waste to a space.
     5. Draw.
     6. From a longer pile, or a cell, to a space.
     7. To a cell, where a card that could go home lies under the fewest others.
 
-    Every move but draws and homecomings makes one more card lie in its sequence, or empties the waste or a cell,
-    so no position comes back while such a move is legal.
+    Every move but draws and homecomings makes one more card lie in its sequence, or empties the waste or a
+    cell, so no position comes back while such a move is legal.
     """
 
     name = "greedy"
@@ -68,7 +69,9 @@ class Greedy:
         self.space_source = np.array(
             [s for s in range(self.piles) for _ in range(counts)] + list(range(self.piles, self.sources))
         )
-        self.space_count = np.array(list(range(1, counts + 1)) * self.piles + [1] * (self.sources - self.piles))
+        self.space_count = np.array(
+            list(range(1, counts + 1)) * self.piles + [1] * (self.sources - self.piles)
+        )
 
     def __call__(self, observations: Array, masks: Array) -> Array:
         """Actions ``[n]``."""
@@ -82,9 +85,11 @@ class Greedy:
         heights = (tableau > 0).sum(2)
 
         def card_at(depth: Array, piles: Array) -> Array:
-            """The card ``depth`` from the playable end (1 is the playable one) of piles ``[n, k]``; 0 where none."""
+            """The card at a depth (1 is the playable one) of piles ``[n, k]``; 0 where there is none."""
             place = heights[rows, piles] - depth
-            return np.where((place >= 0) & (depth > 0), tableau[rows, piles, np.clip(place, 0, self.capacity - 1)], 0)
+            return np.where(
+                (place >= 0) & (depth > 0), tableau[rows, piles, np.clip(place, 0, self.capacity - 1)], 0
+            )
 
         every = np.arange(self.piles)[None, :].repeat(n, 0)
         tops = [card_at(np.int64(1), every)]
@@ -110,7 +115,9 @@ class Greedy:
         under = card_at(count + 1, pile)
         empties = heights[rows, pile] == count
         breaks = (under != lowest + 4) & from_pile
-        value = np.where(from_pile, 800.0 + 20.0 * empties - heights[rows, pile], 700.0 + (top[:, source] >> 2))
+        value = np.where(
+            from_pile, 800.0 + 20.0 * empties - heights[rows, pile], 700.0 + (top[:, source] >> 2)
+        )
         scores[:, slice(*self.offsets["tableau"])] = np.where(breaks | ~from_pile, value, LAST)
 
         stock = codes[:, slice(*slices["stock_count"])] if self.waste else np.zeros((n, 1), dtype=np.int64)
@@ -121,7 +128,9 @@ class Greedy:
             lowest, under = card_at(count, pile), card_at(count + 1, pile)
             whole = (under != 0) & (under != lowest + 4)
             # Short piles first: soon another space.
-            value = np.where(from_pile, 400.0 - 10.0 * heights[rows, pile] + count, 300.0 + (top[:, source] >> 2))
+            value = np.where(
+                from_pile, 400.0 - 10.0 * heights[rows, pile] + count, 300.0 + (top[:, source] >> 2)
+            )
             if self.waste:
                 # One pass: a card of the waste that is not placed is soon buried.
                 value = np.where(source == self.piles, np.where(stock > 0, 360.0, 450.0), value)
@@ -160,7 +169,8 @@ def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_
     name
         ``random``, ``greedy``, a run or model folder, an SB3 zip, or ``module:Class``.
     layout_of
-        Gives the layout of the game for a policy (or a class of policies) that says by its attributes what it wants.
+        Gives the layout of the game for a policy (or a class of policies) that says by its attributes what it
+        wants.
     trust_model
         SB3 zips run code from the file; only with this are they opened.
     """
@@ -173,7 +183,8 @@ def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_
     path = Path(name)
     if not path.exists():
         raise ValueError(
-            f"unknown policy {name!r}, allowed: {', '.join(BUILT_IN)}, a run or model folder, an SB3 zip, or module:Class"
+            f"unknown policy {name!r}, allowed: {', '.join(BUILT_IN)}, "
+            "a run or model folder, an SB3 zip, or module:Class"
         )
     from agents.models import load_policy  # torch is loaded only when a network is asked for
 

@@ -31,7 +31,12 @@ class ProgressLine:
         if self.quiet or now < self._next:
             return
         self._next = now + self._every
-        print(f"{CLEAR}{text()}" if self.live else text(), end="" if self.live else "\n", file=sys.stderr, flush=True)
+        print(
+            f"{CLEAR}{text()}" if self.live else text(),
+            end="" if self.live else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
         self._shown = self.live
 
     def close(self) -> None:

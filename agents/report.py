@@ -30,14 +30,16 @@ def summary_table(rows: Sequence[tuple[str, str, Summary]]) -> str:
         )
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     return "\n".join(
-        "  ".join(f"{cell:<{w}}" if k < 2 else f"{cell:>{w}}" for k, (cell, w) in enumerate(zip(line, widths, strict=True)))
-        .rstrip()
+        "  ".join(
+            f"{cell:<{w}}" if k < 2 else f"{cell:>{w}}"
+            for k, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
         for line in lines
     )
 
 
 def read_curve(run: Path) -> list[dict[str, float]]:
-    """The learning curve of a run: numbers by column, a row an update; none when it ended before the first."""
+    """The learning curve of a run: numbers by column, a row an update."""
     if not (run / "curve.csv").exists():
         return []
     with (run / "curve.csv").open(encoding="utf-8", newline="") as file:
@@ -45,7 +47,7 @@ def read_curve(run: Path) -> list[dict[str, float]]:
 
 
 def plot_curve(run: Path, title: str, cards: int) -> Path:
-    """Draw the learning curve of a run: win rate and share of cards home of the games that ended, against steps."""
+    """Draw the learning curve of a run: games won and cards home against steps."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -62,7 +64,8 @@ def plot_curve(run: Path, title: str, cards: int) -> Path:
     if rows:
         last = rows[-1]
         axes.set_xlim(0, steps[-1])
-        note = f"{last['minutes']:.1f} min, {100 * last['win_rate']:.1f} % won, {last['cards_home']:.1f} of {cards} cards home"
+        rates = f"{100 * last['win_rate']:.1f} % won, {last['cards_home']:.1f} of {cards} cards home"
+        note = f"{last['minutes']:.1f} min, {rates}"
         axes.annotate(note, (0.99, 0.02), xycoords="axes fraction", ha="right", fontsize=9, alpha=0.7)
     path = run / "curve.png"
     write_whole(path, lambda part: figure.savefig(part, format="png", dpi=150))

@@ -1,9 +1,9 @@
 """Train a policy: ``python -m agents.train configs/default.yaml``.
 
 sb3-contrib's MaskablePPO over the native vector environment. A run folder holds the resolved configuration
-(``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve (``curve.csv``,
-``curve.png``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation
-(``evaluation/*.jsonl``) and a transcript of the best game (``best_game.txt``).
+(``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve
+(``curve.csv``, ``curve.png``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``),
+the evaluation (``evaluation/*.jsonl``) and a transcript of the best game (``best_game.txt``).
 """
 
 import csv
@@ -69,7 +69,9 @@ class Arguments:
 
 def save_checkpoint(path: Path, model: MaskablePPO, progress: dict[str, Any]) -> None:
     """Weights, Adam's moments and how far training is, in one safetensors file, whole or not at all."""
-    tensors = {f"policy/{name}": t for name, t in model.policy.state_dict().items() if not name.startswith(SHARED)}
+    tensors = {
+        f"policy/{name}": t for name, t in model.policy.state_dict().items() if not name.startswith(SHARED)
+    }
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -92,7 +94,9 @@ def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
         progress: dict[str, Any] = json.loads(metadata["progress"])
         model.set_parameters({"policy": policy, "policy.optimizer": optimizer}, device=model.device)
     except (KeyError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"{path}: not a checkpoint of this configuration ({str(error).splitlines()[-1].strip()})") from None
+        raise ConfigError(
+            f"{path}: not a checkpoint of this configuration ({str(error).splitlines()[-1].strip()})"
+        ) from None
     return progress
 
 
@@ -197,7 +201,9 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> SolitaireVecEn
     )
 
 
-def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: Any = lambda: 0.0) -> MaskablePPO:
+def make_model(
+    config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: Any = lambda: 0.0
+) -> MaskablePPO:
     """MaskablePPO with the network of a configuration; ``share()`` tells how much of the training is done."""
 
     def learning_rate(_: float) -> float:
@@ -219,7 +225,11 @@ def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: 
         seed=config.seed,
         device=config.device,
         policy_kwargs={
-            "features_extractor_kwargs": {"kind": config.network, "layout": layout, "sizes": config.network_sizes}
+            "features_extractor_kwargs": {
+                "kind": config.network,
+                "layout": layout,
+                "sizes": config.network_sizes,
+            }
         },
     )
 
@@ -288,7 +298,9 @@ def _cut_curve(path: Path, steps: int) -> None:
     """Leave out what a curve tells of steps after the checkpoint: they are made again."""
     if path.exists():
         head, *rows = path.read_text(encoding="utf-8").splitlines()
-        kept = [row for row in rows if row.partition(",")[0].isdecimal() and int(row.partition(",")[0]) <= steps]
+        kept = [
+            row for row in rows if row.partition(",")[0].isdecimal() and int(row.partition(",")[0]) <= steps
+        ]
         write_text(path, "\n".join([head, *kept]) + "\n")
 
 
@@ -299,7 +311,10 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
     """Make a run folder, ``runs/busy-aces-1`` or the next number, with configuration and versions."""
     try:
         runs.mkdir(parents=True, exist_ok=True)
-        numbers = (path.name.removeprefix(f"{config.variant.name}-") for path in runs.glob(f"{config.variant.name}-*"))
+        numbers = (
+            path.name.removeprefix(f"{config.variant.name}-")
+            for path in runs.glob(f"{config.variant.name}-*")
+        )
         run = runs / f"{config.variant.name}-{max((int(n) for n in numbers if n.isdecimal()), default=0) + 1}"
         run.mkdir()
         write_text(run / "config.yaml", dump_config(config))
@@ -330,7 +345,10 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
     """Train, compare, and say where things are; the exit status."""
     name = config.variant.title
     if not quiet:
-        print(f"{name}: training {run}, {_budget(config)}; Ctrl-C stops and keeps what was learned", file=sys.stderr)
+        print(
+            f"{name}: training {run}, {_budget(config)}; Ctrl-C stops and keeps what was learned",
+            file=sys.stderr,
+        )
     if not learn(config, run, resume=resume, quiet=quiet):
         print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
         return 130
@@ -345,7 +363,9 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
     ):
         print(f"  {file:<14}{what}")
     moves = f" --moves '{config.moves}'" if config.moves else ""
-    print(f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(config.variant)} --deals 1000:2000")
+    print(
+        f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(config.variant)} --deals 1000:2000"
+    )
     print(f"      python -m solitaire_env play {config.variant.name}{moves}")
     return 0
 

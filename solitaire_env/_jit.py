@@ -1,8 +1,8 @@
 """The one jit decorator, so that compiler options stand in one place.
 
 ``cache=True`` keeps compiled code on disk. Numba hashes only the file that holds the function, hence the rule
-of the house: a jitted function calls jitted functions of its own file only, and takes no constant from elsewhere
-that could ever change.
+of the house: a jitted function calls jitted functions of its own file only, and takes no constant from
+elsewhere that could ever change.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ def jit(function: Function) -> Function:
     """Compile for one thread; the interpreter lock is released while it runs.
 
     ``_nrt=False``: kernels allocate nothing, so arrays need no reference counts; counting them cost ninety
-    percent of a step. ``forceinline``: a call would copy the whole state tuple. ``error_model="numpy"``: no check
-    for a division by zero, all divisors are positive.
+    percent of a step. ``forceinline``: a call would copy the whole state tuple. ``error_model="numpy"``: no
+    check for a division by zero, all divisors are positive.
     """
     return numba.njit(  # type: ignore[no-any-return]
         cache=True, nogil=True, error_model="numpy", forceinline=True, _nrt=False

@@ -1,6 +1,7 @@
 """Many games of one variant side by side: the engine with deals, rewards, limits and observations around it.
 
-The single environment is a batch of one; the vector environment, the SB3 one and the evaluator hold a batch each.
+The single environment is a batch of one; the vector environment, the SB3 one and the evaluator hold a batch
+each.
 """
 
 import hashlib
@@ -53,7 +54,9 @@ class Settings:
         encoders.check_observation(self.observation, self.information)
         get_reward(self.reward)
         if self.on_invalid not in INVALID:
-            raise ValueError(f"unknown on_invalid {self.on_invalid!r}, allowed: {', '.join(map(repr, INVALID))}")
+            raise ValueError(
+                f"unknown on_invalid {self.on_invalid!r}, allowed: {', '.join(map(repr, INVALID))}"
+            )
         for name in ("stall_limit", "max_episode_steps"):
             limit = getattr(self, name)
             if limit is not None and (type(limit) is not int or limit < 1):
@@ -73,7 +76,9 @@ def resolve_variant(
     elif isinstance(variant, dict):
         variant = variant_from_dict(variant)
     elif not isinstance(variant, Variant):
-        raise TypeError(f"variant is a {type(variant).__name__}, allowed: a name, a Variant or its fields as a dict")
+        raise TypeError(
+            f"variant is a {type(variant).__name__}, allowed: a name, a Variant or its fields as a dict"
+        )
     return variant.with_rules(build=build, spaces=spaces, moves=moves)
 
 
@@ -90,8 +95,8 @@ def describe_layout(variant: Variant, settings: Settings) -> dict[str, Any]:
     """What a model must know to read observations and name actions, as plain data (JSON-able).
 
     ``observation``, ``information``, ``size`` and ``slices`` (name to ``[start, stop]``) for the observation;
-    ``actions`` and ``offsets`` (kind to ``[start, stop]``) and ``space_counts`` for the actions; ``piles``, ``cells``,
-    ``waste`` (0 or 1), ``decks`` and ``ranks``.
+    ``actions`` and ``offsets`` (kind to ``[start, stop]``) and ``space_counts`` for the actions; ``piles``,
+    ``cells``, ``waste`` (0 or 1), ``decks`` and ``ranks``.
     """
     rules = make_rules(variant)
     layout = observation_layout if settings.observation == "cards" else encoders.feature_layout
@@ -122,9 +127,9 @@ def layout_hash(layout: dict[str, Any]) -> str:
 
 @jit
 def _account(
-    pay_progress, pay_win, stall_limit, step_limit, end_invalid, state, events, active, steps, stalls, rewards, terminated,
-    truncated,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+    pay_progress, pay_win, stall_limit, step_limit, end_invalid, state, events, active,
+    steps, stalls, rewards, terminated, truncated,
+):  # fmt: skip
     """Rewards, limits and ends of a step, in place; how many episodes ended. A limit of 0 is none."""
     ended = 0
     for b in range(active.shape[0]):
@@ -241,8 +246,8 @@ class Batch:
     def place(self, row: int, position: Position | str) -> None:
         """Start a game in a row from a position or its text.
 
-        A hidden stock is dealt from the cards that are not seen, by the row's stream: a stock that a player who
-        sees the rest must think as likely as any other.
+        A hidden stock is dealt from the cards that are not seen, by the row's stream: a stock that a player
+        who sees the rest must think as likely as any other.
         """
         position = self.read_position(position)
         cards = position_to_row(position)
@@ -259,7 +264,9 @@ class Batch:
         if not isinstance(position, Position):
             return parse_position(position, self.variant)
         if position.variant != self.variant:
-            raise ValueError(f"position is of variant {position.variant.name!r}, allowed here: {self.variant.name!r}")
+            raise ValueError(
+                f"position is of variant {position.variant.name!r}, allowed here: {self.variant.name!r}"
+            )
         if faults := position_faults(position):
             raise ValueError(f"position is not possible: {'; '.join(faults[:3])}")
         return position
@@ -276,12 +283,15 @@ class Batch:
     def step(self, actions: npt.NDArray[np.int64], active: npt.NDArray[np.int8]) -> int:
         """Step the games with 1 in ``active`` (int8 ``[size]``); how many episodes ended.
 
-        Fills ``events``, ``rewards``, ``terminated`` and ``truncated``. A finished game changes no more and is
-        terminated again.
+        Fills ``events``, ``rewards``, ``terminated`` and ``truncated``. A finished game changes no more and
+        is terminated again.
         """
         if actions.min() < 0 or actions.max() >= self.rules.actions:
             wrong = actions[(actions < 0) | (actions >= self.rules.actions)][0]
-            raise ValueError(f"action {wrong} is outside the space of {self.variant.name}, allowed: 0..{self.rules.actions - 1}")
+            raise ValueError(
+                f"action {wrong} is outside the space of {self.variant.name}, "
+                f"allowed: 0..{self.rules.actions - 1}"
+            )
         if self.settings.on_invalid == "raise":
             self._refuse_illegal(actions, active)
         if self.size == 1:
@@ -306,7 +316,9 @@ class Batch:
     def explain_illegal(self, row: int, action: int) -> str:
         """A sentence that names an illegal action and the legal ones."""
         legal = [action_text(self.variant, int(a)) for a in np.flatnonzero(self.state.mask[row])]
-        return f"illegal action {action} ({action_text(self.variant, action)}), allowed here: {', '.join(legal)}"
+        return (
+            f"illegal action {action} ({action_text(self.variant, action)}), allowed here: {', '.join(legal)}"
+        )
 
     # ---------------------------------------------------------------------------------- looking
 
@@ -354,8 +366,14 @@ class Batch:
         if deal is not None and not isinstance(deal, str):
             deal = deals.check_deal_number(deal)
         codes, size = saved["row"], self.rules.row_size
-        if not isinstance(codes, list) or len(codes) != size or not all(type(c) is int and 0 <= c < 128 for c in codes):
-            raise ValueError(f"state row is {codes!r:.60}, allowed: a list of {size} whole numbers from 0 to 127")
+        if (
+            not isinstance(codes, list)
+            or len(codes) != size
+            or not all(type(c) is int and 0 <= c < 128 for c in codes)
+        ):
+            raise ValueError(
+                f"state row is {codes!r:.60}, allowed: a list of {size} whole numbers from 0 to 127"
+            )
         cards = np.array(codes, dtype=np.int8)
         position = position_from_row(self.variant, cards)
         faults = position_faults(position)

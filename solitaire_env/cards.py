@@ -67,4 +67,4 @@ def parse_card(text: str) -> int:
         return FACE_DOWN
     if len(text) == 2 and text[0] in RANK_NAMES and text[1] in SUIT_NAMES:
         return 4 * (RANK_NAMES.index(text[0]) + 1) + SUIT_NAMES.index(text[1])
-    raise ValueError(f"unknown card {text[:20]!r}: a card is one of {RANK_NAMES} followed by one of {SUIT_NAMES}")
+    raise ValueError(f"unknown card {text[:20]!r}, allowed: one of {RANK_NAMES} and one of {SUIT_NAMES}")

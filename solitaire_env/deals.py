@@ -1,10 +1,11 @@
 """Deals: a number names an order of the cards, for good, on every platform and version.
 
-The generator is SplitMix64 [1]_: the state starts as the deal number, every draw adds the golden gamma to it and
-mixes the sum to 64 bits. A whole number below ``n`` is drawn without bias from the high 32 bits ``x`` of a draw
-[2]_: ``x * n >> 32``, drawn again while ``x * n mod 2**32`` is below ``2**32 mod n``. The pack lies in order, deck
-by deck, Ace of Clubs, Diamonds, Hearts, Spades, then the twos; Fisher-Yates goes from the last place down to the
-second and swaps place ``i`` with a place from ``0..i``. Place 0 is the first card to be dealt.
+The generator is SplitMix64 [1]_: the state starts as the deal number, every draw adds the golden gamma to it
+and mixes the sum to 64 bits. A whole number below ``n`` is drawn without bias from the high 32 bits ``x`` of
+a draw [2]_: ``x * n >> 32``, drawn again while ``x * n mod 2**32`` is below ``2**32 mod n``. The pack lies in
+order, deck by deck, Ace of Clubs, Diamonds, Hearts, Spades, then the twos; Fisher-Yates goes from the last
+place down to the second and swaps place ``i`` with a place from ``0..i``. Place 0 is the first card to be
+dealt.
 
 Golden tests freeze this order: a changed deal is a changed environment version.
 
@@ -33,7 +34,7 @@ MAX_DEAL: Final = 2**63 - 1
 
 
 @jit
-def _mix(z):  # type: ignore[no-untyped-def]
+def _mix(z):
     """SplitMix64's output function on one uint64."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -41,14 +42,14 @@ def _mix(z):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _next(states, row):  # type: ignore[no-untyped-def]
+def _next(states, row):
     """Advance ``states[row]`` (uint64) in place and return 64 random bits."""
     states[row] += np.uint64(0x9E3779B97F4A7C15)
     return _mix(states[row])
 
 
 @jit
-def _below(states, row, n):  # type: ignore[no-untyped-def]
+def _below(states, row, n):
     """A whole number from ``0 .. n - 1``, unbiased, for ``n < 2**32``."""
     bound = np.uint64(n)
     low = np.uint64(0xFFFFFFFF)
@@ -61,7 +62,7 @@ def _below(states, row, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _shuffle_rows(states, orders):  # type: ignore[no-untyped-def]
+def _shuffle_rows(states, orders):
     """Fisher-Yates on each row of ``orders`` (int8 ``[n, cards]``, in place), a generator state a row."""
     for row in range(orders.shape[0]):
         for i in range(orders.shape[1] - 1, 0, -1):
@@ -72,8 +73,8 @@ def _shuffle_rows(states, orders):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _pick_rows(streams, rows, numbers):  # type: ignore[no-untyped-def]
-    """The next unreserved deal number of each named row's stream (uint64, in place) into ``numbers`` (int64)."""
+def _pick_rows(streams, rows, numbers):
+    """The next unreserved deal number of each row's stream (uint64, in place) into ``numbers`` (int64)."""
     for k in range(rows.shape[0]):
         number = np.int64(0)
         while number < RESERVED_DEALS:
@@ -87,7 +88,9 @@ def _pick_rows(streams, rows, numbers):  # type: ignore[no-untyped-def]
 def check_deal_number(number: int) -> int:
     """The number as an int, when it is one that names a deal."""
     if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
-        raise TypeError(f"deal {number!r} is a {type(number).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'")
+        raise TypeError(
+            f"deal {number!r} is a {type(number).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'"
+        )
     if not 0 <= number <= MAX_DEAL:
         raise ValueError(f"deal {number} is out of range, allowed: 0 to 2**63 - 1")
     return int(number)
@@ -114,7 +117,7 @@ def shuffle_in_place(state: int, cards: npt.NDArray[np.int8]) -> None:
 
 
 def pick_deals(streams: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The next deal number of each named row's stream; ``streams`` is advanced in place. Never a reserved one."""
+    """The next unreserved deal number of each named row's stream; ``streams`` is advanced in place."""
     numbers = np.empty(len(rows), dtype=np.int64)
     with np.errstate(over="ignore"):
         _pick_rows(streams, rows, numbers)
@@ -127,8 +130,8 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
     Parameters
     ----------
     deal
-        A deal number, ``"ms:N"`` (Microsoft FreeCell's deals) or ``"pysol:N"`` (PySolFC's), which need the extra
-        ``solitaire-env[deals]``.
+        A deal number, ``"ms:N"`` (Microsoft FreeCell's deals) or ``"pysol:N"`` (PySolFC's), which need the
+        extra ``solitaire-env[deals]``.
     """
     if isinstance(deal, str):
         return _other_programs_order(variant, deal)
@@ -142,7 +145,8 @@ def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
     if variant.ranks != 13:
         raise ValueError(f"deal {deal!r} names a full pack, {variant.name} has {variant.ranks} ranks")
     program, number = match[1], int(match[2])
-    # Microsoft's deals end at 1,000,000; PySolFC goes on with its generator to 33 bits, and its own to 20 digits.
+    # Microsoft's deals end at 1,000,000; PySolFC goes on with its generator to 33 bits, and its own to 20
+    # digits.
     limit = 2**33 - 1 if program == "ms" else 10**20 - 1
     if not 1 <= number <= limit:
         raise ValueError(f"deal {deal!r} is out of range, allowed: {program}:1 to {program}:{limit}")

@@ -6,7 +6,7 @@
     float32 in [0, 1], for a plain ``MlpPolicy``: see :func:`feature_layout`.
 """
 
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -30,12 +30,14 @@ CARD_FEATURES: Final = 4
 def check_observation(observation: str, information: str) -> None:
     """Refuse an unknown kind of observation or information."""
     if observation not in OBSERVATIONS:
-        raise ValueError(f"unknown observation {observation!r}, allowed: {', '.join(map(repr, OBSERVATIONS))}")
+        raise ValueError(
+            f"unknown observation {observation!r}, allowed: {', '.join(map(repr, OBSERVATIONS))}"
+        )
     if information not in INFORMATION:
         raise ValueError(f"unknown information {information!r}, allowed: {', '.join(map(repr, INFORMATION))}")
 
 
-@lru_cache(maxsize=None)
+@cache
 def cards_high(variant: Variant, information: str = "player") -> npt.NDArray[np.int8]:
     """Highest value of each entry of the ``cards`` observation, int8 ``[size]``."""
     layout = observation_layout(variant, information)
@@ -52,22 +54,22 @@ def decode_cards(variant: Variant, observation: npt.NDArray[np.int8]) -> Positio
     return position_from_row(variant, np.asarray(observation))
 
 
-@lru_cache(maxsize=None)
+@cache
 def feature_layout(variant: Variant, information: str = "player") -> dict[str, slice]:
     """Named slices of the ``features`` observation.
 
-    For each source (``t1``.., ``waste``, ``c1``..) of its playable card: the rank / ranks, four entries for the suit,
-    1 if it may go home; then, of a tableau pile, cards / capacity and, unless the game moves single cards, the
-    length of the sequence at its end / ranks; of the waste cards / stock.
+    For each source (``t1``.., ``waste``, ``c1``..) of its playable card: the rank / ranks, four entries for
+    the suit, 1 if it may go home; then, of a tableau pile, cards / capacity and, unless the game moves single
+    cards, the length of the sequence at its end / ranks; of the waste cards / stock.
 
-    ``cards``, for each card of the suit-rank grid (Clubs Ace to King, Diamonds, ...): share of its copies that are
-    home, that are playable, that lie buried in the tableau, and the fewest cards on top of a copy in the tableau
-    / capacity (1 where there is none).
+    ``cards``, for each card of the suit-rank grid (Clubs Ace to King, Diamonds, ...): share of its copies
+    that are home, that are playable, that lie buried in the tableau, and the fewest cards on top of a copy in
+    the tableau / capacity (1 where there is none).
 
     ``counts``: stock / its size, spaces / piles, empty cells / cells, cards home / cards.
 
-    With ``information="thoughtful"``, ``stock``: rank / ranks and four entries for the suit of each of its cards,
-    the next to be drawn first.
+    With ``information="thoughtful"``, ``stock``: rank / ranks and four entries for the suit of each of its
+    cards, the next to be drawn first.
     """
     r = make_rules(variant)
     names = [f"t{p + 1}" for p in range(r.piles)]
@@ -91,7 +93,7 @@ def observation_size(variant: Variant, observation: str, information: str = "pla
 
 
 @jit_parallel
-def _features(rules, state, thoughtful, out):  # type: ignore[no-untyped-def]
+def _features(rules, state, thoughtful, out):
     """Write the features of every game into ``out`` (float32 ``[batch, size]``)."""
     ranks = float(rules.ranks)
     grid = rules.sources * SOURCE_FEATURES
@@ -117,7 +119,9 @@ def _features(rules, state, thoughtful, out):  # type: ignore[no-untyped-def]
                 for deck in range(rules.decks):
                     if int(home[(card & 3) * rules.decks + deck]) + 1 == (card >> 2):
                         out[b, place + 5] = 1.0
-                out[b, grid + ((card & 3) * rules.ranks + (card >> 2) - 1) * CARD_FEATURES + 1] += 1.0 / copies
+                out[b, grid + ((card & 3) * rules.ranks + (card >> 2) - 1) * CARD_FEATURES + 1] += (
+                    1.0 / copies
+                )
             if source < rules.piles:
                 height = int(state.heights[b, source])
                 start = source * rules.pile_capacity

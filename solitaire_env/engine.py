@@ -1,17 +1,17 @@
-"""The rules: what may be done in a position, and what it leads to. Compiled by numba, a batch of games at a time.
+"""The rules: what may be done in a position, and what it leads to, compiled for a batch of games.
 
-Read in this order: state, what fits where, the mask, moves, deals, the kernels that others call. A kernel takes the
-variant as :class:`~solitaire_env.layout.Rules` (plain ints), the games as :class:`State` (arrays, modified in place)
-and a row number; it holds no strings, no objects, no reward and no clock.
+Read in this order: state, what fits where, the mask, moves, deals, the kernels that others call. A kernel
+takes the variant as :class:`~solitaire_env.layout.Rules` (plain ints), the games as :class:`State` (arrays,
+modified in place) and a row number; it holds no strings, no objects, no reward and no clock.
 
 Cards are int8 and are widened where they are read: compiled and interpreted int8 sums differ.
 
-How the legal-action mask is kept: a move changes the playable card of at most two places, so only the mask entries
-that these cards touch are written again, the entries to spaces or cells when the first space or cell comes or the
-last one goes, and those of long sequences when the supermove capacity changes.
+How the legal-action mask is kept: a move changes the playable card of at most two places, so only the mask
+entries that these cards touch are written again, the entries to spaces or cells when the first space or cell
+comes or the last one goes, and those of long sequences when the supermove capacity changes.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from solitaire_env.layout import (
 
 # ----------------------------------------------------------------------------------------- state
 
+
 class State(NamedTuple):
     """A batch of games of one variant. ``rows`` alone says the position; the rest follows from it."""
 
@@ -44,7 +45,8 @@ class State(NamedTuple):
     heights: npt.NDArray[np.int8]
     """Cards in each tableau pile ``[batch, piles]``."""
     runs: npt.NDArray[np.int8]
-    """Length of the sequence at the end of each tableau pile ``[batch, piles]``; 0 throughout in one-card games."""
+    """Length of the sequence at the end of each tableau pile ``[batch, piles]``; 0 throughout in one-card
+    games."""
     stock: npt.NDArray[np.int16]
     """Cards in the stock ``[batch]``."""
     waste: npt.NDArray[np.int16]
@@ -75,7 +77,7 @@ class Events(NamedTuple):
 def make_state(rules: Rules, batch: int) -> State:
     """Room for ``batch`` games, all piles empty."""
 
-    def zeros(dtype: type, *shape: int) -> npt.NDArray[np.generic]:
+    def zeros(dtype: type, *shape: int) -> npt.NDArray[Any]:
         return np.zeros((batch, *shape), dtype=dtype)
 
     return State(
@@ -103,7 +105,7 @@ def make_events(batch: int) -> Events:
 
 @jit
 def _builds(rules, card, onto):
-    """Whether a card may be laid on another in the tableau: one rank lower, in the suits that the variant builds."""
+    """Whether a card may be laid on another: one rank lower, in the suits that the variant builds."""
     if (card >> 2) + 1 != (onto >> 2):
         return False
     if rules.build == SAME_SUIT:
@@ -162,7 +164,11 @@ def _cards_to_pile(rules, state, b, source, target, capacity):
             return 0
         end = source * rules.pile_capacity + int(state.heights[b, source])
         card = int(state.rows[b, end - count])
-    fits = card != 0 and _builds(rules, card, onto) and int(state.heights[b, target]) + count <= rules.pile_capacity
+    fits = (
+        card != 0
+        and _builds(rules, card, onto)
+        and int(state.heights[b, target]) + count <= rules.pile_capacity
+    )
     return count if fits else 0
 
 
@@ -170,8 +176,8 @@ def _cards_to_pile(rules, state, b, source, target, capacity):
 def _cards_to_space(rules, state, b, source, count, capacity):
     """How many cards move to a space when the player asks for ``count``, or 0 when that is not legal.
 
-    A whole pile in a space changes nothing but a name: not a move. Where only Kings fill a space, the sequence
-    that a King leads goes whole, whatever the count asked for.
+    A whole pile in a space changes nothing but a name: not a move. Where only Kings fill a space, the
+    sequence that a King leads goes whole, whatever the count asked for.
     """
     card = int(state.tops[b, source])
     if card == 0:
@@ -303,7 +309,9 @@ def _update_pile(rules, state, b, pile):
     state.tops[b, pile] = state.rows[b, end - 1] if height else 0
     if rules.moves != ONE_CARD:
         run = min(height, 1)
-        while run < height and _builds(rules, int(state.rows[b, end - run]), int(state.rows[b, end - run - 1])):
+        while run < height and _builds(
+            rules, int(state.rows[b, end - run]), int(state.rows[b, end - run - 1])
+        ):
             run += 1
         state.runs[b, pile] = run
 
@@ -366,7 +374,7 @@ def _draw(rules, state, b):
 
 @jit
 def _decode(rules, state, b, action):
-    """Source, target and number of cards of a legal action. Targets are numbered like sources; -1 is a foundation."""
+    """Source, target and number of cards of a legal action; targets are numbered like sources, home -1."""
     piles = rules.piles
     if action < rules.home_actions:
         return piles, piles, 1
@@ -456,8 +464,8 @@ def _play(rules, state, events, b, action):
 def _no_events(events, b):
     """Nothing has happened yet.
 
-    A function of its own: what a parallel loop writes itself to an array of a named tuple is lost (numba issue
-    5872).
+    A function of its own: what a parallel loop writes itself to an array of a named tuple is lost (numba
+    issue 5872).
     """
     events.went_home[b] = 0
     events.drew[b] = 0
@@ -521,7 +529,7 @@ def _derive(rules, state, b):
 
 @jit
 def _deal(rules, sizes, cells_filled, state, b, order):
-    """Deal the cards of ``order`` row by row, one to each pile in turn, then to the cells; the rest is the stock."""
+    """Deal ``order`` row by row, one card to each pile in turn, then to the cells; the rest is the stock."""
     state.rows[b, :] = 0
     k = 0
     for height in range(rules.pile_capacity):

@@ -10,8 +10,8 @@ from gymnasium.spaces import Discrete
 
 from solitaire_env import notation, shortcuts
 from solitaire_env.batch import Batch, IllegalActionError, Settings, observation_space, resolve_variant
-from solitaire_env.layout import action_layout, observation_layout
 from solitaire_env.encoders import decode_cards, feature_layout
+from solitaire_env.layout import action_layout, observation_layout
 from solitaire_env.notation import Position
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import Variant
@@ -28,7 +28,9 @@ def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RES
     options = dict(options or {})
     unknown = sorted(map(repr, set(options) - set(allowed)))
     if unknown:
-        raise ValueError(f"unknown reset options {', '.join(unknown)}, allowed: {', '.join(map(repr, allowed))}")
+        raise ValueError(
+            f"unknown reset options {', '.join(unknown)}, allowed: {', '.join(map(repr, allowed))}"
+        )
     if "deal" in options and "position" in options:
         raise ValueError("reset options 'deal' and 'position' exclude each other")
     return options
@@ -37,23 +39,25 @@ def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RES
 class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     """
     ## Description
-    One game of solitaire. Bring all cards home to the foundations, in suit from Ace to King. The rules of a game are
-    those of its :class:`~solitaire_env.variants.Variant`; ``variant.describe()`` tells them.
+    One game of solitaire. Bring all cards home to the foundations, in suit from Ace to King. The rules of a
+    game are those of its :class:`~solitaire_env.variants.Variant`; ``variant.describe()`` tells them.
 
     ## Action Space
     ``Discrete(n)``: one action is one move that a player would name, a single card or a sequence; see
-    :class:`~solitaire_env.layout.ActionLayout` for the numbers and :mod:`solitaire_env.notation` for their texts.
-    ``info["action_mask"]`` (int8 ``[n]``) tells which are legal; ``action_space.sample(info["action_mask"])`` picks one.
+    :class:`~solitaire_env.layout.ActionLayout` for the numbers and :mod:`solitaire_env.notation` for their
+    texts. ``info["action_mask"]`` (int8 ``[n]``) tells which are legal;
+    ``action_space.sample(info["action_mask"])`` picks one.
 
     ## Observation Space
-    ``observation="cards"``: ``Box`` int8 ``[size]``, card codes of the piles (bottom first, padded), cells, waste,
-    then the foundations' top ranks and the stock count; ``observation_layout`` names the slices.
+    ``observation="cards"``: ``Box`` int8 ``[size]``, card codes of the piles (bottom first, padded), cells,
+    waste, then the foundations' top ranks and the stock count; ``observation_layout`` names the slices.
     ``observation="features"``: ``Box`` float32 ``[size]`` in [0, 1], for a plain multilayer perceptron.
 
     ## Starting State
-    ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or ``"pysol:24"``
-    another program's deal; ``reset(options={"position": text})`` starts from position text. Deal numbers below
-    2**20 are kept for evaluation and are never picked by chance. ``info["deal"]`` tells what was dealt.
+    ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or
+    ``"pysol:24"`` another program's deal; ``reset(options={"position": text})`` starts from position text.
+    Deal numbers below 2**20 are kept for evaluation and are never picked by chance. ``info["deal"]`` tells
+    what was dealt.
 
     ## Rewards
     ``progress``: cards gone home in this step / all cards. ``win``: 1 at the win. ``progress+win``: both.
@@ -67,15 +71,15 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     variant
         A published game's name, a :class:`Variant`, or its fields as a dict.
     build, spaces, moves
-        House rules in the variant's words. ``moves="supermove"`` lets a one-card game carry a sequence over spaces as
-        one action; :meth:`expand` gives the single moves that it stands for.
+        House rules in the variant's words. ``moves="supermove"`` lets a one-card game carry a sequence over
+        spaces as one action; :meth:`expand` gives the single moves that it stands for.
     observation, information
         See above; ``information="thoughtful"`` shows the order of the stock.
     reward
         The reward scheme.
     on_invalid
-        What an illegal action does: ``"noop"`` changes nothing and sets ``info["invalid_action"]``, ``"raise"`` raises,
-        ``"terminate"`` ends the episode.
+        What an illegal action does: ``"noop"`` changes nothing and sets ``info["invalid_action"]``,
+        ``"raise"`` raises, ``"terminate"`` ends the episode.
     stall_limit
         See above; None is none.
     render_mode
@@ -102,7 +106,9 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         render_mode: str | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"unknown render_mode {render_mode!r}, allowed: None, {self.metadata['render_modes']}")
+            raise ValueError(
+                f"unknown render_mode {render_mode!r}, allowed: None, {self.metadata['render_modes']}"
+            )
         self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
         self.settings = Settings(
             observation=observation,
@@ -158,7 +164,9 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     def render(self) -> Any:
         """The board as text, with ``render_mode="ansi"``."""
         if self.render_mode is None:
-            gym.logger.warn("render() without a render_mode: pass one to gym.make, such as render_mode='ansi'")
+            gym.logger.warn(
+                "render() without a render_mode: pass one to gym.make, such as render_mode='ansi'"
+            )
             return None
         self._need_start()
         position = self._batch.position(0)

@@ -1,16 +1,16 @@
 """How well a policy plays: win rates with intervals, on deals that are named.
 
-A policy is anything that answers ``policy(observations, masks) -> actions`` with observations ``[n, size]``, masks
-int8 ``[n, actions]`` and actions int ``[n]``. It may say more of itself by attributes:
+A policy is anything that answers ``policy(observations, masks) -> actions`` with observations ``[n, size]``,
+masks int8 ``[n, actions]`` and actions int ``[n]``. It may say more of itself by attributes:
 
 ``moves``
-    ``"supermove"`` when it plays a one-card game with the shortcut actions; what it answers is expanded and played
-    as single cards.
+    ``"supermove"`` when it plays a one-card game with the shortcut actions; what it answers is expanded and
+    played as single cards.
 ``observation``, ``information``
     What it wants to see; ``"cards"`` and ``"player"`` unless it says otherwise.
 ``memoryless``
-    True when equal observations get equal answers. Such a policy that comes back to a position goes round for ever,
-    and the game is counted as truncated at once.
+    True when equal observations get equal answers. Such a policy that comes back to a position goes round for
+    ever, and the game is counted as truncated at once.
 """
 
 import json
@@ -27,7 +27,7 @@ import numpy.typing as npt
 from solitaire_env import engine, shortcuts
 from solitaire_env.batch import Batch, Settings, describe_layout, resolve_variant
 from solitaire_env.deals import Deal
-from solitaire_env.layout import WON, action_layout
+from solitaire_env.layout import WON
 from solitaire_env.notation import action_text
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.variants import Variant
@@ -120,7 +120,8 @@ def bootstrap_interval(values: Sequence[float], resamples: int = 2000) -> tuple[
 
 
 def mcnemar(first: Iterable[Game], second: Iterable[Game]) -> tuple[int, int, float]:
-    """Two policies on the same deals: deals that only the first won, only the second won, and the exact two-sided p.
+    """Two policies on the same deals: deals that only the first won, only the second won, and the exact
+    two-sided p.
 
     Raises
     ------
@@ -130,7 +131,9 @@ def mcnemar(first: Iterable[Game], second: Iterable[Game]) -> tuple[int, int, fl
     a = {game.deal: game.won for game in first}
     b = {game.deal: game.won for game in second}
     if a.keys() != b.keys():
-        raise ValueError(f"the policies played different deals: {len(a)} and {len(b)}, {len(a.keys() & b.keys())} in common")
+        raise ValueError(
+            f"different deals were played: {len(a)} and {len(b)}, {len(a.keys() & b.keys())} in common"
+        )
     only_a = sum(a[deal] and not b[deal] for deal in a)
     only_b = sum(b[deal] and not a[deal] for deal in a)
     n = only_a + only_b
@@ -219,7 +222,8 @@ def evaluate(
     num_envs
         So many games are played side by side.
     results
-        A JSON-lines file to which every game is written as it ends; deals that stand there already are not played again.
+        A JSON-lines file to which every game is written as it ends; deals that stand there already are not
+        played again.
     transcripts
         Whether to keep the games as text.
     progress
@@ -244,7 +248,9 @@ def evaluate(
             done[game.deal] = game
         # A line cut off by a crash goes; what is whole stays.
         _rewrite(path, done.values())
-    table = _Table(policy, variant, action_set, num_envs, max_episode_steps or step_limit(variant), transcripts)
+    table = _Table(
+        policy, variant, action_set, num_envs, max_episode_steps or step_limit(variant), transcripts
+    )
     todo = [deal for deal in deals if deal not in done]
     kept = [done[deal] for deal in deals if deal in done]
     texts: dict[Deal, str] = {}
@@ -269,7 +275,10 @@ def evaluate(
     if path is not None:
         # In the order of the deals, so that the file of an evaluation is the same whenever it is made.
         everyone = {**done, **{game.deal: game for game in kept}}
-        _rewrite(path, sorted(everyone.values(), key=lambda game: (order.get(game.deal, len(order)), str(game.deal))))
+        _rewrite(
+            path,
+            sorted(everyone.values(), key=lambda game: (order.get(game.deal, len(order)), str(game.deal))),
+        )
     return Evaluation(kept, texts, time.perf_counter() - start)
 
 
@@ -285,8 +294,8 @@ def _rewrite(path: Path, games: Iterable[Game]) -> None:
 class _Table:
     """Games side by side. The policy looks at ``seen``; what it answers is played in ``played``.
 
-    They are the same batch unless the policy plays a one-card game with the shortcut actions: then ``played`` moves
-    single cards, and ``seen`` follows it.
+    They are the same batch unless the policy plays a one-card game with the shortcut actions: then ``played``
+    moves single cards, and ``seen`` follows it.
     """
 
     def __init__(
@@ -325,7 +334,9 @@ class _Table:
         played.deal(rows, self.row_deals)
         self._follow(seen, played, rows)
         # Positions that have stood in each row's game, as 64-bit sums of what is seen with random weights.
-        weights = np.random.Generator(np.random.PCG64(0)).integers(2**63, size=played.rules.row_stock, dtype=np.int64)
+        weights = np.random.Generator(np.random.PCG64(0)).integers(
+            2**63, size=played.rules.row_stock, dtype=np.int64
+        )
         stood: list[set[int]] = [set() for _ in range(size)]
         repeated = [0] * size
         actions_of: list[list[int]] = [[] for _ in range(size)]
@@ -343,14 +354,17 @@ class _Table:
             chosen = np.asarray(self.policy(seen.observations()[rows], seen.state.mask[rows]))
             if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
                 raise ValueError(
-                    f"the policy answered shape {chosen.shape} of {chosen.dtype}, allowed: ({len(rows)},) whole numbers"
+                    f"the policy answered shape {chosen.shape} of {chosen.dtype}, "
+                    f"allowed: ({len(rows)},) whole numbers"
                 )
             self._step(seen, played, rows, chosen.astype(np.int64), actions, active, actions_of)
             over = played.terminated | (played.steps >= self.limit) | circling
             over[active == 0] = False
             ended = []
             for row in np.flatnonzero(over).tolist():
-                ended.append(self._outcome(played, row, repeated[row], starts, actions_of[row], bool(circling[row])))
+                ended.append(
+                    self._outcome(played, row, repeated[row], starts, actions_of[row], bool(circling[row]))
+                )
                 if waiting:
                     deal = waiting.pop()
                     self.row_deals[row] = deal
@@ -376,7 +390,11 @@ class _Table:
             "truncated": not terminated,
             "repeated": repeated,
         }
-        text = (starts[row], [action_text(self.variant, action) for action in actions]) if self.transcripts else None
+        text = (
+            (starts[row], [action_text(self.variant, action) for action in actions])
+            if self.transcripts
+            else None
+        )
         return self.row_deals[row], outcome, text
 
     @staticmethod

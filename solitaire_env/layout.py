@@ -11,7 +11,7 @@ fullest first. The stock count stops at 127, the largest int8; the exact count f
 A *source* is a place that cards leave from: tableau piles, then the waste, then cells.
 """
 
-from functools import lru_cache
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from solitaire_env.variants import Variant
@@ -75,12 +75,12 @@ class Rules(NamedTuple):
     actions: int
 
 
-@lru_cache(maxsize=None)
+@cache
 def make_rules(variant: Variant) -> Rules:
     """The integers of a variant."""
     piles = variant.piles
-    # Nothing builds on an Ace: below the cards dealt to a pile there is at least one, on which at most ranks - 1
-    # more can be built; an emptied pile takes at most `ranks` cards.
+    # Nothing builds on an Ace: below the cards dealt to a pile there is at least one, on which at most ranks
+    # - 1 more can be built; an emptied pile takes at most `ranks` cards.
     pile_capacity = max(*variant.tableau, 1) + variant.ranks - 1
     has_stock = int(variant.stock > 0)
     sources = piles + has_stock + variant.cells
@@ -136,7 +136,8 @@ class Action(NamedTuple):
     target: int = 0
     """Tableau pile from 0, for kind ``tableau``."""
     count: int = 1
-    """Cards that go to a space, for kind ``space`` where counts differ; else 1 and implied by the position."""
+    """Cards that go to a space, for kind ``space`` where counts differ; else 1 and implied by the
+    position."""
 
 
 class ActionLayout:
@@ -183,7 +184,9 @@ class ActionLayout:
     def decode(self, number: int) -> Action:
         """The action of that number."""
         if not 0 <= number < self.size:
-            raise ValueError(f"action {number} is outside the space of {self.variant.name}, allowed: 0..{self.size - 1}")
+            raise ValueError(
+                f"action {number} is outside the space of {self.variant.name}, allowed: 0..{self.size - 1}"
+            )
         return self._actions[number]
 
     def encode(self, action: Action) -> int:
@@ -194,18 +197,18 @@ class ActionLayout:
         return number
 
 
-@lru_cache(maxsize=None)
+@cache
 def action_layout(variant: Variant) -> ActionLayout:
     """The action layout of a variant."""
     return ActionLayout(variant)
 
 
-@lru_cache(maxsize=None)
+@cache
 def observation_layout(variant: Variant, information: str = "player") -> dict[str, slice]:
     """Named slices of the ``cards`` observation.
 
-    ``t1``.. for the tableau piles, and, where the variant has them, ``cells``, ``waste``, ``stock_count`` and,
-    with ``information="thoughtful"``, ``stock``; always ``foundations``.
+    ``t1``.. for the tableau piles, and, where the variant has them, ``cells``, ``waste``, ``stock_count``
+    and, with ``information="thoughtful"``, ``stock``; always ``foundations``.
     """
     r = make_rules(variant)
     slices = {f"t{p + 1}": slice(p * r.pile_capacity, (p + 1) * r.pile_capacity) for p in range(r.piles)}

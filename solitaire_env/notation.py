@@ -11,8 +11,8 @@ Position text is the form of every test, every transcript and every bug report::
 
 with ``cells: -- -- KD --`` where the variant has cells, and stock and waste only where it has a stock.
 
-Action text is one to one with the action's number: ``draw``, ``t3>f`` home, ``t1>c`` to a cell, ``w>t5`` onto a
-pile, ``c2>s`` to a space, ``t2x4>s`` four cards to a space.
+Action text is one to one with the action's number: ``draw``, ``t3>f`` home, ``t1>c`` to a cell, ``w>t5`` onto
+a pile, ``c2>s`` to a space, ``t2x4>s`` four cards to a space.
 """
 
 from collections import Counter
@@ -60,7 +60,12 @@ class Position:
     def hidden(self) -> "Position":
         """The position as a player sees it: every card of the stock face down."""
         return Position(
-            self.variant, self.tableau, self.foundations, self.cells, self.waste, (FACE_DOWN,) * len(self.stock)
+            self.variant,
+            self.tableau,
+            self.foundations,
+            self.cells,
+            self.waste,
+            (FACE_DOWN,) * len(self.stock),
         )
 
     def unseen(self) -> tuple[int, ...]:
@@ -91,12 +96,22 @@ def position_faults(position: Position) -> list[str]:
     ):
         if count != allowed:
             faults.append(f"{count} {what}, {v.name} has {allowed}")
-    places: list[tuple[str, Pile, int | None]] = [(f"t{n}", pile, None) for n, pile in enumerate(position.tableau, 1)]
-    places += [("waste", position.waste, None), ("stock", position.stock, FACE_DOWN), ("cells", position.cells, EMPTY)]
+    places: list[tuple[str, Pile, int | None]] = [
+        (f"t{n}", pile, None) for n, pile in enumerate(position.tableau, 1)
+    ]
+    places += [
+        ("waste", position.waste, None),
+        ("stock", position.stock, FACE_DOWN),
+        ("cells", position.cells, EMPTY),
+    ]
     for name, cards, placeholder in places:
         for card in sorted(set(cards)):
             if card != placeholder and not 4 <= card <= 4 * v.ranks + 3:
-                text = card_name(card) if card in (EMPTY, FACE_DOWN) or 4 <= card <= 4 * KING + 3 else f"code {card}"
+                text = (
+                    card_name(card)
+                    if card in (EMPTY, FACE_DOWN) or 4 <= card <= 4 * KING + 3
+                    else f"code {card}"
+                )
                 faults.append(f"{name} has {text}, allowed there: cards of ranks 1 to {v.ranks}")
     if faults:
         return faults
@@ -104,15 +119,21 @@ def position_faults(position: Position) -> list[str]:
         if len(pile) > rules.pile_capacity:
             faults.append(f"t{number} has {len(pile)} cards, at most {rules.pile_capacity} fit")
     if len(position.waste) + len(position.stock) > v.stock:
-        faults.append(f"stock and waste have {len(position.waste) + len(position.stock)} cards, at most {v.stock}")
+        faults.append(
+            f"stock and waste have {len(position.waste) + len(position.stock)} cards, at most {v.stock}"
+        )
     hidden = position.stock.count(FACE_DOWN)
     if hidden not in (0, len(position.stock)):
-        faults.append(f"stock has {hidden} hidden cards of {len(position.stock)}, allowed: all of them or none")
+        faults.append(
+            f"stock has {hidden} hidden cards of {len(position.stock)}, allowed: all of them or none"
+        )
     for suit, tops in enumerate(position.foundations):
         if not all(0 <= top <= v.ranks for top in tops):
             faults.append(f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: ranks 0 to {v.ranks}")
         elif len(tops) != v.decks or list(tops) != sorted(tops, reverse=True):
-            faults.append(f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: {v.decks} ranks, highest first")
+            faults.append(
+                f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: {v.decks} ranks, highest first"
+            )
     if faults:
         return faults
     known = _known_cards(position)
@@ -134,7 +155,9 @@ def format_position(position: Position) -> str:
     if v.stock:
         lines.append(_line("stock", position.stock))
         lines.append(_line("waste", position.waste))
-    suits = (f"{SUIT_NAMES[suit]} {' '.join(map(str, tops))}" for suit, tops in enumerate(position.foundations))
+    suits = (
+        f"{SUIT_NAMES[suit]} {' '.join(map(str, tops))}" for suit, tops in enumerate(position.foundations)
+    )
     lines.append(f"foundations: {' '.join(suits)}")
     if v.cells:
         lines.append(_line("cells", position.cells))
@@ -186,10 +209,17 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
 
 def _parse_fields(fields: dict[str, list[str]], variant: Variant) -> Position:
     piles = [f"t{number}" for number in range(1, variant.piles + 1)]
-    allowed = [*(("stock", "waste") if variant.stock else ()), "foundations", *(("cells",) if variant.cells else ()), *piles]
+    allowed = [
+        *(("stock", "waste") if variant.stock else ()),
+        "foundations",
+        *(("cells",) if variant.cells else ()),
+        *piles,
+    ]
     for name in fields:
         if name not in allowed:
-            raise ValueError(f"position text has an unknown line {name[:40]!r}, {variant.name} has: {', '.join(allowed)}")
+            raise ValueError(
+                f"position text has an unknown line {name[:40]!r}, {variant.name} has: {', '.join(allowed)}"
+            )
     for name in allowed:
         if name not in fields:
             raise ValueError(f"position text has no line {name!r}, {variant.name} has: {', '.join(allowed)}")
@@ -208,7 +238,8 @@ def _parse_fields(fields: dict[str, list[str]], variant: Variant) -> Position:
     cells = cards("cells", EMPTY_NAME) if variant.cells else ()
     if len(cells) != variant.cells:
         raise ValueError(
-            f"position line 'cells' has {len(cells)} places, {variant.name} has {variant.cells} cells ('--' is empty)"
+            f"position line 'cells' has {len(cells)} places, "
+            f"{variant.name} has {variant.cells} cells ('--' is empty)"
         )
     position = Position(
         variant=variant,
@@ -230,7 +261,11 @@ def _parse_foundations(words: list[str], variant: Variant) -> tuple[Pile, ...]:
     tops = []
     for suit, letter in enumerate(SUIT_NAMES):
         group = words[suit * width : (suit + 1) * width]
-        if group[:1] != [letter] or len(group) != width or not all(w.isdecimal() and len(w) <= 2 for w in group[1:]):
+        if (
+            group[:1] != [letter]
+            or len(group) != width
+            or not all(w.isdecimal() and len(w) <= 2 for w in group[1:])
+        ):
             break
         tops.append(tuple(sorted(map(int, group[1:]), reverse=True)))
     if len(tops) != SUITS or len(words) != SUITS * width:
@@ -264,14 +299,16 @@ def position_to_row(position: Position) -> npt.NDArray[np.int8]:
 
 
 def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
-    """The position of a row (int8 ``[row_size]``), or of its part that a player sees, the ``cards`` observation.
+    """The position of a row (int8 ``[row_size]``), or of its part that a player sees, the ``cards``
+    observation.
 
     From the latter the stock is face down; its count follows from the cards that are seen.
     """
     r = make_rules(variant)
     if row.shape not in ((r.row_size,), (r.row_stock,)):
         raise ValueError(
-            f"a row of {variant.name} has shape {tuple(row.shape)}, allowed: ({r.row_stock},) as seen, ({r.row_size},) in full"
+            f"a row of {variant.name} has shape {tuple(row.shape)}, "
+            f"allowed: ({r.row_stock},) as seen, ({r.row_size},) in full"
         )
     codes = row.tolist()
 
@@ -290,7 +327,12 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
     if r.has_stock and len(codes) == r.row_stock:
         hidden = variant.cards - len(_known_cards(position))
         position = Position(
-            variant, position.tableau, position.foundations, position.cells, position.waste, (FACE_DOWN,) * hidden
+            variant,
+            position.tableau,
+            position.foundations,
+            position.cells,
+            position.waste,
+            (FACE_DOWN,) * hidden,
         )
     return position
 
@@ -324,7 +366,10 @@ def parse_action(variant: Variant, text: str) -> int:
     number = _action_numbers(variant).get(text) if isinstance(text, str) else None
     if number is None:
         some = ", ".join(action_text(variant, where.start) for where in layout.offsets.values())
-        raise ValueError(f"{variant.name} has no action {str(text)[:40]!r}, allowed: 0 to {layout.size - 1} as text, such as {some}")
+        raise ValueError(
+            f"{variant.name} has no action {str(text)[:40]!r}, "
+            f"allowed: 0 to {layout.size - 1} as text, such as {some}"
+        )
     return number
 
 

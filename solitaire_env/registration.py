@@ -10,8 +10,8 @@ NAMESPACE: Final = "Solitaire"
 VERSION: Final = 0
 
 STEPS_PER_CARD: Final = 32
-"""The step limit of a variant is this times its cards. Winning lines in single moves take at most 8 steps a card
-(Busy Aces: 783 steps for 104 cards, the longest seen); the limit is four times that."""
+"""The step limit of a variant is this times its cards. Winning lines in single moves take at most 8 steps a
+card (Busy Aces: 783 steps for 104 cards, the longest seen); the limit is four times that."""
 
 
 def env_id(variant: Variant) -> str:

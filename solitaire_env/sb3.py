@@ -1,4 +1,4 @@
-"""A native Stable-Baselines3 ``VecEnv``: all games in one compiled step, no process and no wrapper per game."""
+"""A native Stable-Baselines3 ``VecEnv``: all games in one compiled step, without a process each."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.spaces import Discrete
 from gymnasium.utils import seeding
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
@@ -16,7 +17,6 @@ from solitaire_env.layout import action_layout
 from solitaire_env.registration import env_variant, step_limit
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import Variant
-from gymnasium.spaces import Discrete
 
 REGISTERED = "registered"
 """The step limit with which a variant is registered."""
@@ -63,7 +63,7 @@ class SolitaireVecEnv(VecEnv):
         )
 
     def reset(self) -> VecEnvObs:
-        """New games in all rows, from the seeds given to :meth:`seed` and the options to :meth:`set_options`."""
+        """New games in all rows, by what :meth:`seed` and :meth:`set_options` were given."""
         batch = self.batch
         for row, seed in enumerate(self._seeds):
             if seed is not None or not self._streams_started:
@@ -146,7 +146,9 @@ class SolitaireVecEnv(VecEnv):
 
     # ---------------------------------------------------- what SB3 asks of the games one by one
 
-    def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> list[Any]:
+    def env_method(
+        self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
+    ) -> list[Any]:
         """Call a method on games: ``action_masks``, ``position``, ``get_state`` or ``set_state``."""
         rows = list(self._get_indices(indices))
         if method_name == "action_masks" and not args and not kwargs:
@@ -158,7 +160,9 @@ class SolitaireVecEnv(VecEnv):
             "set_state": self.batch.set_state,
         }
         if method_name not in methods:
-            raise AttributeError(f"no method {method_name!r} on single games, allowed: action_masks, {', '.join(methods)}")
+            raise AttributeError(
+                f"no method {method_name!r} on single games, allowed: action_masks, {', '.join(methods)}"
+            )
         return [methods[method_name](row, *args, **kwargs) for row in rows]
 
     def has_attr(self, attr_name: str) -> bool:

@@ -13,11 +13,12 @@ def strict_variant(variant: Variant) -> Variant:
 
 
 def expand(variant: Variant, state: engine.State, row: int, number: int) -> list[int]:
-    """The legal action of a ``supermove`` variant as actions of its :func:`strict_variant`, to be played in order.
+    """The legal action of a ``supermove`` variant as actions of its :func:`strict_variant`, to be played in
+    order.
 
     The position that results is the same, with one freedom: spaces are alike, and a sequence carried through
-    spaces into a space may come to lie in another of them than the lowest, since a single card always goes to the
-    lowest.
+    spaces into a space may come to lie in another of them than the lowest, since a single card always goes to
+    the lowest.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def expand(variant: Variant, state: engine.State, row: int, number: int) -> list
         return target
 
     def carry(count: int, source: int, target: int | None, between: int) -> int:
-        """Carry a sequence to a pile, or to a space, with so many spaces in between; the pile where it lies."""
+        """Carry a sequence to a pile or a space, with spaces in between; the pile where it lies."""
         at_once = len(empty_cells) + 1
         if count <= at_once:
             held = [rules.first_cell + cell for cell in empty_cells[: count - 1]]

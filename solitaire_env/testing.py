@@ -116,9 +116,7 @@ def _expect(what: str, expected: Any, got: Any, where: str = "") -> None:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two results of an environment are the same, arrays and dicts of arrays included."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    """Whether two values or arrays are the same, dtypes of arrays included."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.dtype != other.dtype:
@@ -245,7 +243,7 @@ def _check_seeds(variant: Variant, rng: np.random.Generator, steps: int) -> None
     """The same seed and actions give the same games, through several resets."""
     seed = int(rng.integers(2**31))
     one, other = SolitaireEnv(variant), SolitaireEnv(variant)
-    _expect("reset with the same seed", one.reset(seed=seed), other.reset(seed=seed))
+    _expect_results("at reset with the same seed", one.reset(seed=seed), other.reset(seed=seed))
     _expect_alike(one, other, rng, steps, "with the same seed")
 
 
@@ -257,11 +255,11 @@ def _expect_alike(
         text = one.position()
         action = int(rng.choice(np.flatnonzero(one.action_masks())))
         result = one.step(action)
-        _expect(f"step {one.action_text(action)} {what}", result, other.step(action), text)
+        _expect_results(f"after {one.action_text(action)} {what}", result, other.step(action), text)
         if result[2]:
-            _expect(f"next reset {what}", one.reset(), other.reset(), text)
+            _expect_results(f"at the next reset {what}", one.reset(), other.reset(), text)
     _expect(f"position {what}", one.position(), other.position())
-    _expect(f"last reset {what}", one.reset(), other.reset())
+    _expect_results(f"at the last reset {what}", one.reset(), other.reset())
 
 
 def _check_states(variant: Variant, rng: np.random.Generator, steps: int) -> None:
@@ -358,45 +356,44 @@ def check_vector(
     for name in ("single_action_space", "action_space", "single_observation_space", "observation_space"):
         _expect(f"{name} of the {what}", repr(getattr(single, name)), repr(getattr(vector, name)))
     expected: tuple[Any, ...] = single.reset(seed=seed)
-    _expect_results(f"reset of the {what}", expected, vector.reset(seed=seed))
+    _expect_results(f"at reset of the {what}", expected, vector.reset(seed=seed))
     where = action_layout(vector.unwrapped.variant).offsets  # type: ignore[attr-defined]
     for step in range(steps):
         actions = _choose(expected[-1]["action_mask"], where, rng)
         if step % 7 == 6:
             actions[0] = rng.integers(len(expected[-1]["action_mask"][0]))
         result = single.step(actions)
-        _expect_results(f"step {step} of the {what}", result, vector.step(actions))
+        _expect_results(f"at step {step} of the {what}", result, vector.step(actions))
         expected = result
         ended = result[2] | result[3]
         if autoreset_mode is AutoresetMode.DISABLED and ended.any():
             old_mask = result[-1]["action_mask"]
             answers = [env.reset(options={"reset_mask": ended.copy()}) for env in (single, vector)]
-            _expect_results(f"reset after step {step} of the {what}", *answers)
+            _expect_results(f"at reset after step {step} of the {what}", *answers)
             expected = answers[0]
             expected[-1]["action_mask"][~ended] = old_mask[~ended]
     single.close()
     vector.close()
 
 
-def _expect_results(what: str, expected: tuple[Any, ...], got: tuple[Any, ...]) -> None:
-    """Arrays are equal, and infos where they hold something."""
-    names = ("observations", "rewards", "terminated", "truncated")[: len(expected) - 1]
-    for name, one, other in zip(names, expected, got, strict=False):
-        _expect(f"{name}, {what}", one, other)
-    _expect_infos(what, expected[-1], got[-1])
+def _expect_results(what: str, expected: tuple[Any, ...], got: tuple[Any, ...], where: str = "") -> None:
+    """What reset or step return: arrays are equal, and infos where they hold something."""
+    names = ("observation", "reward", "terminated", "truncated")
+    for name, one, other in zip(names, expected[:-1], got[:-1], strict=False):
+        _expect(f"{name} {what}", one, other, where)
+    _expect_infos(what, expected[-1], got[-1], where)
 
 
-def _expect_infos(what: str, expected: dict[str, Any], got: dict[str, Any]) -> None:
-    _expect(f"keys of infos, {what}", sorted(expected), sorted(got))
+def _expect_infos(what: str, expected: dict[str, Any], got: dict[str, Any], where: str) -> None:
+    _expect(f"keys of info {what}", sorted(expected), sorted(got), where)
     for key, value in expected.items():
         if isinstance(value, dict):
-            _expect_infos(f"{key}, {what}", value, got[key])
+            _expect_infos(f"in {key} {what}", value, got[key], where)
         elif f"_{key}" in expected:
-            held = expected[f"_{key}"]
-            games = f"of games {np.flatnonzero(held)}, {what}"
-            _expect(f"info {key!r} {games}", list(value[held]), list(got[key][held]))
+            games = np.flatnonzero(expected[f"_{key}"])
+            _expect(f"info {key!r} of games {games} {what}", list(value[games]), list(got[key][games]), where)
         else:
-            _expect(f"info {key!r}, {what}", value, got[key])
+            _expect(f"info {key!r} {what}", value, got[key], where)
 
 
 def _check_supermoves(variant: Variant, rng: np.random.Generator, steps: int) -> None:

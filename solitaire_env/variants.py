@@ -41,7 +41,8 @@ class Variant:
     cells_filled: int = 0
     """The first so many cells receive a card at the deal."""
     build: Build = "same suit"
-    """What a card on the tableau takes: the next lower rank, in the same suit, in the other color, or in any suit."""
+    """What a card on the tableau takes: the next lower rank, in the same suit, in the other color, or in any
+    suit."""
     spaces: Spaces = "any"
     """What fills an empty tableau pile: any card, Kings only, or nothing."""
     moves: Moves = "one card"
@@ -59,7 +60,9 @@ class Variant:
     def __post_init__(self) -> None:
         def check(ok: bool, field: str, allowed: str) -> None:
             if not ok:
-                raise ValueError(f"variant {self.name!r}: {field} is {getattr(self, field)!r}, allowed: {allowed}")
+                raise ValueError(
+                    f"variant {self.name!r}: {field} is {getattr(self, field)!r}, allowed: {allowed}"
+                )
 
         for field in ("name", "title"):
             text = getattr(self, field)
@@ -89,7 +92,9 @@ class Variant:
             check(getattr(self, field) in get_args(words), field, ", ".join(map(repr, get_args(words))))
         for field in ("sources", "aliases", "differs"):
             value = getattr(self, field)
-            check(isinstance(value, tuple) and all(isinstance(s, str) for s in value), field, "a tuple of texts")
+            check(
+                isinstance(value, tuple) and all(isinstance(s, str) for s in value), field, "a tuple of texts"
+            )
         if self.stock < 0:
             dealt = sum(self.tableau) + self.cells_filled
             raise ValueError(f"variant {self.name!r}: deals {dealt} cards of a deck of {self.cards}")
@@ -143,7 +148,9 @@ def _describe(v: Variant) -> list[str]:
     short = "" if v.ranks == 13 else f", Ace to {highest} only"
     lines.append(f"Cards: {_plural(v.decks, 'deck')}, {v.cards} cards{short}.")
     sizes = sorted(set(v.tableau))
-    each = f"{_plural(sizes[0], 'card')} each" if len(sizes) == 1 else f"{', '.join(map(str, v.tableau))} cards"
+    each = (
+        f"{_plural(sizes[0], 'card')} each" if len(sizes) == 1 else f"{', '.join(map(str, v.tableau))} cards"
+    )
     lines.append(f"Tableau: {_plural(v.piles, 'pile')} of {each}, all face up.")
     if v.cells:
         filled = f", the first {v.cells_filled} filled at the deal" if v.cells_filled else ""
@@ -154,8 +161,8 @@ def _describe(v: Variant) -> list[str]:
     )
     if v.stock:
         lines.append(
-            f"Stock: {_plural(v.stock, 'card')}, turned up to the waste one at a time, once: there is no redeal. "
-            "The last card of the waste is playable."
+            f"Stock: {_plural(v.stock, 'card')}, turned up to the waste one at a time, once: "
+            "there is no redeal. The last card of the waste is playable."
         )
     suits = {
         "same suit": "in the same suit",
@@ -176,8 +183,11 @@ def _describe(v: Variant) -> list[str]:
     )
     lines.append(
         {
-            "any": "Spaces: any card" + (" or sequence" if v.counts_differ else "") + " may fill an empty pile.",
-            "kings": f"Spaces: only a {highest}" + ("" if v.moves == "one card" else ", or the sequence that it leads,")
+            "any": "Spaces: any card"
+            + (" or sequence" if v.counts_differ else "")
+            + " may fill an empty pile.",
+            "kings": f"Spaces: only a {highest}"
+            + ("" if v.moves == "one card" else ", or the sequence that it leads,")
             + " may fill an empty pile.",
             "none": "Spaces: an empty pile stays empty.",
         }[v.spaces]
@@ -252,16 +262,18 @@ def known_variants() -> tuple[Variant, ...]:
 
 
 def add_variant(variant: Variant) -> None:
-    """Make a game of one's own known by its name. The same again changes nothing; another of that name is refused."""
+    """Make a game of one's own known by its name; another of that name is refused."""
     for known in known_variants():
         if known.name == variant.name and known != variant:
-            raise ValueError(f"variant {variant.name!r} is known already, with other rules; choose another name")
+            raise ValueError(
+                f"variant {variant.name!r} is known already, with other rules; choose another name"
+            )
     if variant not in VARIANTS:
         _ADDED[variant.name] = variant
 
 
 def get_variant(name: str) -> Variant:
-    """The published or added variant of that name, title or alias (case, spaces and hyphens do not matter)."""
+    """The variant of that name, title or alias; case, spaces and hyphens do not matter."""
 
     def plain(text: str) -> str:
         return "".join(c for c in text.lower() if c.isalnum())
@@ -288,4 +300,5 @@ def variant_from_dict(data: dict[str, Any]) -> Variant:
     missing = [f.name for f in fields(Variant) if f.default is MISSING and f.name not in data]
     if missing:
         raise ValueError(f"variant fields {missing} are missing")
-    return Variant(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()})
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return Variant(**values)

@@ -34,11 +34,11 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     copy
         With False the arrays returned are views that the next call overwrites: no copy is made.
 
-    ``info["action_mask"]`` is int8 ``[num_envs, actions]``; ``reset(options=...)`` takes ``deal`` and ``position`` as one
-    for all or one a row, and ``reset_mask`` (bool ``[num_envs]``) for the rows to reset.
+    ``info["action_mask"]`` is int8 ``[num_envs, actions]``; ``reset(options=...)`` takes ``deal`` and
+    ``position`` as one for all or one a row, and ``reset_mask`` (bool ``[num_envs]``) for the rows to reset.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium sets it per instance
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
     _masks: ClassVar[tuple[str, ...]] = ("action_mask", "invalid_action", "is_success", "cards_home")
 
     def __init__(
@@ -60,7 +60,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         copy: bool = True,
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"unknown render_mode {render_mode!r}, allowed: None, {self.metadata['render_modes']}")
+            raise ValueError(
+                f"unknown render_mode {render_mode!r}, allowed: None, {self.metadata['render_modes']}"
+            )
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError:
@@ -136,7 +138,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         else:
             if self.autoreset_mode is AutoresetMode.DISABLED and ended_before.any():
                 rows = np.flatnonzero(ended_before).tolist()
-                raise gym.error.ResetNeeded(f"games {rows[:10]} have ended: reset them with options['reset_mask'] first")
+                raise gym.error.ResetNeeded(
+                    f"games {rows[:10]} have ended: reset them with options['reset_mask'] first"
+                )
             ended = batch.step(self._actions, batch.everyone)
         rewards, terminated, truncated = (
             self._out(array) for array in (batch.rewards, batch.terminated, batch.truncated)
@@ -156,7 +160,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def render(self) -> tuple[str, ...] | None:
         """The boards as text, one a game, with ``render_mode="ansi"``."""
         if self.render_mode is None:
-            gym.logger.warn("render() without a render_mode: pass one to gym.make_vec, such as render_mode='ansi'")
+            gym.logger.warn(
+                "render() without a render_mode: pass one to gym.make_vec, such as render_mode='ansi'"
+            )
             return None
         positions = map(self.batch.position, range(self.num_envs))
         if self.settings.information == "player":
@@ -233,18 +239,29 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         try:
             actions = np.asarray(actions)
         except ValueError:
-            raise ValueError(f"actions are {actions!r:.60}, allowed: ({self.num_envs},) whole numbers") from None
+            raise ValueError(
+                f"actions are {actions!r:.60}, allowed: ({self.num_envs},) whole numbers"
+            ) from None
         if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
             raise ValueError(
-                f"actions have shape {actions.shape} and type {actions.dtype}, allowed: ({self.num_envs},) whole numbers"
+                f"actions have shape {actions.shape} and type {actions.dtype}, "
+                f"allowed: ({self.num_envs},) whole numbers"
             )
         self._actions[:] = actions
 
     def _check_reset_mask(self, mask: Any) -> npt.NDArray[np.bool_]:
         if mask is None:
             return self._all
-        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
-            raise ValueError(f"reset_mask is {mask!r:.60}, allowed: a bool array of shape ({self.num_envs},), not all False")
+        if (
+            not isinstance(mask, np.ndarray)
+            or mask.shape != (self.num_envs,)
+            or mask.dtype != np.bool_
+            or not mask.any()
+        ):
+            raise ValueError(
+                f"reset_mask is {mask!r:.60}, "
+                f"allowed: a bool array of shape ({self.num_envs},), not all False"
+            )
         return mask.copy()
 
     def _check_seeds(self, seed: Any) -> list[int | None]:
@@ -252,10 +269,16 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             return [None] * self.num_envs
         if isinstance(seed, (int, np.integer)):
             return [int(seed) + row for row in range(self.num_envs)]
-        if not isinstance(seed, (list, tuple, np.ndarray)) or not all(s is None or isinstance(s, (int, np.integer)) for s in seed):
-            raise TypeError(f"seed is {seed!r:.60}, allowed: None, a whole number, or a list of one for each game")
+        if not isinstance(seed, (list, tuple, np.ndarray)) or not all(
+            s is None or isinstance(s, (int, np.integer)) for s in seed
+        ):
+            raise TypeError(
+                f"seed is {seed!r:.60}, allowed: None, a whole number, or a list of one for each game"
+            )
         if len(seed) != self.num_envs:
-            raise ValueError(f"{len(seed)} seeds were given, allowed: one, or one for each of the {self.num_envs} games")
+            raise ValueError(
+                f"{len(seed)} seeds were given, allowed: one, or one for each of the {self.num_envs} games"
+            )
         return [None if s is None else int(s) for s in seed]
 
     def _read_positions(self, rows: npt.NDArray[np.int64], value: Any) -> dict[int, Position]:
@@ -267,11 +290,11 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         if not isinstance(value, several):
             return [value] * self.num_envs
         if len(value) != self.num_envs:
-            raise ValueError(f"{len(value)} {name}s were given, allowed: one, or one for each of the {self.num_envs} games")
+            raise ValueError(
+                f"{len(value)} {name}s were given, allowed: one, or one for each of the {self.num_envs} games"
+            )
         return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _discrete(variant: Variant) -> Discrete:
     return Discrete(action_layout(variant).size)
-
-

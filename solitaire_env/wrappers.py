@@ -7,13 +7,11 @@ import numpy as np
 from gymnasium import spaces
 
 
-class DictObservation(
-    gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.utils.RecordConstructorArgs
-):
+class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.utils.RecordConstructorArgs):
     """Put observation and mask into one dict: ``{obs_key: observation, mask_key: int8 [actions]}``.
 
-    RLlib and PettingZoo call them ``observations`` and ``action_mask``, Tianshou ``obs`` and ``mask``, Sample Factory
-    ``obs`` and ``action_mask``.
+    RLlib and PettingZoo call them ``observations`` and ``action_mask``, Tianshou ``obs`` and ``mask``, Sample
+    Factory ``obs`` and ``action_mask``.
     """
 
     def __init__(

@@ -1,0 +1,132 @@
+"""The conformance suite passes every variant, and sees what is wrong with a state."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from solitaire_env import engine, testing
+from solitaire_env.batch import Batch, Settings
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.testing import check_state, check_variant
+from solitaire_env.variants import get_variant
+from solitaire_env.vector import SolitaireVectorEnv
+from tests.games import ALL, COMPILED, OPTIONS, PUBLISHED
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_variant(name: str) -> None:
+    steps = 100 if name in PUBLISHED or name in OPTIONS else 30
+    check_variant(ALL[name], steps=steps if COMPILED else 10)
+
+
+def test_nothing_is_registered() -> None:
+    before = set(gym.registry)
+    check_variant(ALL["one-pile"], steps=5)
+    assert set(gym.registry) == before
+
+
+def test_docstring() -> None:
+    assert doctest.testmod(testing).failed == 0
+
+
+# ---------------------------------------------------------------------------------- check_state
+
+
+def dealt(name: str = "eights-down") -> Batch:
+    batch = Batch(get_variant(name), Settings(), 2)
+    batch.deal(np.arange(2), [0, 1])
+    assert check_state(batch) == []
+    return batch
+
+
+def other_card(batch: Batch) -> None:
+    batch.state.rows[1, 0] = 4 if batch.state.rows[1, 0] != 4 else 8
+
+
+def gap_in_pile(batch: Batch) -> None:
+    batch.state.rows[1, :8] = [*batch.state.rows[1, 1:2], 0, *batch.state.rows[1, :1], *batch.state.rows[1, 2:6], 0]
+
+
+def foundations_out_of_order(batch: Batch) -> None:
+    """Two decks: an Ace of Clubs lies on the second foundation of its suit."""
+    row = batch.state.rows[1]
+    pile = next(p for p in range(10) if 4 in row[p * 16 : p * 16 + 4])
+    cards = [card for card in row[pile * 16 : pile * 16 + 4].tolist() if card]
+    cards.remove(4)
+    row[pile * 16 : pile * 16 + 4] = [*cards, 0]
+    row[batch.rules.row_foundations + 1] += 1
+
+
+@pytest.mark.parametrize(
+    ("corrupt", "fault"),
+    [
+        (other_card, "cards: 2 copies of"),
+        (gap_in_pile, "padding: there are gaps"),
+        (lambda b: b.state.tops.__setitem__((1, 0), 4), "tops: [4, "),
+        (lambda b: b.state.heights.__setitem__((1, 2), 9), "heights: [6, 6, 9, 6, 6, 6, 6, 6], a rebuild gives [6, 6, 6,"),
+        (lambda b: b.state.runs.__setitem__((1, 0), 6), "runs: [6, "),
+        (lambda b: b.state.home.__setitem__(1, 1), "home: 1, a rebuild gives 0"),
+        (lambda b: b.state.spaces.__setitem__(1, 1), "spaces: 1, a rebuild gives 0"),
+        (lambda b: b.state.empty_cells.__setitem__(1, 3), "empty_cells: 3, a rebuild gives 4"),
+        (lambda b: b.state.stock.__setitem__(1, 3), "stock: 3, a rebuild gives 0"),
+        (lambda b: b.state.waste.__setitem__(1, 3), "waste: 3, a rebuild gives 0"),
+        (lambda b: b.state.mask.__setitem__((1, 16), 0), "mask: t1>c is 0, a rebuild gives 1"),
+        (lambda b: b.state.status.__setitem__(1, engine.STUCK), "status: 2, a rebuild gives 0"),
+    ],
+)
+def test_faults_are_named(corrupt: Callable[[Batch], Any], fault: str) -> None:
+    batch = dealt()
+    corrupt(batch)
+    faults = check_state(batch)
+    assert any(text.startswith(f"game 1: {fault}") for text in faults), faults
+    assert not any(text.startswith("game 0") for text in faults)
+
+
+def test_order_of_foundations() -> None:
+    batch = dealt("forty-thieves")
+    while 4 not in np.concatenate([batch.state.rows[1, p * 16 : p * 16 + 4] for p in range(10)]):
+        batch.deal(np.array([1]), [int(batch.deal_numbers[1]) + 1])
+    foundations_out_of_order(batch)
+    assert any("foundations C hold [0, 1]" in fault for fault in check_state(batch))
+
+
+def test_whatever_holds_games() -> None:
+    env = gym.make("Solitaire/BusyAces-v0")
+    vector = SolitaireVectorEnv(2, "busy-aces")
+    env.reset(seed=0)
+    vector.reset(seed=0)
+    for games in (env, env.unwrapped, vector, vector.batch):
+        assert check_state(games) == []
+    vector.batch.state.home[1] = 5
+    assert check_state(vector) == ["game 1: home: 5, a rebuild gives 0"]
+    with pytest.raises(TypeError, match="games are a int, allowed: a Batch or a solitaire environment"):
+        check_state(5)
+
+
+# -------------------------------------------------------------------------------- check_variant
+
+
+def fails(monkeypatch: pytest.MonkeyPatch, target: object, name: str, value: object, message: str) -> None:
+    """With one thing made wrong the suite fails and says so."""
+    monkeypatch.setattr(target, name, value)
+    with pytest.raises(AssertionError, match=message):
+        check_variant(get_variant("eights-down"), steps=20)
+    monkeypatch.undo()
+
+
+def test_the_suite_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Position text and what was expected and got stand in the message."""
+    right = SolitaireEnv.get_state
+    fails(monkeypatch, SolitaireEnv, "get_state", lambda env: {**right(env), "stream": 3}, "at the (next|last) reset of a")
+    fails(monkeypatch, SolitaireEnv, "_info", lambda env: {"action_mask": np.ones(3)}, "keys of info")
+    fails(monkeypatch, testing, "action_text", lambda variant, number: "t1>f", "number of 't1>f'\nexpected: 1\ngot: 0")
+    expand = testing.shortcuts.expand
+    monkeypatch.setattr(testing.shortcuts, "expand", lambda *given: expand(*given)[:1])
+    with pytest.raises(AssertionError, match=r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"):
+        check_variant(get_variant("eights-down"), steps=100)
