@@ -47,7 +47,8 @@ class NetworkPlayer:
         # The highest of the scores with Gumbel noise is a draw from their softmax.
         scores -= th.empty_like(scores).exponential_(generator=self.random).clamp_(min=1e-30).log_()
         scores[th.from_numpy(masks) == 0] = -th.inf
-        return scores.argmax(1).numpy()
+        actions: Array = scores.argmax(1).numpy()
+        return actions
 
 
 def save_model(
@@ -142,7 +143,7 @@ def load_zip(path: Path, layout_of: Callable[[Any], dict[str, Any]]) -> ZipPlaye
         model = MaskablePPO.load(path, device="cpu")
     except Exception as error:
         raise ValueError(f"{path}: not a MaskablePPO zip ({error})") from None
-    shape, actions = model.observation_space.shape, int(model.action_space.n)  # type: ignore[union-attr]
+    shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
     for moves in (None, "supermove"):
         for observation in ("cards", "features"):
             player = ZipPlayer(model, path.stem, observation, moves)

@@ -51,6 +51,11 @@ class PileNetwork(nn.Module):
         self.width = width
         self.sources = self.piles + int(self.waste) + self.cells
 
+        self.rank: th.Tensor
+        self.suit: th.Tensor
+        self.from_end: th.Tensor
+        self.slot: th.Tensor
+        self.pair_index: th.Tensor
         codes = th.arange(NUM_CODES)
         self.register_buffer("rank", codes >> 2, persistent=False)
         self.register_buffer("suit", codes & 3, persistent=False)
@@ -135,7 +140,8 @@ class PileNetwork(nn.Module):
             last, heights = self._last(cards)
             near = gaps(last.flatten(1)).view(*last.shape[:2], -1)
             token: th.Tensor = bag((last + self.slot).view(-1, self.depth)).view(*last.shape[:2], -1)
-            return token + rest(th.cat((near, heights.unsqueeze(-1) / capacity), -1))
+            token = token + rest(th.cat((near, heights.unsqueeze(-1) / capacity), -1))
+            return token
 
         tableau = codes[:, : self.piles * self.capacity].view(batch, self.piles, self.capacity)
         tokens = [read(tableau, self.pile_cards, self.pile_rest, self.capacity)]
@@ -162,7 +168,7 @@ class PileNetwork(nn.Module):
             self.to_context, self.from_context, self.from_token, strict=True
         ):
             pooled = [th.relu(context)]
-            for part in sources.split([t.shape[1] for t in tokens], 1):
+            for part in th.split(sources, [t.shape[1] for t in tokens], 1):
                 pooled += [part.mean(1), part.max(1).values]
             context = context + to_context(th.cat(pooled, -1))
             sources = th.relu_(from_token(sources) + from_context(th.relu(context)).unsqueeze(1))
@@ -280,4 +286,5 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
         self.action_net = nn.Identity()  # type: ignore[assignment]
-        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
+        rate = {"lr": lr_schedule(1)}
+        self.optimizer = self.optimizer_class(self.parameters(), **rate, **self.optimizer_kwargs)

@@ -25,7 +25,8 @@ class Random:
     def __call__(self, observations: Array, masks: Array) -> Array:
         """Actions ``[n]``."""
         # In (0, 1]: a zero would be no higher than an illegal action's.
-        return (masks * (1 - self.random.random(masks.shape, dtype=np.float32))).argmax(1)
+        actions: Array = (masks * (1 - self.random.random(masks.shape, dtype=np.float32))).argmax(1)
+        return actions
 
 
 LAST = -1e9
@@ -75,7 +76,9 @@ class Greedy:
 
     def __call__(self, observations: Array, masks: Array) -> Array:
         """Actions ``[n]``."""
-        return np.where(masks > 0, self._scores(observations.astype(np.int64)), -np.inf).argmax(1)
+        scores = np.where(masks > 0, self._scores(observations.astype(np.int64)), -np.inf)
+        actions: Array = scores.argmax(1)
+        return actions
 
     def _scores(self, codes: Array) -> Array:
         n = len(codes)
@@ -84,7 +87,7 @@ class Greedy:
         tableau = codes[:, : self.piles * self.capacity].reshape(n, self.piles, self.capacity)
         heights = (tableau > 0).sum(2)
 
-        def card_at(depth: Array, piles: Array) -> Array:
+        def card_at(depth: Array | int, piles: Array) -> Array:
             """The card at a depth (1 is the playable one) of piles ``[n, k]``; 0 where there is none."""
             place = heights[rows, piles] - depth
             return np.where(
@@ -92,7 +95,7 @@ class Greedy:
             )
 
         every = np.arange(self.piles)[None, :].repeat(n, 0)
-        tops = [card_at(np.int64(1), every)]
+        tops = [card_at(1, every)]
         if self.waste:
             waste = codes[:, slice(*slices["waste"])]
             height = (waste > 0).sum(1)
@@ -144,7 +147,7 @@ class Greedy:
             above = heights[:, :, None] - 1 - np.arange(self.capacity)
             buried = np.where((tableau > 0) & (tableau >> 2 == needed), above, self.capacity).min(2)
             cell = np.full((n, self.piles + self.waste), 10.0)
-            cell[:, : self.piles] = np.where(card_at(np.int64(2), every) != tops[0] + 4, 100.0 - buried, LAST)
+            cell[:, : self.piles] = np.where(card_at(2, every) != tops[0] + 4, 100.0 - buried, LAST)
             scores[:, slice(*self.offsets["cell"])] = cell
         return scores
 

@@ -92,7 +92,7 @@ def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
             optimizer["state"].setdefault(int(index), {})[moment] = tensor
     try:
         progress: dict[str, Any] = json.loads(metadata["progress"])
-        model.set_parameters({"policy": policy, "policy.optimizer": optimizer}, device=model.device)
+        model.set_parameters({"policy": policy, "policy.optimizer": optimizer}, device=model.device)  # type: ignore[dict-item]
     except (KeyError, ValueError, RuntimeError) as error:
         raise ConfigError(
             f"{path}: not a checkpoint of this configuration ({str(error).splitlines()[-1].strip()})"

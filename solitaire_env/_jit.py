@@ -6,30 +6,28 @@ elsewhere that could ever change.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Kernel = Callable[..., Any]
 
 
-def jit(function: Function) -> Function:
+def jit(function: Kernel) -> Kernel:
     """Compile for one thread; the interpreter lock is released while it runs.
 
     ``_nrt=False``: kernels allocate nothing, so arrays need no reference counts; counting them cost ninety
     percent of a step. ``forceinline``: a call would copy the whole state tuple. ``error_model="numpy"``: no
     check for a division by zero, all divisors are positive.
     """
-    return numba.njit(  # type: ignore[no-any-return]
+    return numba.njit(  # type: ignore[call-overload, no-any-return]  # _nrt has no annotation
         cache=True, nogil=True, error_model="numpy", forceinline=True, _nrt=False
     )(function)
 
 
-def jit_parallel(function: Function) -> Function:
+def jit_parallel(function: Kernel) -> Kernel:
     """Compile with ``numba.prange`` loops spread over the threads (``NUMBA_NUM_THREADS``)."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(  # type: ignore[no-any-return]
-        function
-    )
+    return numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
 
 
 prange = numba.prange

@@ -135,7 +135,8 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
     """
     if isinstance(deal, str):
         return _other_programs_order(variant, deal)
-    return shuffled(variant, [check_deal_number(deal)])[0]
+    order: npt.NDArray[np.int8] = shuffled(variant, [check_deal_number(deal)])[0]
+    return order
 
 
 def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:

@@ -88,8 +88,8 @@ def feature_layout(variant: Variant, information: str = "player") -> dict[str, s
 
 def observation_size(variant: Variant, observation: str, information: str = "player") -> int:
     """Number of entries of an observation."""
-    layout = observation_layout if observation == "cards" else feature_layout
-    return max(part.stop for part in layout(variant, information).values())
+    layout = (observation_layout if observation == "cards" else feature_layout)(variant, information)
+    return max(int(part.stop) for part in layout.values())
 
 
 @jit_parallel

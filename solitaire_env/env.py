@@ -1,7 +1,7 @@
 """The Gymnasium environment of one game."""
 
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -89,7 +89,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     v0: first version.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         )
         self.render_mode = render_mode
         self.observation_space = observation_space(self.variant, self.settings)
-        self.action_space = Discrete(action_layout(self.variant).size)  # type: ignore[assignment]
+        self.action_space = Discrete(action_layout(self.variant).size)
         self._batch = Batch(self.variant, self.settings, 1)
         self._started = False
         self._last_action: str | None = None
@@ -174,7 +174,8 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         return render_ansi(shown, last_action=self._last_action)
 
     def _observation(self) -> npt.NDArray[Any]:
-        return self._batch.observations()[0].copy()
+        observation: npt.NDArray[Any] = self._batch.observations()[0].copy()
+        return observation
 
     def _info(self) -> dict[str, Any]:
         state = self._batch.state
@@ -196,7 +197,8 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions, bool ``[n]``, under the name that sb3-contrib asks for."""
         self._need_start()
-        return self._batch.state.mask[0].astype(np.bool_)
+        mask: npt.NDArray[np.bool_] = self._batch.state.mask[0].astype(np.bool_)
+        return mask
 
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""

@@ -135,7 +135,7 @@ class Action(NamedTuple):
     """Source number: tableau piles from 0, then the waste, then cells."""
     target: int = 0
     """Tableau pile from 0, for kind ``tableau``."""
-    count: int = 1
+    cards: int = 1
     """Cards that go to a space, for kind ``space`` where counts differ; else 1 and implied by the
     position."""
 
@@ -164,7 +164,7 @@ class ActionLayout:
         actions += [Action("tableau", s, t) for s in sources for t in piles if s != t]
         if rules.spaces != SPACES_NONE:
             counts = range(1, rules.space_counts + 1)
-            actions += [Action("space", s, count=n) for s in piles for n in counts]
+            actions += [Action("space", s, cards=n) for s in piles for n in counts]
             actions += [Action("space", s) for s in sources[rules.piles :]]
         return tuple(actions)
 

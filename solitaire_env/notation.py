@@ -356,7 +356,7 @@ def action_text(variant: Variant, number: int) -> str:
     source = source_name(variant, action.source)
     if action.kind == "tableau":
         return f"{source}>t{action.target + 1}"
-    cards = f"x{action.count}" if action.count > 1 else ""
+    cards = f"x{action.cards}" if action.cards > 1 else ""
     return f"{source}{cards}>{ {'home': 'f', 'cell': 'c', 'space': 's'}[action.kind] }"
 
 

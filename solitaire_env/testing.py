@@ -368,9 +368,8 @@ def check_vector(
         ended = result[2] | result[3]
         if autoreset_mode is AutoresetMode.DISABLED and ended.any():
             old_mask = result[-1]["action_mask"]
-            answers = [env.reset(options={"reset_mask": ended.copy()}) for env in (single, vector)]
-            _expect_results(f"at reset after step {step} of the {what}", *answers)
-            expected = answers[0]
+            expected, got = (env.reset(options={"reset_mask": ended.copy()}) for env in (single, vector))
+            _expect_results(f"at reset after step {step} of the {what}", expected, got)
             expected[-1]["action_mask"][~ended] = old_mask[~ended]
     single.close()
     vector.close()

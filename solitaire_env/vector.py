@@ -164,10 +164,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
                 "render() without a render_mode: pass one to gym.make_vec, such as render_mode='ansi'"
             )
             return None
+        hidden = self.settings.information == "player"
         positions = map(self.batch.position, range(self.num_envs))
-        if self.settings.information == "player":
-            positions = (position.hidden() for position in positions)
-        return tuple(map(render_ansi, positions))
+        return tuple(render_ansi(position.hidden() if hidden else position) for position in positions)
 
     # -------------------------------------------------------------------------------- the games
 
@@ -286,7 +285,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         positions = self._per_row("position", value, (list, tuple))
         return {row: self.batch.read_position(positions[row]) for row in rows.tolist()}
 
-    def _per_row(self, name: str, value: Any, several: tuple[type, ...]) -> Any:
+    def _per_row(self, name: str, value: Any, several: tuple[type[Any], ...]) -> Any:
         if not isinstance(value, several):
             return [value] * self.num_envs
         if len(value) != self.num_envs:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+# The tests play small batches, which more threads would slow down. Read by numba when it is imported.
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 Refuses = Callable[..., None]
 

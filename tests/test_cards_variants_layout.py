@@ -246,7 +246,7 @@ def test_actions_that_a_game_has_not(refuses: Refuses) -> None:
     layout = action_layout(TINY)
     for number in (-1, layout.size, 10**30):
         refuses(lambda number=number: layout.decode(number), str(number), "tiny", f"0..{layout.size - 1}")
-    for action in (Action("tableau", 1, 1), Action("space", 0, count=2), Action("cell", 3), Action("home", 9)):
+    for action in (Action("tableau", 1, 1), Action("space", 0, cards=2), Action("cell", 3), Action("home", 9)):
         refuses(lambda action=action: layout.encode(action), "tiny", action.kind)
 
 

@@ -122,9 +122,9 @@ def fails(monkeypatch: pytest.MonkeyPatch, target: object, name: str, value: obj
 
 def test_the_suite_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """Position text and what was expected and got stand in the message."""
-    right = SolitaireEnv.get_state
+    right, info = SolitaireEnv.get_state, SolitaireEnv._info
     fails(monkeypatch, SolitaireEnv, "get_state", lambda env: {**right(env), "stream": 3}, "at the (next|last) reset of a")
-    fails(monkeypatch, SolitaireEnv, "_info", lambda env: {"action_mask": np.ones(3)}, "keys of info")
+    fails(monkeypatch, SolitaireEnv, "_info", lambda env: {**info(env), "x": 1}, "keys of info at reset")
     fails(monkeypatch, testing, "action_text", lambda variant, number: "t1>f", "number of 't1>f'\nexpected: 1\ngot: 0")
     expand = testing.shortcuts.expand
     monkeypatch.setattr(testing.shortcuts, "expand", lambda *given: expand(*given)[:1])
