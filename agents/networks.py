@@ -285,6 +285,6 @@ class NetworkPolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
-        self.action_net = nn.Identity()  # type: ignore[assignment]
+        self.action_net = nn.Identity()
         rate = {"lr": lr_schedule(1)}
         self.optimizer = self.optimizer_class(self.parameters(), **rate, **self.optimizer_kwargs)

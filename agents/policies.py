@@ -43,10 +43,11 @@ class Greedy:
     4. From a pile of at most three cards to a space, the shortest first; from the waste to a space.
     5. Draw.
     6. From a longer pile, or a cell, to a space.
-    7. To a cell, where a card that could go home lies under the fewest others.
+    7. To a cell, from the pile that is dug: where a card that could go home next lies under the fewest
+    others. Nothing is put onto that pile.
 
-    Every move but draws and homecomings makes one more card lie in its sequence, or empties the waste or a
-    cell, so no position comes back while such a move is legal.
+    Every move but draws and homecomings takes a card from the waste or from the pile that is dug, makes one
+    more card lie in its sequence in suit, or fills a space: no position comes back while such a move is legal.
     """
 
     name = "greedy"
@@ -141,14 +142,15 @@ class Greedy:
         if "draw" in self.offsets:
             scores[:, 0] = 350.0
         if "cell" in self.offsets:
-            # Dig where a card that could go home lies under the fewest others; leave sequences whole.
             foundations = codes[:, slice(*slices["foundations"])].reshape(n, 4, -1).max(2)
             needed = foundations[rows[:, :, None], tableau & 3] + 1
             above = heights[:, :, None] - 1 - np.arange(self.capacity)
             buried = np.where((tableau > 0) & (tableau >> 2 == needed), above, self.capacity).min(2)
+            dug = (every == buried.argmin(1)[:, None]) & (buried < self.capacity)
             cell = np.full((n, self.piles + self.waste), 10.0)
-            cell[:, : self.piles] = np.where(card_at(2, every) != tops[0] + 4, 100.0 - buried, LAST)
+            cell[:, : self.piles] = np.where(dug, 100.0, LAST)
             scores[:, slice(*self.offsets["cell"])] = cell
+            scores[:, slice(*self.offsets["tableau"])][dug[:, self.pair_target]] = LAST
         return scores
 
 

@@ -84,8 +84,8 @@ SIZES: Final = {
     "pile_capacity": "pile capacity",
     "actions": "actions",
     "actions_supermove": 'actions with moves="supermove"',
-    "cards_observation": "observation cards",
-    "features_observation": "observation features",
+    "cards_observation": 'observation="cards"',
+    "features_observation": 'observation="features"',
     "step_limit": "step limit",
 }
 """The sizes of a game and what they are called."""

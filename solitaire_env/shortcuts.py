@@ -65,7 +65,8 @@ def expand(variant: Variant, state: engine.State, row: int, number: int) -> list
             for cell in reversed(held):
                 onto(cell, target)
             return target
-        part = min(count - 1, at_once << (between - 1))
+        # Cards put aside move twice: as few as leave a part that can be carried without that space.
+        part = max(1, count - (at_once << (between - 1)))
         aside = carry(part, source, None, between - 1)
         target = carry(count - part, source, target, between - 1)
         return carry(part, aside, target, between - 1)

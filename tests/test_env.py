@@ -1,0 +1,666 @@
+"""The single environment."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from solitaire_env import encoders
+from solitaire_env.batch import IllegalActionError
+from solitaire_env.deals import RESERVED_DEALS
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.layout import make_rules
+from solitaire_env.notation import format_position, parse_position
+from solitaire_env.registration import env_id, step_limit
+from solitaire_env.variants import VARIANTS, Variant
+from tests.conftest import Refuses
+from tests.games import ALL, OPTIONS, PUBLISHED
+from tests.positions import fill
+from tests.reference import GAMES
+
+IDS = list(map(env_id, VARIANTS))
+WON = "foundations: C all D all H all S all|t1..:"
+STUCK = "waste: ... KC"
+
+
+def position(name: str, partial: str) -> str:
+    return fill(f"variant: {name}|{partial}", GAMES[name])
+
+
+def start(name: str, partial: str, **arguments: Any) -> SolitaireEnv:
+    env = SolitaireEnv(name, **arguments)
+    env.reset(options={"position": position(name, partial)})
+    return env
+
+
+def play(env: SolitaireEnv, *texts: str) -> Any:
+    for text in texts:
+        result = env.step(env.parse_action(text))
+    return result
+
+
+# -------------------------------------------------------------------------------------- Gymnasium
+
+
+@pytest.mark.parametrize("information", encoders.INFORMATION)
+@pytest.mark.parametrize("observation", encoders.OBSERVATIONS)
+@pytest.mark.parametrize("env", IDS)
+def test_check_env(env: str, observation: str, information: str) -> None:
+    """Rendering and closing included; a warning would be an error."""
+    made = gym.make(env, observation=observation, information=information, render_mode="ansi")
+    check_env(made.unwrapped)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_check_env_with_options(name: str) -> None:
+    variant = ALL[name]
+    published = PUBLISHED[variant.name]
+    made = gym.make(env_id(published), build=variant.build, spaces=variant.spaces, moves=variant.moves)
+    assert made.unwrapped.variant == variant  # type: ignore[attr-defined]
+    check_env(made.unwrapped)
+
+
+@pytest.mark.parametrize("env", IDS)
+def test_wrapped_play_to_the_end(env: str) -> None:
+    """With Gymnasium's own wrappers: passive checker, order and time limit."""
+    made = gym.make(env)
+    _, info = made.reset(seed=1)
+    total = 0.0
+    for step in range(1, 10**6):
+        observation, reward, terminated, truncated, info = made.step(made.action_space.sample(info["action_mask"]))
+        assert made.observation_space.contains(observation)
+        total += float(reward)
+        assert total == pytest.approx(info["cards_home"] / made.unwrapped.variant.cards)  # type: ignore[attr-defined]
+        if terminated or truncated:
+            break
+    assert truncated == (step == made.spec.max_episode_steps)  # type: ignore[union-attr]
+    assert info["is_success"] is False and info["action_mask"].all() == terminated
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_registered_step_limit(variant: Variant) -> None:
+    spec = gym.spec(env_id(variant))
+    assert spec.max_episode_steps == step_limit(variant) == 32 * variant.cards
+
+
+# ------------------------------------------------------------------------------------------ reset
+
+
+def test_seed_picks_an_unreserved_deal() -> None:
+    env = SolitaireEnv("busy-aces")
+    numbers = [env.reset(seed=7)[1]["deal"], env.reset()[1]["deal"], env.reset()[1]["deal"]]
+    assert len(set(numbers)) == 3 and min(numbers) >= RESERVED_DEALS
+    again = SolitaireEnv("busy-aces")
+    assert [again.reset(seed=7)[1]["deal"], again.reset()[1]["deal"], again.reset()[1]["deal"]] == numbers
+    assert env.reset(seed=8)[1]["deal"] not in numbers
+    text = env.position()
+    env.reset(options={"deal": env.get_state()["deal"]})
+    assert env.position() == text
+
+
+def test_a_game_that_was_never_seeded() -> None:
+    one, other = SolitaireEnv("busy-aces"), SolitaireEnv("busy-aces")
+    assert one.reset()[1]["deal"] != other.reset()[1]["deal"]
+
+
+def test_named_deals() -> None:
+    env = SolitaireEnv("eights-down")
+    _, info = env.reset(options={"deal": 7})
+    assert info["deal"] == 7
+    text = env.position()
+    assert [line.split()[1] for line in text.splitlines()[3:]] == "9H 2H 4S 5H JD 6H KC 3C".split()
+    env.reset(options={"deal": np.int64(7)})
+    assert env.position() == text
+    pytest.importorskip("pysol_cards")
+    _, info = env.reset(options={"deal": "ms:1"})
+    assert info["deal"] == "ms:1"
+    assert [line.split()[1] for line in env.position().splitlines()[3:]] == "JD 2D 9H JC 5D 7H 7C 5H".split()
+    assert env.reset()[1]["deal"] >= RESERVED_DEALS
+
+
+def test_a_named_deal_does_not_use_up_chance() -> None:
+    """The deals that follow a seed are the same whatever is named between them."""
+    env, other = SolitaireEnv("busy-aces"), SolitaireEnv("busy-aces")
+    env.reset(seed=3)
+    other.reset(seed=3)
+    env.reset(options={"deal": 5})
+    assert env.reset()[1]["deal"] == other.reset()[1]["deal"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_position_as_text_and_as_a_record(variant: Variant) -> None:
+    env = SolitaireEnv(variant)
+    env.reset(seed=0)
+    for _ in range(30):
+        env.step(int(np.flatnonzero(env.action_masks())[0]))
+    text = env.position()
+    other = SolitaireEnv(variant)
+    observation, info = other.reset(options={"position": text})
+    assert other.position() == text
+    assert info["deal"] is None
+    np.testing.assert_array_equal(info["action_mask"], env.action_masks())
+    assert env.observation_space.contains(observation)
+    other.reset(options={"position": parse_position(text)})
+    assert other.position() == text
+
+
+def test_a_hidden_stock_is_dealt_from_the_cards_that_are_not_seen() -> None:
+    env = SolitaireEnv("forty-thieves")
+    env.reset(seed=0)
+    play(env, *["draw"] * 10)
+    hidden = env.position(hidden=True)
+    assert hidden.splitlines()[1] == "stock:" + " ??" * 54
+    texts = set()
+    for seed in (1, 2, 1):
+        env.reset(seed=seed, options={"position": hidden})
+        assert env.position(hidden=True) == hidden
+        assert not any("?" in line for line in env.position().splitlines())
+        texts.add(env.position())
+    assert len(texts) == 2, "the seed decides"
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_won_at_the_start(name: str) -> None:
+    """Its first step says so, and earns nothing: no card went home in it."""
+    env = start(name, WON, reward="progress+win")
+    assert env.action_masks().all()
+    _, reward, terminated, truncated, info = env.step(0)
+    assert (reward, terminated, truncated) == (0.0, True, False)
+    assert info["is_success"] is True and info["cards_home"] == env.variant.cards
+
+
+@pytest.mark.parametrize("name", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
+def test_stuck_at_the_start_and_after_the_end(name: str) -> None:
+    """A finished game takes every action of the space and stays as it is."""
+    env = start(name, STUCK)
+    text = env.position()
+    for action in range(int(env.action_space.n)):  # type: ignore[attr-defined]
+        _, reward, terminated, truncated, info = env.step(action)
+        assert (reward, terminated, truncated, info["is_success"]) == (0.0, True, False, False)
+        assert info["invalid_action"] is False and info["action_mask"].all()
+    assert env.position() == text
+    with pytest.raises(IllegalActionError, match="the game is finished: no action is legal"):
+        env.describe_action(0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"deals": 3}, ("'deals'", "'deal', 'position'")),
+        ({"reset_mask": None}, ("'reset_mask'", "'deal', 'position'")),
+        ({1: 2}, ("1", "'deal', 'position'")),
+        ({"deal": 3, "position": ""}, ("'deal' and 'position' exclude each other",)),
+        ({"deal": -1}, ("-1", "0 to 2**63 - 1")),
+        ({"deal": None}, ("None", "a whole number")),
+        ({"deal": "seven"}, ("'seven'", "'ms:N'")),
+        ({"position": None}, ("NoneType", "position text")),
+        ({"position": 5}, ("int", "position text")),
+        ({"position": "nonsense"}, ("'nonsense'", "'name: cards'")),
+        ("deal", ("str", "a dict or None")),
+        ([("deal", 3)], ("list", "a dict or None")),
+    ],
+)
+def test_options_that_are_refused(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
+    env = SolitaireEnv("busy-aces")
+    env.reset(seed=0)
+    text = env.position()
+    refuses(lambda: env.reset(options=options), *words)
+    assert env.position() == text
+
+
+def test_options_are_left_as_they_are() -> None:
+    options = {"deal": 3}
+    SolitaireEnv("busy-aces").reset(options=options)
+    assert options == {"deal": 3}
+
+
+# ------------------------------------------------------------------------------------ on_invalid
+
+
+def test_info_keys() -> None:
+    """Plain Python values, and a fresh mask each time."""
+    env = SolitaireEnv("eights-down")
+    _, info = env.reset(seed=0)
+    for _ in range(2):
+        assert {key: type(value) for key, value in info.items()} == {
+            "action_mask": np.ndarray,
+            "deal": int,
+            "invalid_action": bool,
+            "is_success": bool,
+            "cards_home": int,
+        }
+        assert info["action_mask"].dtype == np.int8
+        assert info["action_mask"].shape == (int(env.action_space.n),)  # type: ignore[attr-defined]
+        before = info["action_mask"]
+        *_, info = env.step(int(before.argmax()))
+        assert info["action_mask"] is not before
+    info["action_mask"][:] = 1
+    assert not env.action_masks().all()
+    assert env.action_masks().dtype == np.bool_
+
+
+def test_noop() -> None:
+    env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S")
+    text = env.position()
+    _, reward, terminated, truncated, info = play(env, "t1>t2")
+    assert (reward, terminated, truncated, info["invalid_action"]) == (0.0, False, False, True)
+    assert env.position() == text
+    assert play(env, "t3>t2")[-1]["invalid_action"] is False
+
+
+def test_terminate() -> None:
+    env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S", on_invalid="terminate")
+    _, reward, terminated, truncated, info = play(env, "t1>t2")
+    assert (reward, terminated, truncated) == (0.0, True, False)
+    assert info["invalid_action"] is True and info["is_success"] is False
+
+
+def test_raise(refuses: Refuses) -> None:
+    env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S", on_invalid="raise")
+    text = env.position()
+    refuses(lambda: play(env, "t1>t2"), f"illegal action {env.parse_action('t1>t2')} (t1>t2)", "t3>t1, t3>t2")
+    with pytest.raises(IllegalActionError):
+        play(env, "draw")
+    assert env.position() == text
+
+
+@pytest.mark.parametrize("on_invalid", ["noop", "raise", "terminate"])
+@pytest.mark.parametrize("action", [-1, 171, 2**70, -(2**70), np.int64(171), np.array(171)])
+def test_actions_outside_the_space(action: Any, on_invalid: str, refuses: Refuses) -> None:
+    env = SolitaireEnv("busy-aces", on_invalid=on_invalid)
+    env.reset(seed=0)
+    refuses(lambda: env.step(action), str(int(action)), "busy-aces", "0..170")
+
+
+@pytest.mark.parametrize("action", [None, "draw", 1.0, True, np.array([1]), np.float32(1), [1]])
+def test_actions_that_are_no_number(action: Any, refuses: Refuses) -> None:
+    env = SolitaireEnv("busy-aces")
+    env.reset(seed=0)
+    refuses(lambda: env.step(action), type(action).__name__, "a whole number")
+
+
+@pytest.mark.parametrize("action", [0, np.int64(0), np.int8(0), np.uint64(0), np.array(0)])
+def test_kinds_of_whole_numbers(action: Any) -> None:
+    env = SolitaireEnv("busy-aces")
+    env.reset(seed=0)
+    env.step(action)
+    assert env.position().splitlines()[2].count(" ") == 1
+
+
+@pytest.mark.parametrize("method", ["step", "position", "action_masks", "get_state", "describe_action", "expand"])
+def test_nothing_before_reset(method: str) -> None:
+    env = SolitaireEnv("busy-aces")
+    with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
+        getattr(env, method)(*[0] * (method in ("step", "describe_action", "expand")))
+
+
+# -------------------------------------------------------------------------------- rewards, limits
+
+LAST_CARDS = "foundations: C all D all H all S all 11|t1: KS QS|t2..:"
+
+
+@pytest.mark.parametrize(
+    ("reward", "paid"), [("progress", (1 / 104, 1 / 104)), ("win", (0.0, 1.0)), ("progress+win", (1 / 104, 1 + 1 / 104))]
+)
+def test_rewards(reward: str, paid: tuple[float, float]) -> None:
+    env = start("forty-thieves", LAST_CARDS, reward=reward)
+    _, first, terminated, _, info = play(env, "t1>f")
+    assert (first, terminated, info["is_success"]) == (paid[0], False, False)
+    _, last, terminated, _, info = play(env, "t1>f")
+    assert (last, terminated, info["is_success"]) == (pytest.approx(paid[1]), True, True)
+
+
+def test_stall_limit() -> None:
+    """Steps since a card went home or came off the stock; invalid ones count."""
+    env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S|stock: 2D 3D", stall_limit=3)
+    ends = [play(env, text)[3] for text in ("t3>t1", "t1>t2", "draw", "t2>t1", "t1>f", "t1>t2")]
+    assert ends == [False, False, False, False, False, True]
+    assert play(env, "draw")[2:4] == (False, False), "the count began anew"
+
+
+def test_time_limit_of_gym_make() -> None:
+    env = gym.make("Solitaire/BusyAces-v0", max_episode_steps=2)
+    env.reset(seed=0)
+    assert [env.step(0)[3] for _ in range(2)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "allowed"),
+    [
+        ("variant", "klondike", "forty-thieves"),
+        ("variant", 5, "a name, a Variant or its fields"),
+        ("variant", {"name": "x"}, "title"),
+        ("build", "up", "'same suit'"),
+        ("spaces", "queens", "'kings'"),
+        ("moves", "all", "'supermove'"),
+        ("observation", "image", "'cards', 'features'"),
+        ("information", "all", "'player', 'thoughtful'"),
+        ("reward", "score", "'progress', 'win', 'progress+win'"),
+        ("on_invalid", "ignore", "'noop', 'raise', 'terminate'"),
+        ("stall_limit", 0, "at least 1"),
+        ("stall_limit", 1.5, "at least 1"),
+        ("stall_limit", True, "at least 1"),
+        ("render_mode", "human_", "'ansi'"),
+    ],
+)
+def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, refuses: Refuses) -> None:
+    shown = "int" if value == 5 else "" if isinstance(value, dict) else repr(value)
+    refuses(lambda: SolitaireEnv(**{argument: value}), shown, allowed)
+
+
+# ----------------------------------------------------------------------------------- observations
+
+
+@pytest.mark.parametrize("information", encoders.INFORMATION)
+@pytest.mark.parametrize("name", ALL)
+def test_cards_show_the_position(name: str, information: str) -> None:
+    """The decoder gives back what the player sees; named slices are where they say."""
+    env = SolitaireEnv(ALL[name], information=information)
+    observation, info = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(15):
+        shown = format_position(env.decode_observation(observation))
+        assert shown == env.position(hidden=information == "player")
+        assert env.observation_space.contains(observation)
+        observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
+    pile = parse_position(env.position(), env.variant).tableau[0]
+    assert [code for code in observation[env.observation_layout["t1"]].tolist() if code] == list(pile)
+
+
+def test_features_have_no_decoder(refuses: Refuses) -> None:
+    env = SolitaireEnv("busy-aces", observation="features")
+    observation, _ = env.reset(seed=0)
+    refuses(lambda: env.decode_observation(observation), "'features'", "'cards'")
+
+
+def test_an_observation_of_another_game(refuses: Refuses) -> None:
+    env = SolitaireEnv("busy-aces")
+    refuses(lambda: env.decode_observation(np.zeros(7, dtype=np.int8)), "(7,)", "(257,)", "(349,)")
+
+
+@pytest.mark.parametrize("information", encoders.INFORMATION)
+@pytest.mark.parametrize("name", [*PUBLISHED, "short-4, any suit, any, sequence", "only-aces"])
+def test_features_are_what_they_say(name: str, information: str) -> None:
+    """Each from the position text, by the sentences of ``feature_layout``."""
+    env = SolitaireEnv(ALL[name], observation="features", information=information)
+    variant, rules = env.variant, make_rules(env.variant)
+    observation, info = env.reset(seed=0)
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        assert env.observation_space.contains(observation)
+        seen = parse_position(env.position(), variant)
+        expected = np.zeros_like(observation)
+        layout = env.observation_layout
+        assert max(part.stop for part in layout.values()) == len(expected)
+
+        def card_words(code: int) -> list[float]:
+            return [(code >> 2) / variant.ranks, *(float(code & 3 == suit) for suit in range(4))]
+
+        def may_go_home(code: int) -> bool:
+            return (code >> 2) - 1 in seen.foundations[code & 3]
+
+        sources = {f"t{n}": pile for n, pile in enumerate(seen.tableau, 1)}
+        sources |= {"waste": seen.waste} if rules.has_stock else {}
+        sources |= {f"c{n}": (card,) if card else () for n, card in enumerate(seen.cells, 1)}
+        for source, cards in sources.items():
+            part = expected[layout[source]]
+            if cards:
+                part[:6] = [*card_words(cards[-1]), may_go_home(cards[-1])]
+            if source[0] == "t":
+                part[6] = len(cards) / rules.pile_capacity
+                if variant.moves != "one card":
+                    part[7] = env._batch.state.runs[0, int(source[1:]) - 1] / variant.ranks
+            elif source == "waste":
+                part[6] = len(cards) / variant.stock
+        grid = expected[layout["cards"]].reshape(4, variant.ranks, 4)
+        grid[:, :, 3] = 1.0
+        for suit in range(4):
+            for rank in range(1, variant.ranks + 1):
+                cell, code = grid[suit, rank - 1], 4 * rank + suit
+                cell[0] = sum(top >= rank for top in seen.foundations[suit]) / variant.decks
+                cell[1] = sum(cards[-1:] == (code,) for cards in sources.values()) / variant.decks
+                depths = [
+                    len(pile) - 1 - n for pile in seen.tableau for n, card in enumerate(pile) if card == code
+                ]
+                cell[2] = sum(depth > 0 for depth in depths) / variant.decks
+                cell[3] = min([1.0, *(depth / rules.pile_capacity for depth in depths)])
+        home = sum(map(sum, seen.foundations))
+        expected[layout["counts"]] = [
+            len(seen.stock) / max(variant.stock, 1),
+            seen.tableau.count(()) / variant.piles,
+            seen.cells.count(0) / max(variant.cells, 1),
+            home / variant.cards,
+        ]
+        if "stock" in layout:
+            words = [word for code in reversed(seen.stock) for word in card_words(code)]
+            expected[layout["stock"]][: len(words)] = words
+        np.testing.assert_allclose(observation, expected, atol=1e-6, err_msg=env.position())
+        observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
+
+
+# --------------------------------------------------------------------------------- save, restore
+
+
+def some_game(name: str = "eights-down", **arguments: Any) -> SolitaireEnv:
+    env = SolitaireEnv(name, **arguments)
+    env.reset(seed=5)
+    for _ in range(6):
+        env.step(int(np.flatnonzero(env.action_masks())[-1]))
+    return env
+
+
+def go_on(env: SolitaireEnv) -> list[Any]:
+    """What the rest of a game, and the next, look like."""
+    told: list[Any] = []
+    for _ in range(10):
+        observation, reward, terminated, truncated, info = env.step(int(np.flatnonzero(env.action_masks())[-1]))
+        told.append((observation.tolist(), reward, terminated, truncated, info["action_mask"].tolist(), info["deal"]))
+        if terminated or truncated:
+            break
+    return [*told, env.reset()[1]["deal"], env.position()]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env)), SolitaireEnv.clone],
+    ids=["deepcopy", "pickle", "clone"],
+)
+@pytest.mark.parametrize("arguments", [{}, {"observation": "features"}, {"stall_limit": 8, "information": "thoughtful"}])
+def test_copies_go_on_alike_and_apart(make: Any, arguments: dict[str, Any]) -> None:
+    env = some_game(**arguments)
+    text = env.position()
+    other = make(env)
+    told = go_on(other)
+    assert env.position() == text
+    assert go_on(env) == told
+    assert other.variant == env.variant and other.settings == env.settings
+
+
+def test_a_copy_before_the_first_reset() -> None:
+    for other in (SolitaireEnv("busy-aces").clone(), copy.deepcopy(SolitaireEnv("busy-aces"))):
+        with pytest.raises(gym.error.ResetNeeded):
+            other.step(0)
+        other.reset(seed=0)
+
+
+def test_a_wrapped_environment_is_copied_with_its_state() -> None:
+    env = gym.make("Solitaire/BusyAces-v0")
+    env.reset(seed=0)
+    env.step(0)
+    other = copy.deepcopy(env)
+    np.testing.assert_array_equal(env.step(0)[0], other.step(0)[0])
+    assert env.unwrapped.clone().spec == env.unwrapped.spec  # type: ignore[attr-defined]
+
+
+def test_state_is_json() -> None:
+    env = some_game()
+    saved = json.loads(json.dumps(env.get_state()))
+    assert saved == env.get_state()
+    other = SolitaireEnv("eights-down")
+    observation, info = other.set_state(saved)
+    np.testing.assert_array_equal(observation, env._observation())
+    assert info["deal"] == env._info()["deal"]
+    assert go_on(other) == go_on(env)
+
+
+def test_state_of_other_programs_deal_and_of_a_position() -> None:
+    env = SolitaireEnv("eights-down")
+    env.reset(options={"position": position("eights-down", "cells: ** ** -- -- -- -- -- --")})
+    assert SolitaireEnv("eights-down").set_state(env.get_state())[1]["deal"] is None
+    pytest.importorskip("pysol_cards")
+    env.reset(options={"deal": "pysol:24"})
+    assert SolitaireEnv("eights-down").set_state(env.get_state())[1]["deal"] == "pysol:24"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("variant", "busy-aces", ("'busy-aces'", "eights-down")),
+        ("row", [0], ("[0]", "156 whole numbers")),
+        ("row", [[1], [2, 3]], ("156 whole numbers",)),
+        ("row", ["AS"] * 156, ("156 whole numbers",)),
+        ("row", [1.5] * 156, ("156 whole numbers",)),
+        ("row", [300] * 156, ("156 whole numbers",)),
+        ("row", [0] * 156, ("0 cards, eights-down has 52",)),
+        ("row", [2] * 156, ("code 2",)),
+        ("row", None, ("None", "156 whole numbers")),
+        ("deal", -1, ("-1", "0 to 2**63 - 1")),
+        ("deal", [1], ("[1]", "a whole number")),
+        ("stream", -1, ("stream is -1", "18446744073709551615")),
+        ("stream", "x", ("stream is 'x'", "a whole number")),
+        ("steps", -1, ("steps is -1", "a whole number")),
+        ("stalls", 1.5, ("stalls is 1.5", "a whole number")),
+        ("more", 1, ("more", "variant, row, deal")),
+    ],
+)
+def test_states_that_are_refused(key: str, value: Any, words: tuple[str, ...], refuses: Refuses) -> None:
+    env = some_game()
+    text, saved = env.position(), env.get_state()
+    refuses(lambda: env.set_state({**saved, key: value}), *words)
+    assert env.position() == text and env.get_state() == saved
+
+
+def test_a_state_with_gaps_is_refused(refuses: Refuses) -> None:
+    env = some_game()
+    saved = env.get_state()
+    row = saved["row"]
+    row[0], row[17] = 0, row[0]
+    refuses(lambda: env.set_state(saved), "gaps")
+    refuses(lambda: env.set_state(None), "NoneType", "variant, row")  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------- for people
+
+
+def test_render() -> None:
+    env = SolitaireEnv("eights-down", render_mode="ansi")
+    env.reset(options={"deal": 7})
+    board = env.render()
+    assert board.splitlines()[0].startswith("Eights Down") and "0 of 52 cards home" in board
+    assert "t8" in board and "t1>c" not in board
+    play(env, "t1>c")
+    assert "t1>c" in env.render()
+    env.reset(seed=0)
+    assert "t1>c" not in env.render()
+
+
+def test_render_hides_the_stock() -> None:
+    for information in encoders.INFORMATION:
+        env = SolitaireEnv("forty-thieves", render_mode="ansi", information=information)
+        env.reset(options={"deal": 7})
+        board, before = env.render(), env.get_state()
+        row = before["row"]
+        row[-64:] = row[:-65:-1]
+        env.set_state(before)
+        assert env.render() == board
+
+
+def test_render_without_a_mode() -> None:
+    env = SolitaireEnv("busy-aces")
+    env.reset(seed=0)
+    with pytest.warns(UserWarning, match="without a render_mode"):
+        assert env.render() is None
+    with pytest.raises(gym.error.ResetNeeded):
+        SolitaireEnv("busy-aces", render_mode="ansi").render()
+
+
+@pytest.mark.parametrize(
+    ("name", "partial", "action", "words"),
+    [
+        ("forty-bandits", "t2: 4H 9S 8S 7S 6S|t7: KD TS", "t2>t7", "9S to 6S, 4 cards, from t2 to t7, onto TS"),
+        ("forty-bandits", "t2: 4H 9S 8S|t5:", "t2x2>s", "9S to 8S, 2 cards, from t2 to the space t5"),
+        ("forty-bandits", "t2: 4H 9S 8S|t5:", "t2>s", "8S from t2 to the space t5"),
+        ("forty-thieves", "t1: KH 8S|t3: QH 7S", "t3>t1", "7S from t3 to t1, onto 8S"),
+        ("forty-thieves", "stock: 2D", "draw", "draw a card from the stock"),
+        ("forty-thieves", "waste: ... AS", "w>f", "AS home, from the waste"),
+        ("eights-down", "cells: ** AS -- -- -- -- -- --", "c2>f", "AS home, from cell 2"),
+        ("eights-down", "t4: 4H 2S|cells: ** -- -- -- -- -- -- --", "t4>c", "2S to a cell, from t4"),
+        ("eights-down", "t1: 4H KS QS|t2:", "t1>s", "KS to QS, 2 cards, from t1 to the space t2"),
+    ],
+)
+def test_describe_action(name: str, partial: str, action: str, words: str) -> None:
+    env = start(name, partial)
+    assert env.describe_action(env.parse_action(action)) == words
+
+
+def test_describe_and_expand_refuse_illegal_actions(refuses: Refuses) -> None:
+    env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S")
+    for method in (env.describe_action, env.expand):
+        refuses(lambda method=method: method(env.parse_action("t1>t2")), "(t1>t2)", "t3>t1, t3>t2")
+        refuses(lambda method=method: method(10**6), "1000000", "0..122")
+        refuses(lambda method=method: method("t1>t2"), "'t1>t2'", "a whole number")
+
+
+def test_expand() -> None:
+    env = SolitaireEnv("forty-thieves", moves="supermove")
+    env.reset(options={"position": position("forty-thieves", "t1: 4H 9S 8S 7S|t2: TS|t3:|t4:|waste: ... KC")})
+    strict = SolitaireEnv("forty-thieves")
+    texts = list(map(strict.action_text, env.expand(env.parse_action("t1>t2"))))
+    assert texts == ["t1>s", "t1>s", "t1>t2", "t4>t2", "t3>t2"]
+    strict.reset(options={"position": env.position()})
+    for action in env.expand(env.parse_action("t1>t2")):
+        assert strict.action_masks()[action]
+        strict.step(action)
+    play(env, "t1>t2")
+    assert strict.position() == env.position()
+
+
+def test_sequences_do_not_expand(refuses: Refuses) -> None:
+    env = start("forty-bandits", "t2: 4H 9S 8S|t5:")
+    refuses(lambda: env.expand(env.parse_action("t2x2>s")), "forty-bandits", "only supermoves expand")
+
+
+def test_texts_of_actions(refuses: Refuses) -> None:
+    env = SolitaireEnv("eights-down")
+    for action in range(160):
+        assert env.parse_action(env.action_text(action)) == action
+        assert env.action_text(np.int64(action)) == env.action_text(action)  # type: ignore[arg-type]
+    refuses(lambda: env.action_text(160), "160", "0..159")
+    refuses(lambda: env.action_text("t1>f"), "'t1>f'", "a whole number")  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------- thoughtful
+
+
+def test_thoughtful_shows_the_stock() -> None:
+    player, thoughtful = SolitaireEnv("forty-thieves"), SolitaireEnv("forty-thieves", information="thoughtful")
+    seen, _ = player.reset(options={"deal": 7})
+    shown, _ = thoughtful.reset(options={"deal": 7})
+    np.testing.assert_array_equal(shown[: len(seen)], seen)
+    assert format_position(thoughtful.decode_observation(shown)) == player.position()
+    stock = shown[thoughtful.observation_layout["stock"]]
+    play(player, "draw")
+    assert parse_position(player.position()).waste == (int(stock[-1]),)
+    assert "stock" not in player.observation_layout
+
+
+def test_thoughtful_changes_nothing_where_there_is_no_stock() -> None:
+    spaces = [SolitaireEnv("eights-down", information=word).observation_space for word in encoders.INFORMATION]
+    assert spaces[0] == spaces[1]

@@ -1,0 +1,411 @@
+"""The native vector environment: row by row what Gymnasium's own makes of single ones."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from solitaire_env.batch import IllegalActionError
+from solitaire_env.deals import RESERVED_DEALS
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.registration import env_id
+from solitaire_env.testing import check_state, check_vector
+from solitaire_env.variants import VARIANTS, get_variant
+from solitaire_env.vector import SolitaireVectorEnv
+from tests.conftest import Refuses
+from tests.games import ALL, PUBLISHED
+
+MODES = list(AutoresetMode)
+
+
+def started(num_envs: int = 3, name: str = "busy-aces", **arguments: Any) -> SolitaireVectorEnv:
+    env = SolitaireVectorEnv(num_envs, name, **arguments)
+    env.reset(seed=0)
+    return env
+
+
+def legal(env: SolitaireVectorEnv, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    return np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+
+
+# ------------------------------------------------------------------------- the same row by row
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"observation": "features"},
+        {"information": "thoughtful"},
+        {"observation": "features", "information": "thoughtful", "reward": "win"},
+        {"on_invalid": "terminate", "reward": "progress+win"},
+        {"stall_limit": 3},
+        {"max_episode_steps": 1},
+        {"max_episode_steps": 7, "stall_limit": 4, "on_invalid": "terminate"},
+        {"max_episode_steps": 100_000},
+        {"num_envs": 1},
+        {"num_envs": 9},
+    ],
+    ids=lambda keywords: " ".join(f"{key}={value}" for key, value in keywords.items()),
+)
+def test_as_single_environments(keywords: dict[str, Any], mode: AutoresetMode) -> None:
+    """Observations, rewards, ends, infos, final observations and infos; short packs are won and stuck often."""
+    for name in ("short-4, same suit, any, sequence", "short-3, same suit, none, one card"):
+        check_vector(ALL[name], mode, seed=3, steps=60, **keywords)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_games_as_single_environments(name: str, mode: AutoresetMode) -> None:
+    check_vector(PUBLISHED[name], mode, seed=1, steps=80, max_episode_steps=33)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_without_copies(variant: Any, mode: AutoresetMode) -> None:
+    """The same numbers, in arrays that are used again."""
+    for observation in ("cards", "features"):
+        arguments = {"observation": observation, "autoreset_mode": mode, "max_episode_steps": 20}
+        copied, viewed = started(4, variant, **arguments), started(4, variant, copy=False, **arguments)
+        rng = np.random.default_rng(0)
+        first = None
+        for step in range(45):
+            actions = legal(copied, rng)
+            one, other = copied.step(actions), viewed.step(actions)
+            for a, b in zip(one[:4], other[:4], strict=True):
+                np.testing.assert_array_equal(a, b)
+            assert one[4].keys() == other[4].keys()
+            np.testing.assert_array_equal(one[4]["action_mask"], other[4]["action_mask"])
+            assert other[4]["action_mask"] is viewed.batch.state.mask
+            assert first is None or np.shares_memory(first, other[0])
+            first = other[0]
+            ended = one[2] | one[3]
+            if mode is AutoresetMode.DISABLED and ended.any():
+                for env in (copied, viewed):
+                    env.reset(options={"reset_mask": ended.copy()})
+        assert step == 44 and check_state(viewed) == []
+
+
+def test_copies_are_the_users_own() -> None:
+    """With copies, what was returned may be written to, and stays as it is."""
+    env = started()
+    observation, info = env.reset(seed=1)
+    before = env.batch.state.rows.copy()
+    kept = observation.copy()
+    results = [observation, *(value for value in info.values() if isinstance(value, np.ndarray))]
+    observation, reward, terminated, truncated, info = env.step(info["action_mask"].argmax(axis=1))
+    np.testing.assert_array_equal(results[0], kept)
+    results += [observation, reward, terminated, truncated, *info.values()]
+    text, mask = env.position(0), env.action_masks()
+    for array in results:
+        array[:] = np.zeros_like(array)
+    assert env.position(0) == text and (env.action_masks() == mask).all()
+    assert env.step(mask.argmax(axis=1))[4]["_action_mask"].all()
+    assert before.any()
+
+
+def test_rows_are_seeded_as_single_environments() -> None:
+    """An int seeds row i with itself + i, a list row by row; None goes on."""
+    env = SolitaireVectorEnv(3, "busy-aces")
+    single = [SolitaireEnv("busy-aces").reset(seed=seed)[1]["deal"] for seed in (5, 6, 7)]
+    assert env.reset(seed=5)[1]["deal"].tolist() == single
+    assert env.reset(seed=[5, 6, 7])[1]["deal"].tolist() == single
+    second = env.reset()[1]["deal"].tolist()
+    env.reset(seed=5)
+    mixed = env.reset(seed=[None, 6, None])[1]["deal"].tolist()
+    assert mixed == [second[0], single[1], second[2]]
+    assert env.reset(seed=np.int64(5))[1]["deal"].tolist() == single  # type: ignore[arg-type]
+    assert min(single + second) >= RESERVED_DEALS
+
+
+def test_never_seeded() -> None:
+    one, other = (SolitaireVectorEnv(4, "busy-aces").reset()[1]["deal"] for _ in range(2))
+    assert len({*one.tolist(), *other.tolist()}) == 8
+
+
+# ---------------------------------------------------------------------------------------- options
+
+
+def test_deals_for_all_and_for_each() -> None:
+    env = SolitaireVectorEnv(3, "busy-aces")
+    for given in (range(3), [0, 1, 2], (0, 1, 2), np.arange(3)):
+        assert env.reset(options={"deal": given})[1]["deal"].tolist() == [0, 1, 2]
+        for row in range(3):
+            single = SolitaireEnv("busy-aces")
+            single.reset(options={"deal": row})
+            assert env.position(row) == single.position()
+    assert env.reset(options={"deal": 7})[1]["deal"].tolist() == [7, 7, 7]
+    assert env.position(0) == env.position(2)
+
+
+def test_deals_of_other_programs_beside_numbers() -> None:
+    pytest.importorskip("pysol_cards")
+    env = SolitaireVectorEnv(3, "busy-aces")
+    _, info = env.reset(options={"deal": ["pysol:24", 5, "ms:1"]})
+    assert info["deal"].tolist() == ["pysol:24", 5, "ms:1"] and info["_deal"].all()
+    _, info = env.reset(options={"reset_mask": np.array([True, False, True]), "deal": 4})
+    assert info["deal"].tolist() == [4, 5, 4]
+
+
+def test_positions_for_all_and_for_each() -> None:
+    env, other = started(), started()
+    texts = [env.position(row) for row in range(3)]
+    other.reset(seed=9)
+    _, info = other.reset(options={"position": texts})
+    assert [other.position(row) for row in range(3)] == texts
+    assert not info["_deal"].any()
+    other.reset(options={"position": texts[1]})
+    assert [other.position(row) for row in range(3)] == [texts[1]] * 3
+    hidden = env.position(0, hidden=True)
+    other.reset(seed=1, options={"position": hidden})
+    assert len({other.position(row) for row in range(3)}) == 3
+    single = SolitaireEnv("busy-aces")
+    single.reset(seed=3, options={"position": hidden})
+    assert other.position(2) == single.position()
+
+
+def test_reset_mask() -> None:
+    """Only the named games begin anew; the others stand where they stood."""
+    env = started(autoreset_mode="Disabled")
+    env.step(np.zeros(3, dtype=np.int64))
+    before = [env.position(row) for row in range(3)]
+    mask = np.array([False, True, False])
+    options = {"reset_mask": mask, "deal": 3}
+    _, info = env.reset(options=options)
+    assert options.keys() == {"reset_mask", "deal"} and mask.tolist() == [False, True, False]
+    assert [env.position(row) == text for row, text in enumerate(before)] == [True, False, True]
+    assert info["_action_mask"].tolist() == [False, True, False]
+    assert info["deal"][1] == 3
+    assert env.batch.steps.tolist() == [1, 0, 1]
+
+
+def test_first_reset_is_of_all() -> None:
+    env = SolitaireVectorEnv(2, "busy-aces")
+    with pytest.raises(gym.error.ResetNeeded, match="of all games"):
+        env.reset(options={"reset_mask": np.array([True, False])})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"deals": 3}, ("'deals'", "'deal', 'position', 'reset_mask'")),
+        ({"deal": 1, "position": ""}, ("'deal' and 'position'",)),
+        ({"deal": [1, 2]}, ("2 deals", "each of the 3 games")),
+        ({"deal": [1, 2, -3]}, ("-3", "0 to 2**63 - 1")),
+        ({"deal": [1, 2, "x"]}, ("'x'", "'ms:N'")),
+        ({"deal": [1.5] * 3}, ("1.5", "a whole number")),
+        ({"position": ["", ""]}, ("2 positions", "each of the 3 games")),
+        ({"position": [None] * 3}, ("NoneType", "position text")),
+        ({"reset_mask": [True] * 3}, ("[True, True, True]", "a bool array of shape (3,)")),
+        ({"reset_mask": np.ones(2, dtype=bool)}, ("a bool array of shape (3,)",)),
+        ({"reset_mask": np.ones(3)}, ("a bool array of shape (3,)",)),
+        ({"reset_mask": np.zeros(3, dtype=bool)}, ("not all False",)),
+        ("reset_mask", ("str", "a dict or None")),
+    ],
+)
+def test_options_that_are_refused(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
+    env = started()
+    texts = [env.position(row) for row in range(3)]
+    refuses(lambda: env.reset(options=options), *words)
+    assert [env.position(row) for row in range(3)] == texts
+
+
+def test_one_bad_position_changes_no_game(refuses: Refuses) -> None:
+    env, other = started(), started()
+    other.reset(seed=50)
+    texts = [env.position(row) for row in range(3)]
+    given = [other.position(0), other.position(1), other.position(2).replace("variant: busy-aces", "variant: x")]
+    refuses(lambda: env.reset(options={"position": given}), "'x'", "busy-aces")
+    assert [env.position(row) for row in range(3)] == texts
+
+
+@pytest.mark.parametrize("seed", [1.5, "ab", [1, 2], [1, 2, "x"], [[1], [2], [3]]])
+def test_seeds_that_are_refused(seed: Any, refuses: Refuses) -> None:
+    refuses(lambda: started().reset(seed=seed), "one" if seed == [1, 2] else "None, a whole number")
+
+
+def test_negative_seed() -> None:
+    for env in (SolitaireEnv("busy-aces"), SolitaireVectorEnv(2, "busy-aces")):
+        with pytest.raises(gym.error.Error, match="-1"):
+            env.reset(seed=-1)
+
+
+# ------------------------------------------------------------------------------------------ steps
+
+
+@pytest.mark.parametrize(
+    ("actions", "words"),
+    [
+        ([0, 0, -1], ("-1", "0..170")),
+        ([0, 171, 0], ("171", "0..170")),
+        ([0, 0], ("(2,)", "(3,) whole numbers")),
+        ([[0, 0, 0]], ("(1, 3)", "(3,) whole numbers")),
+        (0, ("()", "(3,) whole numbers")),
+        ([0.0, 0.0, 0.0], ("float64", "(3,) whole numbers")),
+        ([True, True, True], ("bool", "(3,) whole numbers")),
+        (["draw"] * 3, ("(3,) whole numbers",)),
+        (None, ("(3,) whole numbers",)),
+        ([[0], [0, 1], 2], ("(3,) whole numbers",)),
+        ([10**30, 0, 0], ("(3,) whole numbers",)),
+        (np.array([2**64 - 1, 0, 0], dtype=np.uint64), ("0..170",)),
+    ],
+)
+@pytest.mark.parametrize("on_invalid", ["noop", "raise", "terminate"])
+def test_actions_that_are_refused(
+    actions: Any, words: tuple[str, ...], on_invalid: str, refuses: Refuses
+) -> None:
+    env = started(on_invalid=on_invalid)
+    texts = [env.position(row) for row in range(3)]
+    refuses(lambda: env.step(actions), *words)
+    assert [env.position(row) for row in range(3)] == texts
+
+
+def test_one_illegal_action_plays_none() -> None:
+    env = started(on_invalid="raise")
+    texts = [env.position(row) for row in range(3)]
+    bad = int(np.flatnonzero(~env.action_masks()[2])[0])
+    with pytest.raises(IllegalActionError, match=rf"illegal action {bad} \(.*\), allowed here: draw"):
+        env.step([0, 0, bad])
+    assert [env.position(row) for row in range(3)] == texts
+
+
+def test_the_action_of_a_game_that_begins_anew_is_not_looked_at() -> None:
+    env = started(on_invalid="raise", max_episode_steps=1)
+    env.step([0, 0, 0])
+    bad = int(np.flatnonzero(~env.action_masks()[2])[0])
+    _, rewards, terminated, truncated, info = env.step([0, 0, bad])
+    assert not (terminated.any() or truncated.any() or rewards.any() or info["invalid_action"].any())
+
+
+def test_disabled_autoreset_asks_for_a_reset() -> None:
+    env = started(autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=1)
+    env.step([0, 0, 0])
+    with pytest.raises(gym.error.ResetNeeded, match=r"games \[0, 1, 2\] have ended.*reset_mask"):
+        env.step([0, 0, 0])
+    env.reset(options={"reset_mask": np.array([True, False, True])})
+    with pytest.raises(gym.error.ResetNeeded, match=r"games \[1\] have ended"):
+        env.step([0, 0, 0])
+    env.reset(options={"reset_mask": np.array([False, True, False])})
+    env.step([0, 0, 0])
+
+
+@pytest.mark.parametrize("method", ["step", "position", "get_state", "action_masks"])
+def test_nothing_before_reset(method: str) -> None:
+    env = SolitaireVectorEnv(2, "busy-aces")
+    with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
+        getattr(env, method)(*[0] * (method != "action_masks"))
+
+
+@pytest.mark.parametrize("row", [-1, 3, 10**6])
+def test_games_that_there_are_not(row: int, refuses: Refuses) -> None:
+    env = started()
+    for call in (env.position, env.get_state, lambda row: env.set_state(row, {})):
+        refuses(lambda call=call: call(row), str(row), "0..2")
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "allowed"),
+    [
+        ("num_envs", 0, "at least 1"),
+        ("num_envs", 1.5, "at least 1"),
+        ("num_envs", True, "at least 1"),
+        ("autoreset_mode", "Never", "'NextStep', 'SameStep', 'Disabled'"),
+        ("max_episode_steps", 0, "at least 1"),
+        ("stall_limit", -1, "at least 1"),
+        ("render_mode", "human_", "'ansi'"),
+        ("variant", "klondike", "forty-thieves"),
+    ],
+)
+def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, refuses: Refuses) -> None:
+    refuses(lambda: SolitaireVectorEnv(**{argument: value}), repr(value), allowed)
+
+
+# ------------------------------------------------------------------------------------- in general
+
+
+@pytest.mark.parametrize("mode", [*MODES, *(mode.value for mode in MODES)], ids=repr)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_make_vec(variant: Any, mode: AutoresetMode | str) -> None:
+    env = gym.make_vec(env_id(variant), num_envs=256, autoreset_mode=mode)
+    assert isinstance(env.unwrapped, SolitaireVectorEnv)
+    assert env.metadata["autoreset_mode"] is AutoresetMode(mode)
+    assert SolitaireVectorEnv.metadata.get("autoreset_mode") is None
+    assert env.unwrapped.settings.max_episode_steps == 32 * variant.cards
+    observation, info = env.reset(seed=0)
+    assert env.observation_space.contains(observation)
+    assert info["action_mask"].shape == (256, int(env.single_action_space.n))  # type: ignore[attr-defined]
+
+
+def test_gymnasiums_vector_wrappers() -> None:
+    env = gym.wrappers.vector.RecordEpisodeStatistics(gym.make_vec("Solitaire/BusyAces-v0", 3, max_episode_steps=5))
+    env.reset(seed=0)
+    for _ in range(5):
+        *_, info = env.step(np.zeros(3, dtype=np.int64))
+    assert info["episode"]["l"].tolist() == [5, 5, 5]
+
+
+@pytest.mark.parametrize("make", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize("observation", ["cards", "features"])
+def test_copies_go_on_alike_and_apart(make: Any, observation: str) -> None:
+    env = started(observation=observation, max_episode_steps=15)
+    other = make(env)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        actions = legal(env, rng)
+        one, two = env.step(actions), other.step(actions)
+        for a, b in zip(one[:4], two[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(one[4]["deal"], two[4]["deal"])
+    other.step(legal(other, rng))
+    assert env.batch.steps.tolist() != other.batch.steps.tolist()
+
+
+def test_states_go_between_single_and_vector() -> None:
+    env, single = started(), SolitaireEnv("busy-aces")
+    env.step([0, 0, 0])
+    single.set_state(env.get_state(1))
+    assert single.position() == env.position(1)
+    single.step(0)
+    env.set_state(2, single.get_state())
+    assert env.position(2) == single.position()
+    np.testing.assert_array_equal(env.step([0, 0, 0])[0][2], single.step(0)[0])
+
+
+def test_a_restored_game_has_not_ended() -> None:
+    env = started(autoreset_mode="Disabled", max_episode_steps=1)
+    saved = env.get_state(0)
+    env.step([0, 0, 0])
+    for row in range(3):
+        env.set_state(row, saved)
+    env.step([0, 0, 0])
+
+
+def test_render() -> None:
+    env = started(render_mode="ansi")
+    boards = env.render()
+    assert boards is not None and len(boards) == 3 and all("Busy Aces" in board for board in boards)
+    assert len(set(boards)) == 3
+    with pytest.warns(UserWarning, match="without a render_mode"):
+        assert started().render() is None
+
+
+def test_threads_do_not_matter() -> None:
+    """Each game is one thread's; the result is the same with any number of them."""
+    numba = pytest.importorskip("numba")
+    results = []
+    before = numba.get_num_threads()
+    for threads in {1, numba.config.NUMBA_NUM_THREADS}:
+        numba.set_num_threads(threads)
+        env = started(64, get_variant("forty-bandits"), observation="features")
+        rng = np.random.default_rng(0)
+        for _ in range(30):
+            observation = env.step(legal(env, rng))[0]
+        results.append(observation)
+    numba.set_num_threads(before)
+    np.testing.assert_array_equal(results[0], results[-1])
