@@ -1,11 +1,12 @@
 """Training configurations: YAML files, validated, every key of which the command line may override."""
 
+import re
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError, field_validator
 from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant
@@ -17,7 +18,7 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; says which key, what it holds and what is allowed."""
 
 
-@dataclass(config=ConfigDict(extra="forbid"))
+@dataclass(config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class TrainConfig:
     """What a training run does. Defaults stand here; a file names what differs."""
 
@@ -88,11 +89,21 @@ class TrainConfig:
     eval_deals: str = "0:1000"
     """Deals on which the policies are compared at the end."""
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError("allowed: a number or text")  # which pydantic would take for 0 or 1
+        return value
+
     def __post_init__(self) -> None:
-        positive = ("width", "rounds", "num_envs", "n_steps", "batch_size", "n_epochs", "learning_rate")
+        positive = ("rounds", "num_envs", "n_steps", "n_epochs", "learning_rate")
         for name in (*positive, "checkpoint_minutes", "max_grad_norm"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
+        for name in ("width", "batch_size"):
+            if getattr(self, name) < 2:
+                raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least 2")
         for name in ("minutes", "total_steps", "stall_limit"):
             value = getattr(self, name)
             if value is not None and value <= 0:
@@ -103,6 +114,18 @@ class TrainConfig:
         for name in ("gamma", "gae_lambda", "clip_range"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: above 0, at most 1")
+        if self.seed >= 2**32:
+            raise ValueError(f"seed is {self.seed}, allowed: below 2**32")
+        if any(size <= 0 for size in self.hidden):
+            raise ValueError(f"hidden is {self.hidden}, allowed: sizes of at least 1")
+        if self.num_envs * self.n_steps % self.batch_size == 1:
+            # The spread of one advantage is not a number.
+            raise ValueError(
+                f"num_envs x n_steps is {self.num_envs * self.n_steps} and batch_size {self.batch_size}: "
+                "a minibatch of one step would be left, which PPO cannot learn from"
+            )
+        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", self.device):
+            raise ValueError(f"device is {self.device!r}, allowed: auto, cpu, mps, cuda, cuda:0, ...")
         if self.minutes is None and self.total_steps is None:
             raise ValueError("minutes and total_steps are both null, allowed: at least one of them set")
         if self.network == "piles" and self.observation != "cards":
@@ -141,6 +164,8 @@ def parse_deals(text: str) -> list[int | str]:
             raise ValueError(
                 f"unknown deals {part!r}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas"
             )
+    if len(set(deals)) != len(deals):
+        raise ValueError(f"deals {text!r} name a deal twice")
     return deals
 
 
@@ -158,14 +183,16 @@ def make_config(values: dict[str, Any], where: str) -> TrainConfig:
 def explain(error: ValidationError, where: str) -> ConfigError:
     """What is wrong with a configuration, in a sentence."""
     first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"]) or "configuration"
+    key = ".".join(str(part) for part in first["loc"])
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         return ConfigError(
             f"{where}: unknown key {key!r}, allowed: {', '.join(TrainConfig.__dataclass_fields__)}"
         )
-    if first["type"] == "value_error":
-        return ConfigError(f"{where}: {first['ctx']['error']}")
-    return ConfigError(f"{where}: {key} is {first['input']!r}: {first['msg']}")
+    message = first["ctx"]["error"] if first["type"] == "value_error" else first["msg"]
+    # What the whole configuration is refused for names its keys itself.
+    return ConfigError(
+        f"{where}: {key} is {first['input']!r:.80}: {message}" if key else f"{where}: {message}"
+    )
 
 
 def load_config(path: Path, env: str | None = None) -> TrainConfig:
@@ -180,23 +207,28 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
     if not isinstance(data, dict) or not all(
         isinstance(block, dict) or block is None for block in data.values()
     ):
         raise ConfigError(f"{path}: allowed is a 'default:' block and a block for each env id")
+    for name, block in data.items():
+        if not isinstance(name, str) or "env" in (block or {}):
+            raise ConfigError(
+                f"{path}: block {name!r}: allowed as its name is 'default' or the env that it is for"
+            )
     blocks = {name: block or {} for name, block in data.items() if name != "default"}
     wanted = env
     if wanted is None:
         if len(blocks) != 1:
             raise ConfigError(
-                f"{path}: has {len(blocks)} env blocks; choose with --env: {', '.join(map(str, blocks))}"
+                f"{path}: has {len(blocks)} env blocks; choose with --env: {', '.join(blocks) or 'an id'}"
             )
         wanted = next(iter(blocks))
     try:
         variant = env_variant(wanted)
-        block = next((block for name, block in blocks.items() if env_variant(str(name)) == variant), {})
+        block = next((block for name, block in blocks.items() if env_variant(name) == variant), {})
     except ValueError as error:
         raise ConfigError(f"{path}: {error}") from None
     return make_config({**(data.get("default") or {}), **block, "env": wanted}, str(path))

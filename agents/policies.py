@@ -47,7 +47,7 @@ class Greedy:
     others. Nothing is put onto that pile.
 
     Every move but draws and homecomings takes a card from the waste or from the pile that is dug, makes one
-    more card lie in its sequence in suit, or fills a space: no position comes back while such a move is legal.
+    more card lie in its sequence in suit, or fills a space: no position comes back while one is legal.
     """
 
     name = "greedy"
@@ -161,9 +161,14 @@ def load_class(path: str) -> Callable[[dict[str, Any]], Any]:
     """The class, or function, of a ``module:Class`` text; it is called with the layout and gives a policy."""
     module, _, attribute = path.partition(":")
     try:
-        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+        if not all(map(str.isidentifier, module.split("."))):
+            raise ImportError(f"{module!r} is not the name of a module")
+        made = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"policy {path!r} cannot be loaded: {error}") from None
+    if not callable(made):
+        raise ValueError(f"policy {path!r} is a {type(made).__name__}, allowed: a class or a function")
+    return made  # type: ignore[no-any-return]
 
 
 def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_model: bool = False) -> Any:

@@ -40,7 +40,7 @@ class Arguments:
     """Games to measure."""
     num_envs: int = 1024
     """Number of games, and of the peers' environments."""
-    threads: int = 2
+    threads: int = min(2, numba.get_num_threads())
     """Threads for each."""
     rounds: int = 5
     """Rounds; the median counts."""

@@ -25,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env import engine, shortcuts
-from solitaire_env.batch import Batch, Settings, describe_layout, resolve_variant
+from solitaire_env.batch import Batch, IllegalActionError, Settings, describe_layout, resolve_variant
 from solitaire_env.deals import Deal
-from solitaire_env.layout import WON
+from solitaire_env.layout import PLAYING, WON
 from solitaire_env.notation import action_text
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.variants import Variant
@@ -49,7 +49,9 @@ class Game:
     env: str
     policy: str
     moves: str
-    """The action set that the policy chose from; the game was played by the published rule in any case."""
+    """The action set that the policy chose from."""
+    rules: str
+    """Building, spaces, moves and step limit of the game that was played."""
     deal: Deal
     won: bool
     cards_home: int
@@ -236,21 +238,27 @@ def evaluate(
     deals = list(deals)
     if len(set(deals)) != len(deals):
         raise ValueError("a deal stands twice among the deals to evaluate")
+    limit = max_episode_steps or step_limit(variant)
+    about: dict[str, Any] = {
+        "env": env_id(variant),
+        "policy": name,
+        "moves": action_set,
+        "rules": f"{variant.build}, {variant.spaces}, {variant.moves}, {limit} steps",
+    }
     done: dict[Deal, Game] = {}
     path = Path(results) if results is not None else None
     if path is not None and path.exists():
         for game in read_games(path):
-            if (game.env, game.policy, game.moves) != (env_id(variant), name, action_set):
-                raise ValueError(
-                    f"{path} holds games of {game.policy} ({game.moves}) on {game.env}, "
-                    f"not of {name} ({action_set}) on {env_id(variant)}; choose another file"
-                )
+            for key, value in about.items():
+                if getattr(game, key) != value:
+                    raise ValueError(
+                        f"{path} holds games with {key} {getattr(game, key)!r}, not {value!r}; "
+                        "choose another file"
+                    )
             done[game.deal] = game
         # A line cut off by a crash goes; what is whole stays.
         _rewrite(path, done.values())
-    table = _Table(
-        policy, variant, action_set, num_envs, max_episode_steps or step_limit(variant), transcripts
-    )
+    table = _Table(policy, variant, action_set, num_envs, limit, transcripts)
     todo = [deal for deal in deals if deal not in done]
     kept = [done[deal] for deal in deals if deal in done]
     texts: dict[Deal, str] = {}
@@ -259,7 +267,7 @@ def evaluate(
     try:
         for ended in table.play(todo):
             for deal, outcome, text in ended:
-                game = Game(env=env_id(variant), policy=name, moves=action_set, deal=deal, **outcome)
+                game = Game(**about, deal=deal, **outcome)
                 kept.append(game)
                 if file is not None:
                     _write_game(file, game)
@@ -351,13 +359,20 @@ class _Table:
                     repeated[row] += 1
                     circling[row] = self.memoryless
                 stood[row].add(position)
-            chosen = np.asarray(self.policy(seen.observations()[rows], seen.state.mask[rows]))
-            if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
-                raise ValueError(
-                    f"the policy answered shape {chosen.shape} of {chosen.dtype}, "
-                    f"allowed: ({len(rows)},) whole numbers"
-                )
-            self._step(seen, played, rows, chosen.astype(np.int64), actions, active, actions_of)
+            # A game that the deal has decided is over without an action.
+            decided = played.state.status[rows] != PLAYING
+            over_at_once, rows = rows[decided], rows[~decided]
+            if len(rows):
+                chosen = np.asarray(self.policy(seen.observations()[rows], seen.state.mask[rows]))
+                if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
+                    raise ValueError(
+                        f"the policy answered shape {chosen.shape} of {chosen.dtype}, "
+                        f"allowed: ({len(rows)},) whole numbers"
+                    )
+                active[over_at_once] = 0
+                self._step(seen, played, rows, chosen.astype(np.int64), actions, active, actions_of)
+                active[over_at_once] = 1
+            played.terminated[over_at_once] = True
             over = played.terminated | (played.steps >= self.limit) | circling
             over[active == 0] = False
             ended = []
@@ -425,7 +440,7 @@ class _Table:
         queues = {}
         for row, action in zip(rows.tolist(), chosen.tolist(), strict=True):
             if not 0 <= action < seen.rules.actions or not seen.state.mask[row, action]:
-                raise ValueError(seen.explain_illegal(row, action))
+                raise IllegalActionError(seen.explain_illegal(row, action))
             queues[row] = shortcuts.expand(self.seen_variant, seen.state, row, action)[::-1]
         ended = np.zeros(played.size, dtype=np.bool_)
         while queues:

@@ -69,9 +69,9 @@ class SolitaireVecEnv(VecEnv):
             if seed is not None or not self._streams_started:
                 batch.seed_streams(self._rows[row : row + 1], [seeding.np_random(seed)[0]])
         self._streams_started = True
-        batch.deal_next(self._rows)
-        for row, given in enumerate(self._options):
-            options = check_options(given, RESET_OPTIONS)
+        given = [check_options(options, RESET_OPTIONS) for options in self._options]
+        batch.deal_next(np.array([row for row, options in enumerate(given) if not options], dtype=np.int64))
+        for row, options in enumerate(given):
             if "position" in options:
                 batch.place(row, options["position"])
             elif "deal" in options:
@@ -85,6 +85,12 @@ class SolitaireVecEnv(VecEnv):
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Take the actions, int ``[num_envs]``."""
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
+            raise ValueError(
+                f"actions have shape {actions.shape} and type {actions.dtype}, "
+                f"allowed: ({self.num_envs},) whole numbers"
+            )
         self._actions[:] = actions
 
     def step_wait(self) -> VecEnvStepReturn:
@@ -94,13 +100,15 @@ class SolitaireVecEnv(VecEnv):
         self._returns += batch.rewards
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         dones = batch.terminated | batch.truncated
-        if batch.settings.on_invalid == "noop":
+        if batch.settings.on_invalid != "raise":
             for row in np.flatnonzero(batch.events.invalid).tolist():
                 infos[row]["invalid_action"] = True
         if ended:
             rows = np.flatnonzero(dones)
             self._finish(rows, infos)
             batch.deal_next(rows)
+            for row in rows.tolist():
+                self.reset_infos[row] = {"deal": batch.deal_of(row)}
         return batch.observations().copy(), batch.rewards.astype(np.float32), dones, infos
 
     def _finish(self, rows: npt.NDArray[np.int64], infos: list[dict[str, Any]]) -> None:

@@ -42,9 +42,9 @@ GAMES = 8
 def check_state(games: Any) -> list[str]:
     """What is wrong with the state of some games, a named fault each; empty when nothing is.
 
-    The cards of the pack are all there, once a deck; foundations lie fullest first; no place is empty under a
-    card; what is kept beside the position (playable cards, heights, sequences, counts, mask, status) is what a
-    rebuild from the position gives.
+    The cards of the pack are all there, once a deck; foundations lie fullest first; no place is empty under
+    a card; what is kept beside the position (playable cards, heights, sequences, counts, mask, status) is
+    what a rebuild from the position gives.
 
     Parameters
     ----------
@@ -390,7 +390,9 @@ def _expect_infos(what: str, expected: dict[str, Any], got: dict[str, Any], wher
             _expect_infos(f"in {key} {what}", value, got[key], where)
         elif f"_{key}" in expected:
             games = np.flatnonzero(expected[f"_{key}"])
-            _expect(f"info {key!r} of games {games} {what}", list(value[games]), list(got[key][games]), where)
+            one, other = value[games], got[key][games]
+            _expect(f"dtype of info {key!r} {what}", one.dtype, other.dtype, where)
+            _expect(f"info {key!r} of games {games} {what}", list(one), list(other), where)
         else:
             _expect(f"info {key!r} {what}", value, got[key], where)
 

@@ -1,4 +1,4 @@
-"""The variants that the tests play: the published games, their options, and short packs with every mix of rules."""
+"""The variants that the tests play: the published games, their options, and short packs with mixed rules."""
 
 from __future__ import annotations
 

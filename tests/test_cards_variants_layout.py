@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -35,7 +36,9 @@ def test_codes_that_are_no_card(code: int, refuses: Refuses) -> None:
     refuses(lambda: card_name(code), str(code), "4..55")
 
 
-@pytest.mark.parametrize("text", ["", "7", "S7", "7s", "10H", "1C", "7H ", "XX", pytest.param("7H" * 1000, id="long")])
+@pytest.mark.parametrize(
+    "text", ["", "7", "S7", "7s", "10H", "1C", "7H ", "XX", pytest.param("7H" * 1000, id="long")]
+)
 def test_texts_that_are_no_card(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_card(text), repr(text[:20]), "A23456789TJQK", "CDHS")
 
@@ -51,7 +54,8 @@ def test_ranks_and_suits_that_no_card_has(refuses: Refuses) -> None:
 def test_the_published_games() -> None:
     """The table of the rules."""
     table = {
-        v.name: (v.decks, v.cards, v.tableau, v.foundations, v.cells, v.cells_filled, v.stock) for v in VARIANTS
+        v.name: (v.decks, v.cards, v.tableau, v.foundations, v.cells, v.cells_filled, v.stock)
+        for v in VARIANTS
     }
     assert table == {
         "forty-thieves": (2, 104, (4,) * 10, 8, 0, 0, 64),
@@ -168,7 +172,10 @@ def test_unknown_name(refuses: Refuses) -> None:
         ({}, "Spaces: any card may fill an empty pile."),
         ({"moves": "sequence"}, "Spaces: any card or sequence may fill an empty pile."),
         ({"spaces": "kings"}, "Spaces: only a 3 may fill an empty pile."),
-        ({"spaces": "kings", "moves": "sequence", "ranks": 13}, "only a King, or the sequence that it leads,"),
+        (
+            {"spaces": "kings", "moves": "sequence", "ranks": 13},
+            "only a King, or the sequence that it leads,",
+        ),
         ({"spaces": "none"}, "Spaces: an empty pile stays empty."),
         ({"aliases": ("Wee", "Small")}, "Also called Wee, Small."),
         ({"differs": ("Elsewhere it does.",)}, "Differs: Elsewhere it does."),
@@ -193,17 +200,17 @@ def test_order_of_actions() -> None:
     """Draw; each source home; to a cell; onto a pile; to a space. Sources are piles, the waste, cells."""
     two_cells = replace(TINY, cells=2, tableau=(2, 1, 0))
     texts = [action_text(two_cells, number) for number in range(action_layout(two_cells).size)]
-    assert texts == (
+    assert " ".join(texts) == (
         "draw t1>f t2>f t3>f w>f c1>f c2>f t1>c t2>c t3>c w>c "
         "t1>t2 t1>t3 t2>t1 t2>t3 t3>t1 t3>t2 w>t1 w>t2 w>t3 c1>t1 c1>t2 c1>t3 c2>t1 c2>t2 c2>t3 "
         "t1>s t2>s t3>s w>s c1>s c2>s"
-    ).split()
+    )
 
 
 def test_order_of_actions_where_counts_differ() -> None:
     variant = replace(TINY, moves="sequence", cells=0, tableau=(10, 2))
     texts = [action_text(variant, number) for number in range(action_layout(variant).size)]
-    assert texts == "t1>f t2>f t1>t2 t2>t1 t1>s t1x2>s t1x3>s t2>s t2x2>s t2x3>s".split()
+    assert " ".join(texts) == "t1>f t2>f t1>t2 t2>t1 t1>s t1x2>s t1x3>s t2>s t2x2>s t2x3>s"
 
 
 def test_no_action_to_spaces_that_stay() -> None:
@@ -215,7 +222,9 @@ def test_number_of_actions(name: str) -> None:
     v = ALL[name]
     has_stock = int(v.stock > 0)
     sources = v.piles + has_stock + v.cells
-    to_spaces = {"any": v.piles * (v.ranks if v.moves != "one card" else 1), "kings": v.piles, "none": 0}[v.spaces]
+    to_spaces = {"any": v.piles * (v.ranks if v.moves != "one card" else 1), "kings": v.piles, "none": 0}[
+        v.spaces
+    ]
     expected = has_stock + sources
     expected += v.piles + has_stock if v.cells else 0
     expected += v.piles * (sources - 1)
@@ -225,7 +234,7 @@ def test_number_of_actions(name: str) -> None:
     assert [layout.encode(layout.decode(number)) for number in range(layout.size)] == list(range(layout.size))
     parts = list(layout.offsets.values())
     assert parts[0].start == 0 and parts[-1].stop == layout.size
-    assert all(one.stop == other.start for one, other in zip(parts, parts[1:], strict=False))
+    assert all(one.stop == other.start for one, other in pairwise(parts))
     kinds = [kind for kind, part in layout.offsets.items() for _ in range(part.start, part.stop)]
     assert kinds == [layout.decode(number).kind for number in range(layout.size)]
 
@@ -246,7 +255,12 @@ def test_actions_that_a_game_has_not(refuses: Refuses) -> None:
     layout = action_layout(TINY)
     for number in (-1, layout.size, 10**30):
         refuses(lambda number=number: layout.decode(number), str(number), "tiny", f"0..{layout.size - 1}")
-    for action in (Action("tableau", 1, 1), Action("space", 0, cards=2), Action("cell", 3), Action("home", 9)):
+    for action in (
+        Action("tableau", 1, 1),
+        Action("space", 0, cards=2),
+        Action("cell", 3),
+        Action("home", 9),
+    ):
         refuses(lambda action=action: layout.encode(action), "tiny", action.kind)
 
 
@@ -264,11 +278,13 @@ def test_observation_slices(name: str, information: str) -> None:
     layout = observation_layout(variant, information)
     parts = list(layout.values())
     assert parts[0].start == 0
-    assert all(one.stop == other.start for one, other in zip(parts, parts[1:], strict=False))
+    assert all(one.stop == other.start for one, other in pairwise(parts))
     assert parts[-1].stop == (rules.row_size if information == "thoughtful" else rules.row_stock)
     size = {part: layout[part].stop - layout[part].start for part in layout}
     assert size["foundations"] == variant.foundations
     assert size.get("cells", 0) == variant.cells
     assert size.get("waste", 0) == variant.stock
     assert size.get("stock", 0) == (variant.stock if information == "thoughtful" else 0)
-    assert all(size[f"t{n}"] == max(*variant.tableau, 1) + variant.ranks - 1 for n in range(1, variant.piles + 1))
+    assert all(
+        size[f"t{n}"] == max(*variant.tableau, 1) + variant.ranks - 1 for n in range(1, variant.piles + 1)
+    )

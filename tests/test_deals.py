@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from solitaire_env.cards import card_name
-from solitaire_env.deals import MAX_DEAL, RESERVED_DEALS, Deal, deal_order, ordered_pack, pick_deals, shuffled
+from solitaire_env.deals import (
+    MAX_DEAL,
+    RESERVED_DEALS,
+    Deal,
+    deal_order,
+    ordered_pack,
+    pick_deals,
+    shuffled,
+)
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import ALL, COMPILED
@@ -20,7 +28,7 @@ BY_DECKS = {1: get_variant("eights-down"), 2: get_variant("forty-thieves"), 4: g
 SHORT = Variant("short", "Short", decks=1, tableau=(3,) * 4, ranks=3)
 
 REJECTED = 2**64 - 0x9E3779B97F4A7C15
-"""The first number drawn for this deal is 0, which would be biased and is drawn again; deal 0 begins there."""
+"""The first number drawn for this deal is 0, which is drawn again to be fair; deal 0 begins there."""
 
 
 class SplitMix64:

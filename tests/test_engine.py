@@ -73,7 +73,9 @@ def faults_of_kernels(source: str) -> list[str]:
         if isinstance(target, ast.Name)
     }
     origin = imported(tree)
-    eternal = {name for name, module in origin.items() if module in ("solitaire_env.cards", "solitaire_env.layout")}
+    eternal = {
+        name for name, module in origin.items() if module in ("solitaire_env.cards", "solitaire_env.layout")
+    }
     allowed = {"np", "prange", *own, *constants, *(n for n in eternal if n.isupper()), *dir(builtins)}
     return [
         f"{function.name}, line {node.lineno}: {node.id}"
@@ -169,7 +171,10 @@ def test_each_kernel_is_compiled_once() -> None:
     }
     public = [name for name in called if name.startswith("solitaire_env.engine.") and "._" not in name]
     assert len(public) == 5
-    from_python = [*public, *(f"solitaire_env.{name}" for name in ("deals._shuffle_rows", "deals._pick_rows"))]
+    from_python = [
+        *public,
+        *(f"solitaire_env.{name}" for name in ("deals._shuffle_rows", "deals._pick_rows")),
+    ]
     from_python += ["solitaire_env.encoders._features", "solitaire_env.batch._account"]
     assert {name: len(called[name]) for name in from_python} == dict.fromkeys(from_python, 1)
 
@@ -232,7 +237,9 @@ def test_a_full_pile_takes_no_card() -> None:
         home = "foundations: C 0 0 D 0 0 H 0 0 S 0 0"
         waste, stock = " ".join(islice(others, 30)), " ".join(others)
         batch = Batch(variant, Settings(), 1)
-        batch.place(0, "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines]))
+        batch.place(
+            0, "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines])
+        )
         assert bool(batch.state.mask[0, parse_action(variant, "t2>t1")]) == fits
         assert check_state(batch) == []
 

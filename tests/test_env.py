@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from itertools import product
 from typing import Any
 
 import gymnasium as gym
@@ -14,16 +15,17 @@ from gymnasium.utils.env_checker import check_env
 
 from solitaire_env import encoders
 from solitaire_env.batch import IllegalActionError
+from solitaire_env.cards import EMPTY
 from solitaire_env.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.layout import make_rules
-from solitaire_env.notation import format_position, parse_position
+from solitaire_env.notation import Position, format_position, parse_position
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.variants import VARIANTS, Variant
 from tests.conftest import Refuses
 from tests.games import ALL, OPTIONS, PUBLISHED
 from tests.positions import fill
-from tests.reference import GAMES
+from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
 IDS = list(map(env_id, VARIANTS))
 WON = "foundations: C all D all H all S all|t1..:"
@@ -71,17 +73,21 @@ def test_check_env_with_options(name: str) -> None:
 def test_wrapped_play_to_the_end(env: str) -> None:
     """With Gymnasium's own wrappers: passive checker, order and time limit."""
     made = gym.make(env)
+    made.action_space.seed(1)
     _, info = made.reset(seed=1)
-    total = 0.0
-    for step in range(1, 10**6):
-        observation, reward, terminated, truncated, info = made.step(made.action_space.sample(info["action_mask"]))
+    total, steps, over = 0.0, 0, False
+    while not over:
+        observation, reward, terminated, truncated, info = made.step(
+            made.action_space.sample(info["action_mask"])
+        )
         assert made.observation_space.contains(observation)
         total += float(reward)
         assert total == pytest.approx(info["cards_home"] / made.unwrapped.variant.cards)  # type: ignore[attr-defined]
-        if terminated or truncated:
-            break
-    assert truncated == (step == made.spec.max_episode_steps)  # type: ignore[union-attr]
-    assert info["is_success"] is False and info["action_mask"].all() == terminated
+        steps += 1
+        over = terminated or truncated
+    assert truncated == (steps == made.spec.max_episode_steps)  # type: ignore[union-attr]
+    assert info["is_success"] == (info["cards_home"] == made.unwrapped.variant.cards)  # type: ignore[attr-defined]
+    assert info["action_mask"].all() == terminated
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
@@ -110,18 +116,23 @@ def test_a_game_that_was_never_seeded() -> None:
     assert one.reset()[1]["deal"] != other.reset()[1]["deal"]
 
 
+def first_row(text: str) -> str:
+    """The bottom cards of the tableau piles."""
+    return " ".join(line.split()[1] for line in text.splitlines() if line[0] == "t")
+
+
 def test_named_deals() -> None:
     env = SolitaireEnv("eights-down")
     _, info = env.reset(options={"deal": 7})
     assert info["deal"] == 7
     text = env.position()
-    assert [line.split()[1] for line in text.splitlines()[3:]] == "9H 2H 4S 5H JD 6H KC 3C".split()
+    assert first_row(text) == "9H 2H 4S 5H JD 6H KC 3C"
     env.reset(options={"deal": np.int64(7)})
     assert env.position() == text
     pytest.importorskip("pysol_cards")
     _, info = env.reset(options={"deal": "ms:1"})
     assert info["deal"] == "ms:1"
-    assert [line.split()[1] for line in env.position().splitlines()[3:]] == "JD 2D 9H JC 5D 7H 7C 5H".split()
+    assert first_row(env.position()) == "JD 2D 9H JC 5D 7H 7C 5H"
     assert env.reset()[1]["deal"] >= RESERVED_DEALS
 
 
@@ -294,7 +305,9 @@ def test_kinds_of_whole_numbers(action: Any) -> None:
     assert env.position().splitlines()[2].count(" ") == 1
 
 
-@pytest.mark.parametrize("method", ["step", "position", "action_masks", "get_state", "describe_action", "expand"])
+@pytest.mark.parametrize(
+    "method", ["step", "position", "action_masks", "get_state", "describe_action", "expand"]
+)
 def test_nothing_before_reset(method: str) -> None:
     env = SolitaireEnv("busy-aces")
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
@@ -307,7 +320,8 @@ LAST_CARDS = "foundations: C all D all H all S all 11|t1: KS QS|t2..:"
 
 
 @pytest.mark.parametrize(
-    ("reward", "paid"), [("progress", (1 / 104, 1 / 104)), ("win", (0.0, 1.0)), ("progress+win", (1 / 104, 1 + 1 / 104))]
+    ("reward", "paid"),
+    [("progress", (1 / 104, 1 / 104)), ("win", (0.0, 1.0)), ("progress+win", (1 / 104, 1 + 1 / 104))],
 )
 def test_rewards(reward: str, paid: tuple[float, float]) -> None:
     env = start("forty-thieves", LAST_CARDS, reward=reward)
@@ -385,62 +399,60 @@ def test_an_observation_of_another_game(refuses: Refuses) -> None:
     refuses(lambda: env.decode_observation(np.zeros(7, dtype=np.int8)), "(7,)", "(257,)", "(349,)")
 
 
+def card_words(code: int, ranks: int) -> list[float]:
+    return [(code >> 2) / ranks, *(float(code & 3 == suit) for suit in range(4))]
+
+
+def features_of(seen: Position, runs: list[int], layout: dict[str, slice]) -> np.ndarray[Any, Any]:
+    """The features of a position by the sentences of ``feature_layout``."""
+    variant, capacity = seen.variant, make_rules(seen.variant).pile_capacity
+    out = np.zeros(max(part.stop for part in layout.values()), dtype=np.float32)
+    sources = {f"t{n}": pile for n, pile in enumerate(seen.tableau, 1)}
+    sources |= {"waste": seen.waste} if variant.stock else {}
+    sources |= {f"c{n}": (card,) if card else () for n, card in enumerate(seen.cells, 1)}
+    for source, cards in sources.items():
+        part = out[layout[source]]
+        if cards:
+            may_go_home = (cards[-1] >> 2) - 1 in seen.foundations[cards[-1] & 3]
+            part[:6] = [*card_words(cards[-1], variant.ranks), may_go_home]
+        if source[0] == "t":
+            part[6:] = [len(cards) / capacity, runs[int(source[1:]) - 1] / variant.ranks]
+        elif source == "waste":
+            part[6] = len(cards) / variant.stock
+    grid = out[layout["cards"]].reshape(4, variant.ranks, 4)
+    for suit, rank in product(range(4), range(1, variant.ranks + 1)):
+        code = 4 * rank + suit
+        depths = [len(pile) - 1 - n for pile in seen.tableau for n, card in enumerate(pile) if card == code]
+        grid[suit, rank - 1] = [
+            sum(top >= rank for top in seen.foundations[suit]) / variant.decks,
+            sum(cards[-1:] == (code,) for cards in sources.values()) / variant.decks,
+            sum(depth > 0 for depth in depths) / variant.decks,
+            min([1.0, *(depth / capacity for depth in depths)]),
+        ]
+    out[layout["counts"]] = [
+        len(seen.stock) / max(variant.stock, 1),
+        seen.tableau.count(()) / variant.piles,
+        seen.cells.count(EMPTY) / max(variant.cells, 1),
+        sum(map(sum, seen.foundations)) / variant.cards,
+    ]
+    if "stock" in layout:
+        words = [word for code in reversed(seen.stock) for word in card_words(code, variant.ranks)]
+        out[layout["stock"]][: len(words)] = words
+    return out
+
+
 @pytest.mark.parametrize("information", encoders.INFORMATION)
 @pytest.mark.parametrize("name", [*PUBLISHED, "short-4, any suit, any, sequence", "only-aces"])
 def test_features_are_what_they_say(name: str, information: str) -> None:
-    """Each from the position text, by the sentences of ``feature_layout``."""
     env = SolitaireEnv(ALL[name], observation="features", information=information)
-    variant, rules = env.variant, make_rules(env.variant)
     observation, info = env.reset(seed=0)
     rng = np.random.default_rng(1)
     for _ in range(25):
         assert env.observation_space.contains(observation)
-        seen = parse_position(env.position(), variant)
-        expected = np.zeros_like(observation)
-        layout = env.observation_layout
-        assert max(part.stop for part in layout.values()) == len(expected)
-
-        def card_words(code: int) -> list[float]:
-            return [(code >> 2) / variant.ranks, *(float(code & 3 == suit) for suit in range(4))]
-
-        def may_go_home(code: int) -> bool:
-            return (code >> 2) - 1 in seen.foundations[code & 3]
-
-        sources = {f"t{n}": pile for n, pile in enumerate(seen.tableau, 1)}
-        sources |= {"waste": seen.waste} if rules.has_stock else {}
-        sources |= {f"c{n}": (card,) if card else () for n, card in enumerate(seen.cells, 1)}
-        for source, cards in sources.items():
-            part = expected[layout[source]]
-            if cards:
-                part[:6] = [*card_words(cards[-1]), may_go_home(cards[-1])]
-            if source[0] == "t":
-                part[6] = len(cards) / rules.pile_capacity
-                if variant.moves != "one card":
-                    part[7] = env._batch.state.runs[0, int(source[1:]) - 1] / variant.ranks
-            elif source == "waste":
-                part[6] = len(cards) / variant.stock
-        grid = expected[layout["cards"]].reshape(4, variant.ranks, 4)
-        grid[:, :, 3] = 1.0
-        for suit in range(4):
-            for rank in range(1, variant.ranks + 1):
-                cell, code = grid[suit, rank - 1], 4 * rank + suit
-                cell[0] = sum(top >= rank for top in seen.foundations[suit]) / variant.decks
-                cell[1] = sum(cards[-1:] == (code,) for cards in sources.values()) / variant.decks
-                depths = [
-                    len(pile) - 1 - n for pile in seen.tableau for n, card in enumerate(pile) if card == code
-                ]
-                cell[2] = sum(depth > 0 for depth in depths) / variant.decks
-                cell[3] = min([1.0, *(depth / rules.pile_capacity for depth in depths)])
-        home = sum(map(sum, seen.foundations))
-        expected[layout["counts"]] = [
-            len(seen.stock) / max(variant.stock, 1),
-            seen.tableau.count(()) / variant.piles,
-            seen.cells.count(0) / max(variant.cells, 1),
-            home / variant.cards,
-        ]
-        if "stock" in layout:
-            words = [word for code in reversed(seen.stock) for word in card_words(code)]
-            expected[layout["stock"]][: len(words)] = words
+        twin = ReferenceGame.from_text(env.position(), ReferenceRules.of(env.variant))
+        moves_runs = env.variant.moves != "one card"
+        runs = [twin.run(pile) if pile and moves_runs else 0 for pile in twin.tableau]
+        expected = features_of(parse_position(env.position(), env.variant), runs, env.observation_layout)
         np.testing.assert_allclose(observation, expected, atol=1e-6, err_msg=env.position())
         observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
 
@@ -460,8 +472,12 @@ def go_on(env: SolitaireEnv) -> list[Any]:
     """What the rest of a game, and the next, look like."""
     told: list[Any] = []
     for _ in range(10):
-        observation, reward, terminated, truncated, info = env.step(int(np.flatnonzero(env.action_masks())[-1]))
-        told.append((observation.tolist(), reward, terminated, truncated, info["action_mask"].tolist(), info["deal"]))
+        observation, reward, terminated, truncated, info = env.step(
+            int(np.flatnonzero(env.action_masks())[-1])
+        )
+        told.append(
+            (observation.tolist(), reward, terminated, truncated, info["action_mask"].tolist(), info["deal"])
+        )
         if terminated or truncated:
             break
     return [*told, env.reset()[1]["deal"], env.position()]
@@ -472,7 +488,9 @@ def go_on(env: SolitaireEnv) -> list[Any]:
     [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env)), SolitaireEnv.clone],
     ids=["deepcopy", "pickle", "clone"],
 )
-@pytest.mark.parametrize("arguments", [{}, {"observation": "features"}, {"stall_limit": 8, "information": "thoughtful"}])
+@pytest.mark.parametrize(
+    "arguments", [{}, {"observation": "features"}, {"stall_limit": 8, "information": "thoughtful"}]
+)
 def test_copies_go_on_alike_and_apart(make: Any, arguments: dict[str, Any]) -> None:
     env = some_game(**arguments)
     text = env.position()
@@ -594,7 +612,12 @@ def test_render_without_a_mode() -> None:
 @pytest.mark.parametrize(
     ("name", "partial", "action", "words"),
     [
-        ("forty-bandits", "t2: 4H 9S 8S 7S 6S|t7: KD TS", "t2>t7", "9S to 6S, 4 cards, from t2 to t7, onto TS"),
+        (
+            "forty-bandits",
+            "t2: 4H 9S 8S 7S 6S|t7: KD TS",
+            "t2>t7",
+            "9S to 6S, 4 cards, from t2 to t7, onto TS",
+        ),
         ("forty-bandits", "t2: 4H 9S 8S|t5:", "t2x2>s", "9S to 8S, 2 cards, from t2 to the space t5"),
         ("forty-bandits", "t2: 4H 9S 8S|t5:", "t2>s", "8S from t2 to the space t5"),
         ("forty-thieves", "t1: KH 8S|t3: QH 7S", "t3>t1", "7S from t3 to t1, onto 8S"),
@@ -650,7 +673,10 @@ def test_texts_of_actions(refuses: Refuses) -> None:
 
 
 def test_thoughtful_shows_the_stock() -> None:
-    player, thoughtful = SolitaireEnv("forty-thieves"), SolitaireEnv("forty-thieves", information="thoughtful")
+    player, thoughtful = (
+        SolitaireEnv("forty-thieves"),
+        SolitaireEnv("forty-thieves", information="thoughtful"),
+    )
     seen, _ = player.reset(options={"deal": 7})
     shown, _ = thoughtful.reset(options={"deal": 7})
     np.testing.assert_array_equal(shown[: len(seen)], seen)
@@ -662,5 +688,7 @@ def test_thoughtful_shows_the_stock() -> None:
 
 
 def test_thoughtful_changes_nothing_where_there_is_no_stock() -> None:
-    spaces = [SolitaireEnv("eights-down", information=word).observation_space for word in encoders.INFORMATION]
+    spaces = [
+        SolitaireEnv("eights-down", information=word).observation_space for word in encoders.INFORMATION
+    ]
     assert spaces[0] == spaces[1]

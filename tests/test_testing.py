@@ -50,7 +50,13 @@ def other_card(batch: Batch) -> None:
 
 
 def gap_in_pile(batch: Batch) -> None:
-    batch.state.rows[1, :8] = [*batch.state.rows[1, 1:2], 0, *batch.state.rows[1, :1], *batch.state.rows[1, 2:6], 0]
+    batch.state.rows[1, :8] = [
+        *batch.state.rows[1, 1:2],
+        0,
+        *batch.state.rows[1, :1],
+        *batch.state.rows[1, 2:6],
+        0,
+    ]
 
 
 def foundations_out_of_order(batch: Batch) -> None:
@@ -69,7 +75,10 @@ def foundations_out_of_order(batch: Batch) -> None:
         (other_card, "cards: 2 copies of"),
         (gap_in_pile, "padding: there are gaps"),
         (lambda b: b.state.tops.__setitem__((1, 0), 4), "tops: [4, "),
-        (lambda b: b.state.heights.__setitem__((1, 2), 9), "heights: [6, 6, 9, 6, 6, 6, 6, 6], a rebuild gives [6, 6, 6,"),
+        (
+            lambda b: b.state.heights.__setitem__((1, 2), 9),
+            "heights: [6, 6, 9, 6, 6, 6, 6, 6], a rebuild gives [6, 6, 6,",
+        ),
         (lambda b: b.state.runs.__setitem__((1, 0), 6), "runs: [6, "),
         (lambda b: b.state.home.__setitem__(1, 1), "home: 1, a rebuild gives 0"),
         (lambda b: b.state.spaces.__setitem__(1, 1), "spaces: 1, a rebuild gives 0"),
@@ -123,10 +132,24 @@ def fails(monkeypatch: pytest.MonkeyPatch, target: object, name: str, value: obj
 def test_the_suite_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """Position text and what was expected and got stand in the message."""
     right, info = SolitaireEnv.get_state, SolitaireEnv._info
-    fails(monkeypatch, SolitaireEnv, "get_state", lambda env: {**right(env), "stream": 3}, "at the (next|last) reset of a")
+    fails(
+        monkeypatch,
+        SolitaireEnv,
+        "get_state",
+        lambda env: {**right(env), "stream": 3},
+        "at the (next|last) reset of a",
+    )
     fails(monkeypatch, SolitaireEnv, "_info", lambda env: {**info(env), "x": 1}, "keys of info at reset")
-    fails(monkeypatch, testing, "action_text", lambda variant, number: "t1>f", "number of 't1>f'\nexpected: 1\ngot: 0")
+    fails(
+        monkeypatch,
+        testing,
+        "action_text",
+        lambda variant, number: "t1>f",
+        "number of 't1>f'\nexpected: 1\ngot: 0",
+    )
     expand = testing.shortcuts.expand
     monkeypatch.setattr(testing.shortcuts, "expand", lambda *given: expand(*given)[:1])
-    with pytest.raises(AssertionError, match=r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"):
+    with pytest.raises(
+        AssertionError, match=r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"
+    ):
         check_variant(get_variant("eights-down"), steps=100)

@@ -1,8 +1,8 @@
 """The engine against its slow twin, move for move, over random games.
 
-A game is played at random until it ends or until :data:`TAIL` moves on end neither bring a card home nor take one
-off the stock: what follows then is mostly the same few cards going to and fro. In every position the legal actions,
-how the game stands, and where each card lies must be the same on both sides.
+A game is played at random until it ends or until :data:`TAIL` moves on end neither bring a card home nor take
+one off the stock: what follows then is mostly the same few cards going to and fro. In every position the
+legal actions, how the game stands, and where each card lies must be the same on both sides.
 
 pytest plays a few games of every variant (``SOLITAIRE_TWIN_GAMES`` of each); as a script this plays many::
 
@@ -54,6 +54,9 @@ class Tally(NamedTuple):
 
     def plus(self, other: Tally) -> Tally:
         return Tally(*map(sum, zip(self, other, strict=True)))
+
+    def __str__(self) -> str:
+        return f"{self.games:,} games, {self.positions:,} positions, {self.won:,} won, {self.stuck:,} stuck"
 
 
 class Taste(NamedTuple):
@@ -228,16 +231,12 @@ def main() -> None:
                 )
         seconds = time.monotonic() - variant_began
         print(
-            f"{variant.name} ({variant.build}, {variant.spaces}, {variant.moves}): {tally.games:,} games, "
-            f"{tally.positions:,} positions, {tally.won:,} won, {tally.stuck:,} stuck, no difference, {seconds:,.0f} s, "
-            f"{tally.positions / max(seconds, 1e-9):,.0f} positions/s",
+            f"{variant.name} ({variant.build}, {variant.spaces}, {variant.moves}): {tally}, no difference, "
+            f"{seconds:,.0f} s, {tally.positions / max(seconds, 1e-9):,.0f} positions/s",
             flush=True,
         )
         total = total.plus(tally)
-    print(
-        f"total: {total.games:,} games, {total.positions:,} positions, {total.won:,} won, {total.stuck:,} stuck, "
-        f"no difference, {time.monotonic() - began:,.0f} s"
-    )
+    print(f"total: {total}, no difference, {time.monotonic() - began:,.0f} s")
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def legal(env: SolitaireVectorEnv, rng: np.random.Generator) -> np.ndarray[Any, 
     ids=lambda keywords: " ".join(f"{key}={value}" for key, value in keywords.items()),
 )
 def test_as_single_environments(keywords: dict[str, Any], mode: AutoresetMode) -> None:
-    """Observations, rewards, ends, infos, final observations and infos; short packs are won and stuck often."""
+    """Also final observations and infos; short packs are won and stuck often."""
     for name in ("short-4, same suit, any, sequence", "short-3, same suit, none, one card"):
         check_vector(ALL[name], mode, seed=3, steps=60, **keywords)
 
@@ -75,7 +75,7 @@ def test_without_copies(variant: Any, mode: AutoresetMode) -> None:
         copied, viewed = started(4, variant, **arguments), started(4, variant, copy=False, **arguments)
         rng = np.random.default_rng(0)
         first = None
-        for step in range(45):
+        for _ in range(45):
             actions = legal(copied, rng)
             one, other = copied.step(actions), viewed.step(actions)
             for a, b in zip(one[:4], other[:4], strict=True):
@@ -89,7 +89,7 @@ def test_without_copies(variant: Any, mode: AutoresetMode) -> None:
             if mode is AutoresetMode.DISABLED and ended.any():
                 for env in (copied, viewed):
                     env.reset(options={"reset_mask": ended.copy()})
-        assert step == 44 and check_state(viewed) == []
+        assert check_state(viewed) == []
 
 
 def test_copies_are_the_users_own() -> None:
@@ -220,7 +220,11 @@ def test_one_bad_position_changes_no_game(refuses: Refuses) -> None:
     env, other = started(), started()
     other.reset(seed=50)
     texts = [env.position(row) for row in range(3)]
-    given = [other.position(0), other.position(1), other.position(2).replace("variant: busy-aces", "variant: x")]
+    given = [
+        other.position(0),
+        other.position(1),
+        other.position(2).replace("variant: busy-aces", "variant: x"),
+    ]
     refuses(lambda: env.reset(options={"position": given}), "'x'", "busy-aces")
     assert [env.position(row) for row in range(3)] == texts
 
@@ -343,14 +347,18 @@ def test_make_vec(variant: Any, mode: AutoresetMode | str) -> None:
 
 
 def test_gymnasiums_vector_wrappers() -> None:
-    env = gym.wrappers.vector.RecordEpisodeStatistics(gym.make_vec("Solitaire/BusyAces-v0", 3, max_episode_steps=5))
+    env = gym.wrappers.vector.RecordEpisodeStatistics(
+        gym.make_vec("Solitaire/BusyAces-v0", 3, max_episode_steps=5)
+    )
     env.reset(seed=0)
     for _ in range(5):
         *_, info = env.step(np.zeros(3, dtype=np.int64))
     assert info["episode"]["l"].tolist() == [5, 5, 5]
 
 
-@pytest.mark.parametrize("make", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "make", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"]
+)
 @pytest.mark.parametrize("observation", ["cards", "features"])
 def test_copies_go_on_alike_and_apart(make: Any, observation: str) -> None:
     env = started(observation=observation, max_episode_steps=15)

@@ -1,0 +1,175 @@
+"""Training configurations: what is read, and what is refused in a line that helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.config import TrainConfig, dump_config, load_config, make_config, parse_deals
+from solitaire_env.variants import get_variant
+from tests.conftest import Refuses
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+
+
+def written(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "config.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_every_file_loads(path: Path, tmp_path: Path) -> None:
+    config = load_config(path)
+    assert path.stem in ("default", config.variant.name)
+    assert load_config(written(tmp_path, dump_config(config))) == config
+
+
+def test_a_game_a_file() -> None:
+    names = {load_config(path).variant.name for path in CONFIGS}
+    assert names == {"forty-thieves", "eighty-thieves", "eights-down", "forty-bandits", "busy-aces"}
+
+
+BLOCKS = """
+default: {width: 32, minutes: 1}
+Solitaire/BusyAces-v0: {width: 48, moves: supermove}
+eights-down:
+"""
+
+
+def test_blocks(tmp_path: Path) -> None:
+    path = written(tmp_path, BLOCKS)
+    for env, width, moves in (
+        ("busy-aces", 48, "supermove"),
+        ("Solitaire/BusyAces-v0", 48, "supermove"),
+        ("solitaire_env:Solitaire/BusyAces-v0", 48, "supermove"),
+        ("Eight Off", 32, None),
+        ("forty-thieves", 32, None),
+    ):
+        config = load_config(path, env)
+        assert (config.width, config.moves, config.minutes, config.depth) == (width, moves, 1.0, 8)
+        assert config.env == env
+
+
+def test_values(tmp_path: Path) -> None:
+    text = "busy-aces: {learning_rate: 6e-4, minutes: null, total_steps: '4096', hidden: [], build: any suit}"
+    config = load_config(written(tmp_path, text))
+    assert (config.learning_rate, config.minutes, config.total_steps, config.hidden) == (6e-4, None, 4096, [])
+    assert config.variant == get_variant("busy-aces").with_rules(build="any suit")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"network": "mlp", "observation": "features", "hidden": [3, 4]},
+        {"env": "eights-down", "minutes": None, "total_steps": 7, "stall_limit": None, "seed": 2**32 - 1},
+    ],
+)
+def test_dump_and_load(values: dict[str, Any], tmp_path: Path) -> None:
+    config = make_config(values, "test")
+    assert load_config(written(tmp_path, dump_config(config))) == config
+
+
+def test_network_sizes() -> None:
+    assert TrainConfig().network_sizes == {"width": 64, "depth": 8, "rounds": 2}
+    assert TrainConfig(network="mlp", hidden=[5]).network_sizes == {"hidden": [5]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        # Not a configuration at all.
+        ("", ["'default:'", "each env id"]),
+        ("7", ["'default:'"]),
+        ("- busy-aces", ["'default:'"]),
+        ("busy-aces: 3", ["'default:'"]),
+        ("busy-aces: {", ["not YAML", "line 1"]),
+        ("\tbusy-aces: {}", ["not YAML"]),
+        ("[" * 5000, ["not YAML"]),
+        (b"\xff\xfe\x00", ["not YAML"]),
+        ("busy-aces: !!python/object/apply:os.getcwd []", ["not YAML", "os.getcwd"]),
+        ("busy-aces: {width: " + "9" * 5000 + "}", ["not YAML"]),
+        # Blocks.
+        ("default: {width: 32}", ["0 env blocks", "--env"]),
+        (BLOCKS, ["2 env blocks", "--env", "Solitaire/BusyAces-v0, eights-down"]),
+        ("Solitaire/Klondike-v0: {}", ["'Solitaire/Klondike-v0'", "Solitaire/BusyAces-v0"]),
+        ("klondike: {}", ["'klondike'", "busy-aces"]),
+        ("7: {}", ["block 7", "'default'"]),
+        ("null: {}", ["block None", "'default'"]),
+        ("busy-aces: {env: eights-down}", ["'busy-aces'", "'default'"]),
+        # Keys and types.
+        ("busy-aces: {widht: 64}", ["'widht'", "width"]),
+        ("default: {widht: 64}\nbusy-aces:", ["'widht'", "width"]),
+        ("busy-aces: {7: 64}", ["7"]),
+        ("busy-aces: {width: many}", ["width is 'many'", "integer"]),
+        ("busy-aces: {width: 1.5}", ["width is 1.5", "integer"]),
+        ("busy-aces: {width: yes}", ["width is True", "number"]),
+        ("busy-aces: {width: null}", ["width is None", "integer"]),
+        ("busy-aces: {width: {a: 1}}", ["width is {'a': 1}", "integer"]),
+        ("busy-aces: {gamma: high}", ["gamma is 'high'", "number"]),
+        ("busy-aces: {learning_rate: .nan}", ["learning_rate is nan", "finite"]),
+        ("busy-aces: {minutes: .inf}", ["minutes is inf", "finite"]),
+        ("busy-aces: {hidden: 64}", ["hidden is 64", "list"]),
+        ("busy-aces: {hidden: [64, big]}", ["hidden.1 is 'big'", "integer"]),
+        ("busy-aces: {eval_deals: 5}", ["eval_deals is 5", "string"]),
+        (
+            "busy-aces: {moves: " + "fly" * 300 + "}",
+            ["moves is 'flyfly", "'one card', 'supermove' or 'sequence'"],
+        ),
+        ("busy-aces: {spaces: aces}", ["spaces is 'aces'", "'any', 'kings' or 'none'"]),
+        ("busy-aces: {reward: money}", ["reward is 'money'", "'progress'"]),
+        # Values.
+        ("busy-aces: {num_envs: 0}", ["num_envs is 0", "more than 0"]),
+        ("busy-aces: {batch_size: 1}", ["batch_size is 1", "at least 2"]),
+        ("busy-aces: {width: 1}", ["width is 1", "at least 2"]),
+        ("busy-aces: {hidden: [64, 0]}", ["hidden is [64, 0]", "at least 1"]),
+        ("busy-aces: {minutes: -1}", ["minutes is -1", "more than 0", "null"]),
+        ("busy-aces: {seed: -1}", ["seed is -1", "at least 0"]),
+        ("busy-aces: {seed: 4294967296}", ["seed is 4294967296", "below"]),
+        ("busy-aces: {gamma: 1.5}", ["gamma is 1.5", "at most 1"]),
+        ("busy-aces: {device: abacus}", ["device is 'abacus'", "cpu"]),
+        ("busy-aces: {eval_deals: all}", ["'all'", "FIRST:END"]),
+        # Contradictions.
+        ("busy-aces: {minutes: null}", ["minutes and total_steps", "at least one"]),
+        ("busy-aces: {network: piles, observation: features}", ["'piles'", "'cards'", "'mlp'"]),
+        ("busy-aces: {num_envs: 3, n_steps: 3, batch_size: 4}", ["is 9", "batch_size 4", "one step"]),
+    ],
+    ids=lambda value: str(value)[:50] if not isinstance(value, list) else "",
+)
+def test_refuses(text: str | bytes, words: list[str], tmp_path: Path, refuses: Refuses) -> None:
+    path = written(tmp_path, text)
+    refuses(lambda: load_config(path), str(path), *words)
+
+
+def test_refuses_what_cannot_be_read(tmp_path: Path, refuses: Refuses) -> None:
+    refuses(lambda: load_config(tmp_path / "none.yaml"), "none.yaml", "cannot be read")
+    refuses(lambda: load_config(tmp_path), str(tmp_path), "cannot be read")
+    refuses(lambda: load_config(CONFIGS[0], "klondike"), str(CONFIGS[0]), "'klondike'", "busy-aces")
+
+
+@pytest.mark.parametrize(
+    ("text", "deals"),
+    [
+        ("7", [7]),
+        ("0:3", [0, 1, 2]),
+        ("5, 0:2,ms:11982 ,pysol:24", [5, 0, 1, "ms:11982", "pysol:24"]),
+    ],
+)
+def test_parse_deals(text: str, deals: list[int | str]) -> None:
+    assert parse_deals(text) == deals
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "-1", "1.5", "3:3", "4:2", "0:", ":5", "0:10:2", "ms:", "ms:a", "klondike:4", "1,,2", "1;2"],
+)
+def test_unknown_deals(text: str, refuses: Refuses) -> None:
+    refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
+
+
+def test_too_many_deals(refuses: Refuses) -> None:
+    refuses(lambda: parse_deals("0:99999999999"), "0:99999999999", "10,000,000")
+    refuses(lambda: parse_deals("0:10,3"), "'0:10,3'", "twice")

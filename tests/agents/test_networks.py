@@ -1,0 +1,207 @@
+"""The networks: what they treat alike, and that their scores stand at the numbers of the actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as th
+from sb3_contrib import MaskablePPO
+
+from agents.networks import NETWORKS, MlpNetwork, NetworkPolicy, PileNetwork
+from solitaire_env.batch import Batch, Settings, describe_layout
+from solitaire_env.layout import Action, action_layout, make_rules
+from solitaire_env.sb3 import SolitaireVecEnv
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.conftest import Refuses
+from tests.games import OPTIONS
+
+GAMES = {variant.name: variant for variant in VARIANTS} | OPTIONS
+TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
+
+
+def positions(variant: Variant, steps: int = 60, size: int = 16, **settings: Any) -> th.Tensor:
+    """Observations of games after some random moves."""
+    batch = Batch(variant, Settings(**settings), size)
+    batch.deal(np.arange(size), range(size))
+    random = np.random.default_rng(0)
+    for _ in range(steps):
+        mask = batch.state.mask
+        batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
+    return th.from_numpy(batch.observations().copy())
+
+
+def network_of(variant: Variant, **sizes: Any) -> PileNetwork:
+    th.manual_seed(0)
+    network = PileNetwork(describe_layout(variant, Settings()), **{"width": 16, "depth": 8, **sizes})
+    for weights in network.parameters():
+        # Heads start small, biases at zero: so that no mistake hides there.
+        with th.no_grad():
+            weights += 0.1 * th.randn_like(weights)
+    return network
+
+
+def permuted(variant: Variant, order: list[int], observations: th.Tensor) -> tuple[th.Tensor, list[int]]:
+    """Observations in which source ``order[k]`` stands at place ``k``; for each action, which one it was."""
+    rules, layout = make_rules(variant), action_layout(variant)
+    moved = observations.clone()
+    places = [slice(p * rules.pile_capacity, (p + 1) * rules.pile_capacity) for p in range(rules.piles)]
+    places += [slice(rules.row_waste, rules.row_foundations)] * rules.has_stock
+    places += [slice(rules.row_cells + cell, rules.row_cells + cell + 1) for cell in range(rules.cells)]
+    for place, source in enumerate(order):
+        moved[:, places[place]] = observations[:, places[source]]
+    actions = (layout.decode(number) for number in range(layout.size))
+    return moved, [
+        layout.encode(
+            action._replace(
+                source=action.source if action.kind == "draw" else order[action.source],
+                target=order[action.target] if action.kind == "tableau" else action.target,
+            )
+        )
+        for action in actions
+    ]
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("depth", [0, 8])
+@th.no_grad()
+def test_permuting_piles_and_cells_permutes_scores(name: str, depth: int) -> None:
+    variant = GAMES[name]
+    rules = make_rules(variant)
+    network = network_of(variant, depth=depth)
+    observations = positions(variant)
+    random = np.random.default_rng(1)
+    order = random.permutation(rules.piles).tolist()
+    order += range(rules.piles, rules.first_cell)
+    order += (rules.first_cell + random.permutation(rules.cells)).tolist()
+    moved, actions = permuted(variant, order, observations)
+    assert (moved != observations).any()
+    scores, value = network(observations)
+    moved_scores, moved_value = network(moved)
+    assert scores.shape == (16, rules.actions) and value.shape == (16, network.width)
+    th.testing.assert_close(moved_scores, scores[:, actions], **TOLERANCE)
+    th.testing.assert_close(moved_value, value, **TOLERANCE)
+    assert scores.std(0).min() > 1e-3, "an action whose score is always the same"
+
+
+@pytest.mark.parametrize("name", GAMES)
+@th.no_grad()
+def test_scores_stand_at_the_numbers_of_their_actions(name: str) -> None:
+    """Where tokens know nothing but their own source, a card changes the scores of its source's actions."""
+    variant = GAMES[name]
+    rules, layout = make_rules(variant), action_layout(variant)
+    network = network_of(variant)
+    for layer in network.from_context:
+        layer.weight.zero_()
+    observation = positions(variant, steps=0, size=1)
+
+    def changed(place: int) -> set[Action]:
+        other = observation.clone()
+        other[0, place] = 4 * 5 + 1 if observation[0, place] != 4 * 5 + 1 else 4 * 6 + 2
+        differs = (network(other)[0] - network(observation)[0]).abs()[0] > 1e-7
+        return {layout.decode(number) for number in np.flatnonzero(differs).tolist()} - {Action("draw")}
+
+    actions = set(map(layout.decode, range(layout.size))) - {Action("draw")}
+    from_source = [{a for a in actions if a.source == source} for source in range(rules.sources)]
+    onto = [{a for a in actions if a.kind == "tableau" and a.target == pile} for pile in range(rules.piles)]
+    places = [pile * rules.pile_capacity for pile in range(rules.piles)]
+    places += [rules.row_waste] * rules.has_stock + [rules.row_cells + cell for cell in range(rules.cells)]
+    onto += [set()] * (rules.sources - rules.piles)
+    query, key = network.query.weight.clone(), network.key.weight.clone()
+    for source, place in enumerate(places):
+        assert changed(place) == from_source[source] | onto[source]
+        network.key.weight.zero_()
+        assert changed(place) == from_source[source]
+        network.key.weight.copy_(key)
+        network.query.weight.zero_()
+        assert changed(place) == {a for a in from_source[source] if a.kind != "tableau"} | onto[source]
+        network.query.weight.copy_(query)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@th.no_grad()
+def test_each_kind_has_its_head(name: str) -> None:
+    variant = GAMES[name]
+    layout = action_layout(variant)
+    network = network_of(variant)
+    observations = positions(variant)
+    before = network(observations)[0]
+
+    def raised_by(bias: th.Tensor) -> set[Action]:
+        bias += 1
+        raised = network(observations)[0] - before > 0.5
+        bias -= 1
+        assert (raised == raised[0]).all()
+        return {layout.decode(number) for number in raised[0].nonzero().flatten().tolist()}
+
+    every = set(map(layout.decode, range(layout.size)))
+    kinds = [kind for kind in ("home", "cell") if kind in layout.offsets]
+    bias = network.score_source.bias
+    for column, kind in enumerate(kinds):
+        assert raised_by(bias[column]) == {action for action in every if action.kind == kind}
+    for cards, column in enumerate(range(len(kinds), len(bias)), 1):
+        assert raised_by(bias[column]) == {a for a in every if a.kind == "space" and a.cards == cards}
+    if "draw" in layout.offsets:
+        assert raised_by(network.score_draw.bias) == {Action("draw")}
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
+    network = NETWORKS[kind](describe_layout(GAMES[name], Settings()))
+    observations = positions(GAMES[name], size=4)
+    with th.no_grad():
+        together = network(observations)
+        alone = [network(observation[None]) for observation in observations]
+    for k, whole in enumerate(together):
+        th.testing.assert_close(whole, th.cat([parts[k] for parts in alone]), **TOLERANCE)
+    assert together[0].isfinite().all() and together[1].isfinite().all()
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
+    network = NETWORKS[kind](describe_layout(GAMES[name], Settings()))
+    scores, value = network(positions(GAMES[name]))
+    (scores.square().sum() + value.sum()).backward()
+    unreached = {name for name, w in network.named_parameters() if w.grad is None or not w.grad.any()}
+    # Only a game without a stock has no use for the score of drawing.
+    assert unreached <= (set() if GAMES[name].stock else {"score_draw.weight", "score_draw.bias"})
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_other_observations(kind: str, refuses: Refuses) -> None:
+    variant = get_variant("busy-aces")
+    network = NETWORKS[kind](describe_layout(variant, Settings(information="thoughtful")))
+    assert network(positions(variant, information="thoughtful"))[0].shape == (16, 171)
+    features = describe_layout(variant, Settings(observation="features"))
+    if kind == "piles":
+        refuses(lambda: PileNetwork(features), "'piles'", "'cards'", "'features'")
+    else:
+        scores, hidden = MlpNetwork(features, hidden=(8, 4))(positions(variant, observation="features"))
+        assert scores.shape == (16, 171) and hidden.shape == (16, 4)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@th.no_grad()
+def test_policy_plays_by_the_scores_of_its_network(kind: str) -> None:
+    env = SolitaireVecEnv("eights-down", 8)
+    env.seed(0)
+    layout = describe_layout(env.variant, env.settings)
+    extractor = {"kind": kind, "layout": layout, "sizes": {}}
+    model = MaskablePPO(
+        NetworkPolicy, env, n_steps=8, policy_kwargs={"features_extractor_kwargs": extractor}, device="cpu"
+    )
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    observations, masks = env.reset(), env.action_masks()
+    scores, features = policy.network(th.from_numpy(observations))
+    expected = scores.masked_fill(~th.from_numpy(masks), -th.inf)
+    actions, _ = model.predict(observations, action_masks=masks, deterministic=True)
+    assert actions.tolist() == expected.argmax(1).tolist()
+    distribution = policy.get_distribution(th.from_numpy(observations), masks)
+    th.testing.assert_close(distribution.distribution.probs, expected.softmax(1), **TOLERANCE)
+    th.testing.assert_close(policy.predict_values(th.from_numpy(observations)), policy.value_net(features))
+    optimized = [id(weights) for group in policy.optimizer.param_groups for weights in group["params"]]
+    assert sorted(optimized) == sorted(map(id, policy.parameters()))

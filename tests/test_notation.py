@@ -1,0 +1,327 @@
+"""Positions and actions as text, and what is said when a text is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from solitaire_env.batch import Batch, Settings
+from solitaire_env.cards import EMPTY, FACE_DOWN
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.layout import make_rules
+from solitaire_env.notation import (
+    MAX_TEXT,
+    Position,
+    action_text,
+    format_position,
+    parse_action,
+    parse_position,
+    position_faults,
+    position_from_row,
+    position_to_row,
+)
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.conftest import Refuses
+from tests.games import ALL
+
+THIEVES = get_variant("forty-thieves")
+EIGHTS = get_variant("eights-down")
+
+
+def dealt(variant: Variant, deal: int = 7, steps: int = 0) -> str:
+    """Position text of a deal after some random moves."""
+    batch = Batch(variant, Settings(), 1)
+    batch.deal(np.zeros(1, dtype=np.int64), [deal])
+    rng = np.random.default_rng(deal)
+    for _ in range(steps):
+        batch.step(np.array([rng.choice(np.flatnonzero(batch.state.mask[0]))]), batch.everyone)
+    return batch.position_text(0)
+
+
+def changed(text: str, name: str, change: Callable[[list[str]], list[str]]) -> str:
+    """The text with other words in one of its lines."""
+    lines = []
+    for line in text.splitlines():
+        label, _, rest = line.partition(":")
+        lines.append(f"{label}: {' '.join(change(rest.split()))}" if label == name else line)
+    return "\n".join(lines)
+
+
+# ------------------------------------------------------------------------------------ there and back
+
+
+def test_position_text() -> None:
+    """Deal 7, laid out row by row, then the first four cells."""
+    assert dealt(EIGHTS) == (
+        "variant: eights-down\n"
+        "foundations: C 0 D 0 H 0 S 0\n"
+        "cells: 8C QD AC 6C -- -- -- --\n"
+        "t1: 9H KH JH 8D 7C TS\n"
+        "t2: 2H 8H TD AD KD 2C\n"
+        "t3: 4S 5C JS 7S QH 5D\n"
+        "t4: 5H 5S 2S 7D 8S 2D\n"
+        "t5: JD 4D 7H 4C KS 4H\n"
+        "t6: 6H AH 6S 3H 9C QS\n"
+        "t7: KC QC 3D AS 9D 3S\n"
+        "t8: 3C JC 9S TH TC 6D"
+    )
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_there_and_back(name: str) -> None:
+    variant = ALL[name]
+    for steps in (0, 5, 40):
+        text = dealt(variant, steps, steps)
+        position = parse_position(text, variant)
+        assert format_position(position) == text
+        assert position_faults(position) == []
+        row = position_to_row(position)
+        assert row.dtype == np.int8 and row.shape == (make_rules(variant).row_size,)
+        assert position_from_row(variant, row) == position
+        hidden = position.hidden()
+        assert position_from_row(variant, row[: make_rules(variant).row_stock]) == hidden
+        assert parse_position(format_position(hidden), variant) == hidden
+        assert sorted(position.stock) == list(hidden.unseen())
+        assert set(hidden.stock) <= {FACE_DOWN}
+
+
+def test_a_published_game_is_named_by_its_text() -> None:
+    for variant in VARIANTS:
+        assert parse_position(dealt(variant)).variant == variant
+
+
+def test_lines_in_any_order_and_with_any_spacing() -> None:
+    text = dealt(THIEVES, steps=30)
+    lines = [f"  {line.replace(' ', '   ')}  " for line in reversed(text.splitlines())]
+    assert format_position(parse_position("\n\n".join(lines) + "\r\n")) == text
+
+
+def test_foundations_of_a_suit_in_any_order() -> None:
+    text = dealt(replace(THIEVES, tableau=(0,) * 10))
+    for card in "AC", "2C", "AC":
+        text = changed(
+            text,
+            "stock",
+            lambda words, card=card: [*words[: words.index(card)], *words[words.index(card) + 1 :]],
+        )
+    written = text.replace("C 0 0", "C 1 2")
+    variant = replace(THIEVES, tableau=(0,) * 10)
+    assert "C 2 1" in format_position(parse_position(written, variant))
+
+
+# ------------------------------------------------------------------------------- texts that are wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ("no line 'variant: name'",)),
+        ("\n \n", ("no line 'variant: name'",)),
+        ("variant:", ("no line 'variant: name'",)),
+        ("nonsense", ("line 1", "'nonsense'", "'name: cards'")),
+        ("variant: forty-thieves\nt1 4C", ("line 2", "'t1 4C'", "'name: cards'")),
+        ("variant: klondike", ("'klondike'", "forty-thieves")),
+        ("variant: " + "k" * 1000, ("'kkk", "forty-thieves")),
+        ("variant: forty-thieves", ("no line 'stock'", "stock, waste, foundations, t1")),
+        ("x" * (MAX_TEXT + 1), (str(MAX_TEXT + 1), str(MAX_TEXT))),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_texts_that_are_no_position(text: str, words: tuple[str, ...], refuses: Refuses) -> None:
+    refuses(lambda: parse_position(text), *words)
+
+
+@pytest.mark.parametrize("text", [None, 5, b"variant: busy-aces", ["variant: busy-aces"]])
+def test_what_is_no_text(text: object, refuses: Refuses) -> None:
+    refuses(lambda: parse_position(text), type(text).__name__, "position text")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "change", "words"),
+    [
+        ("forty-thieves", "t3", lambda w: w[:-1], ("103 cards, forty-thieves has 104",)),
+        ("forty-thieves", "t3", lambda w: [*w, "4C"], ("105 cards, forty-thieves has 104",)),
+        ("forty-thieves", "t1", lambda w: [*w[:-2], "AS", "AS"], ("copies of AS, forty-thieves has 2",)),
+        ("eights-down", "t1", lambda w: [w[1], *w[1:]], ("2 copies of", "eights-down has 1")),
+        ("forty-thieves", "t3", lambda w: ["1C", *w[1:]], ("'t3'", "'1C'", "A23456789TJQK", "CDHS")),
+        ("forty-thieves", "t3", lambda w: ["10C", *w[1:]], ("'t3'", "'10C'", "A23456789TJQK")),
+        ("forty-thieves", "t3", lambda w: ["as", *w[1:]], ("'t3'", "'as'", "A23456789TJQK")),
+        ("forty-thieves", "t3", lambda w: ["X" * 5000, *w[1:]], ("'t3'", "'XXXXXXXXXXXXXXXXXXXX'")),
+        ("forty-thieves", "t3", lambda w: ["--", *w[1:]], ("'t3'", "'--'", "cards")),
+        ("forty-thieves", "t3", lambda w: ["??", *w[1:]], ("'t3'", "'??'", "cards")),
+        ("forty-thieves", "waste", lambda w: ["??"], ("'waste'", "'??'", "cards")),
+        ("forty-thieves", "stock", lambda w: ["--", *w[1:]], ("'stock'", "'--'", "cards")),
+        ("forty-thieves", "stock", lambda w: ["??", *w[1:]], ("1 hidden cards of 64", "all of them or none")),
+        ("forty-thieves", "stock", lambda w: ["??"] * 63, ("103 cards", "104")),
+        ("forty-thieves", "stock", lambda w: ["??"] * 65, ("65 cards, at most 64",)),
+        ("forty-thieves", "waste", lambda w: ["4C"], ("65 cards, at most 64",)),
+        ("forty-thieves", "t3", lambda w: w * 5, ("t3 has 20 cards, at most 16 fit",)),
+        ("eights-down", "cells", lambda w: [*w, "--"], ("9 places", "8 cells", "'--'")),
+        ("eights-down", "cells", lambda w: w[:4], ("4 places", "8 cells", "'--'")),
+        ("eights-down", "cells", lambda w: ["??", *w[1:]], ("'cells'", "'??'", "cards")),
+        ("forty-thieves", "foundations", lambda w: [], ("'foundations'", "C 0 0 D 0 0 H 0 0 S 0 0")),
+        ("forty-thieves", "foundations", lambda w: w[:-1], ("'foundations'", "0 to 13")),
+        ("forty-thieves", "foundations", lambda w: [*w, "0"], ("'foundations'", "0 to 13")),
+        ("forty-thieves", "foundations", lambda w: ["D", *w[1:]], ("'foundations'", "C 0 0 D 0 0")),
+        ("forty-thieves", "foundations", lambda w: ["C", "A", *w[2:]], ("'foundations'", "C A 0", "0 to 13")),
+        (
+            "forty-thieves",
+            "foundations",
+            lambda w: ["C", "-1", *w[2:]],
+            ("'foundations'", "C -1 0", "0 to 13"),
+        ),
+        ("forty-thieves", "foundations", lambda w: ["C", "14", *w[2:]], ("C hold [14, 0]", "ranks 0 to 13")),
+        ("forty-thieves", "foundations", lambda w: ["C", "9" * 999, *w[2:]], ("'foundations'", "0 to 13")),
+        ("forty-thieves", "foundations", lambda w: ["C", "1", *w[2:]], ("105 cards", "104")),
+    ],
+)
+def test_lines_that_are_wrong(
+    name: str, line: str, change: Callable[[list[str]], list[str]], words: tuple[str, ...], refuses: Refuses
+) -> None:
+    text = changed(dealt(get_variant(name)), line, change)
+    assert text != dealt(get_variant(name))
+    refuses(lambda: parse_position(text), *words)
+    env = SolitaireEnv(name)
+    env.reset(seed=0)
+    before = env.position()
+    refuses(lambda: env.reset(options={"position": text}), *words)
+    assert env.position() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "words"),
+    [
+        ("forty-thieves", "t3: 4C", ("line 15", "'t3' stands twice")),
+        ("forty-thieves", "variant: forty-thieves", ("'variant' stands twice",)),
+        ("forty-thieves", "t11:", ("unknown line 't11'", "t10")),
+        ("forty-thieves", "t0:", ("unknown line 't0'", "t1,")),
+        ("forty-thieves", "cells: --", ("unknown line 'cells'", "stock, waste, foundations")),
+        ("eights-down", "stock:", ("unknown line 'stock'", "foundations, cells")),
+        ("eights-down", "x" * 5000 + ":", ("unknown line 'xxx", "foundations, cells")),
+    ],
+)
+def test_lines_that_a_game_has_not(name: str, more: str, words: tuple[str, ...], refuses: Refuses) -> None:
+    refuses(lambda: parse_position(f"{dealt(get_variant(name))}\n{more}"), *words)
+
+
+@pytest.mark.parametrize("missing", ["stock", "waste", "foundations", "t1", "t10"])
+def test_lines_that_are_missing(missing: str, refuses: Refuses) -> None:
+    lines = [line for line in dealt(THIEVES).splitlines() if not line.startswith(f"{missing}:")]
+    refuses(
+        lambda: parse_position("\n".join(lines)), f"no line {missing!r}", "forty-thieves has: stock, waste"
+    )
+
+
+def test_the_text_of_another_game(refuses: Refuses) -> None:
+    refuses(lambda: parse_position(dealt(THIEVES), EIGHTS), "'forty-thieves'", "eights-down")
+    env = SolitaireEnv("eights-down")
+    refuses(lambda: env.reset(options={"position": dealt(THIEVES)}), "'forty-thieves'", "eights-down")
+    refuses(
+        lambda: env.reset(options={"position": parse_position(dealt(THIEVES))}),
+        "'forty-thieves'",
+        "eights-down",
+    )
+
+
+def test_a_card_beyond_a_short_pack(refuses: Refuses) -> None:
+    short = ALL["short-3, same suit, any, one card"]
+    text = changed(dealt(short), "t1", lambda words: ["4C", *words[1:]])
+    refuses(lambda: parse_position(text, short), "t1 has 4C", "ranks 1 to 3")
+    text = changed(dealt(short), "foundations", lambda words: ["C", "4", *words[2:]])
+    refuses(lambda: parse_position(text, short), "C hold [4]", "0 to 3")
+
+
+# -------------------------------------------------------------------------- records that are wrong
+
+
+def wrong(**fields: object) -> Position:
+    return replace(parse_position(dealt(EIGHTS)), **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"tableau": ()}, "0 tableau piles, eights-down has 8"),
+        ({"cells": ()}, "0 cells, eights-down has 8"),
+        ({"foundations": ((0,),) * 3}, "3 foundations, eights-down has 4"),
+        (
+            {"foundations": ((0, 0), (), (0,), (0,))},
+            "foundations C hold [0, 0], allowed: 1 ranks, highest first",
+        ),
+        ({"foundations": ((14,), (0,), (0,), (0,))}, "foundations C hold [14], allowed: ranks 0 to 13"),
+        ({"cells": (2,) * 8}, "cells has code 2"),
+        ({"cells": (99,) * 8}, "cells has code 99"),
+        ({"cells": (-7,) * 8}, "cells has code -7"),
+        ({"cells": (FACE_DOWN,) * 8}, "cells has ??"),
+        ({"tableau": ((EMPTY,),) * 8}, "t1 has --"),
+        ({"waste": (FACE_DOWN,)}, "waste has ??"),
+        ({"waste": (4,)}, "stock and waste have 1 cards, at most 0"),
+        ({"cells": (EMPTY,) * 8}, "48 cards, eights-down has 52"),
+        ({"cells": (4,) * 8}, "copies of AC, eights-down has 1"),
+    ],
+)
+def test_positions_that_are_not_possible(fields: dict[str, object], fault: str, refuses: Refuses) -> None:
+    assert any(fault in text for text in position_faults(wrong(**fields)))
+    refuses(lambda: SolitaireEnv("eights-down").reset(options={"position": wrong(**fields)}), "not possible")
+
+
+def test_foundations_of_a_record_lie_fullest_first() -> None:
+    tops = ((0, 1), (0, 0), (0, 0), (0, 0))
+    position = replace(parse_position(dealt(THIEVES)), foundations=tops)
+    assert "foundations C hold [0, 1], allowed: 2 ranks, highest first" in position_faults(position)
+
+
+@pytest.mark.parametrize("shape", [(0,), (155,), (1, 156)])
+def test_rows_of_another_shape(shape: tuple[int, ...], refuses: Refuses) -> None:
+    refuses(lambda: position_from_row(EIGHTS, np.zeros(shape, dtype=np.int8)), str(shape), "(156,)")
+
+
+# ---------------------------------------------------------------------------------------- actions
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_texts_of_actions_are_one_to_one(name: str) -> None:
+    variant = ALL[name]
+    texts = [action_text(variant, number) for number in range(make_rules(variant).actions)]
+    assert len(set(texts)) == len(texts)
+    assert [parse_action(variant, text) for text in texts] == list(range(len(texts)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "t1",
+        "t1>",
+        ">f",
+        "t1>t1",
+        "t0>f",
+        "t11>f",
+        "t1>t11",
+        "c1>f",
+        "w>w",
+        "t1x2>s",
+        "T1>f",
+        "t1 > f",
+        "draw ",
+        "0",
+    ],
+)
+def test_texts_that_are_no_action(text: str, refuses: Refuses) -> None:
+    refuses(lambda: parse_action(THIEVES, text), f"no action {text!r}", "0 to 122", "draw, t1>f, t1>t2, t1>s")
+
+
+@pytest.mark.parametrize("text", [None, 0, ["t1>f"], {"t1": "f"}, "t1>f" * 1000])
+def test_what_is_no_action(text: object, refuses: Refuses) -> None:
+    refuses(lambda: parse_action(THIEVES, text), "forty-thieves has no action", str(text)[:20])  # type: ignore[arg-type]
+
+
+def test_counts_stand_in_the_text_only_where_they_differ(refuses: Refuses) -> None:
+    bandits = get_variant("forty-bandits")
+    assert action_text(bandits, parse_action(bandits, "t2x4>s")) == "t2x4>s"
+    refuses(lambda: parse_action(bandits, "t2x1>s"), "'t2x1>s'")
+    refuses(lambda: parse_action(bandits, "t2x14>s"), "'t2x14>s'")
+    refuses(lambda: parse_action(EIGHTS, "t2x4>s"), "'t2x4>s'")

@@ -1,0 +1,189 @@
+"""Ids of the games: by gym.make and gym.make_vec, in this process and in others, and of one's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+
+import solitaire_env
+from solitaire_env import variants
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.registration import env_id, env_variant, register_variant, spec_arguments
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from solitaire_env.vector import SolitaireVectorEnv
+from tests.conftest import Refuses
+
+IDS = [
+    "Solitaire/FortyThieves-v0",
+    "Solitaire/EightyThieves-v0",
+    "Solitaire/EightsDown-v0",
+    "Solitaire/FortyBandits-v0",
+    "Solitaire/BusyAces-v0",
+]
+MINE = Variant("my-own", "My own: Game 2", decks=1, tableau=(3, 3, 3), ranks=4, aliases=("Mine",))
+MY_ID = "Solitaire/MyOwnGame2-v0"
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    """What a test registers is forgotten."""
+    registry, added = dict(gym.registry), dict(variants._ADDED)
+    yield
+    gym.registry.clear()
+    gym.registry.update(registry)
+    variants._ADDED.clear()
+    variants._ADDED.update(added)
+
+
+def test_ids() -> None:
+    assert list(map(env_id, VARIANTS)) == IDS
+    assert set(IDS) <= set(gym.registry)
+
+
+@pytest.mark.parametrize("name", [*IDS, *(f"solitaire_env:{name}" for name in IDS)])
+def test_make(name: str) -> None:
+    env = gym.make(name)
+    assert isinstance(env.unwrapped, SolitaireEnv)
+    assert env_id(env.unwrapped.variant) in name
+    vector = gym.make_vec(name, num_envs=2)
+    assert isinstance(vector.unwrapped, SolitaireVectorEnv)
+    assert vector.unwrapped.variant == env.unwrapped.variant
+    assert vector.unwrapped.settings.max_episode_steps == env.spec.max_episode_steps  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_spec_is_plain_data(name: str) -> None:
+    env = gym.make(name, observation="features", moves="one card")
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))  # type: ignore[union-attr]
+    assert again.unwrapped.settings == env.unwrapped.settings  # type: ignore[attr-defined]
+    assert again.unwrapped.variant == env.unwrapped.variant  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("mode", ["sync", "vector_entry_point"])
+def test_ways_to_make_vectors(mode: str) -> None:
+    env = gym.make_vec(IDS[4], num_envs=2, vectorization_mode=mode, moves="supermove")
+    assert isinstance(env, SyncVectorEnv if mode == "sync" else SolitaireVectorEnv)
+    assert env.single_action_space.n == 171 + 12 * 12  # type: ignore[attr-defined]
+
+
+def test_the_module_form_registers() -> None:
+    """In a fresh interpreter that has not imported the package; importing it does not load the engine."""
+    code = (
+        "import sys, gymnasium as gym, solitaire_env\n"
+        "assert 'numba' not in sys.modules, 'importing the package loads numba'\n"
+        "print(gym.make('solitaire_env:Solitaire/EightyThieves-v0').unwrapped.variant.name)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("eighty-thieves\n", "")
+
+
+def test_registering_again_changes_nothing() -> None:
+    before = dict(gym.registry)
+    for variant in VARIANTS:
+        assert register_variant(variant) == env_id(variant)
+    solitaire_env.registration.register_all()
+    assert dict(gym.registry) == before
+
+
+# ----------------------------------------------------------------------------------- of one's own
+
+
+def test_register_variant() -> None:
+    assert solitaire_env.register_variant(MINE) == MY_ID
+    assert register_variant(MINE) == MY_ID
+    for name in (MY_ID, f"solitaire_env:{MY_ID}"):
+        env = gym.make(name)
+        assert env.unwrapped.variant == MINE  # type: ignore[attr-defined]
+        assert env.spec.max_episode_steps == 32 * 16  # type: ignore[union-attr]
+        assert gym.make_vec(name, num_envs=2).unwrapped.variant == MINE  # type: ignore[attr-defined]
+    assert SolitaireEnv("my-own").variant == get_variant("Mine") == env_variant(MY_ID) == MINE
+    env = gym.make(MY_ID, build="any suit")
+    assert env.unwrapped.variant == replace(MINE, build="any suit")  # type: ignore[attr-defined]
+    observation, _ = env.reset(options={"position": solitaire_env.notation.format_position(_position(MINE))})
+    assert env.observation_space.contains(observation)
+
+
+def _position(variant: Variant) -> solitaire_env.notation.Position:
+    env = SolitaireEnv(variant)
+    observation, _ = env.reset(seed=0)
+    return env.decode_observation(observation)
+
+
+def test_names_and_ids_that_clash(refuses: Refuses) -> None:
+    """Nothing is left of a variant that was refused."""
+    register_variant(MINE)
+    known, registry = variants.known_variants(), dict(gym.registry)
+    refuses(lambda: register_variant(replace(MINE, title="Another", decks=2)), "'my-own'", "another name")
+    refuses(lambda: register_variant(replace(MINE, name="other", decks=2)), MY_ID, "another title")
+    refuses(
+        lambda: register_variant(replace(MINE, name="busy-aces", title="Another")),
+        "'busy-aces'",
+        "another name",
+    )
+    refuses(
+        lambda: register_variant(replace(MINE, title="Busy Aces")), "Solitaire/BusyAces-v0", "another title"
+    )
+    assert variants.known_variants() == known and dict(gym.registry) == registry
+
+
+def test_ids_are_found(refuses: Refuses) -> None:
+    for name in (IDS[2], f"solitaire_env:{IDS[2]}", "eights-down", "Eights Down", "Eight Off"):
+        assert env_variant(name).name == "eights-down"
+    refuses(lambda: env_variant("Solitaire/Klondike-v0"), "'Solitaire/Klondike-v0'", IDS[0], IDS[4])
+    refuses(lambda: env_variant("klondike"), "'klondike'", "forty-thieves")
+
+
+def test_unknown_id() -> None:
+    with pytest.raises(gym.error.NameNotFound, match="Klondike"):
+        gym.make("solitaire_env:Solitaire/Klondike-v0")
+
+
+def test_arguments_are_refused_by_name(refuses: Refuses) -> None:
+    refuses(lambda: gym.make(IDS[0], observation="image"), "'image'", "'cards', 'features'")
+    refuses(lambda: gym.make_vec(IDS[0], num_envs=2, moves="all"), "'all'", "'supermove'")
+
+
+# ------------------------------------------------------------------------------- other processes
+
+
+def test_spawned_workers_know_a_variant_of_ones_own() -> None:
+    """A spawned process has not registered it: the plain data of the spec is enough."""
+    spec = EnvSpec(**spec_arguments(MINE))
+    seeds = 2
+    workers = AsyncVectorEnv([partial(gym.make, spec)] * seeds, context="spawn")
+    try:
+        here = SolitaireVectorEnv(seeds, MINE, max_episode_steps=spec.max_episode_steps)
+        observations, info = workers.reset(seed=3)
+        expected, _ = here.reset(seed=3)
+        for _ in range(5):
+            np.testing.assert_array_equal(observations, expected)
+            actions = info["action_mask"].argmax(axis=1)
+            observations, *_, info = workers.step(actions)
+            expected, *_ = here.step(actions)
+    finally:
+        workers.close()
+
+
+def test_spawned_workers_import_the_package() -> None:
+    workers = gym.make_vec(
+        "solitaire_env:Solitaire/BusyAces-v0",
+        2,
+        vectorization_mode="async",
+        vector_kwargs={"context": "spawn"},
+    )
+    try:
+        _, info = workers.reset(seed=3)
+        assert info["deal"].tolist() == [SolitaireEnv("busy-aces").reset(seed=s)[1]["deal"] for s in (3, 4)]
+    finally:
+        workers.close()
