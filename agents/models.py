@@ -37,8 +37,8 @@ class NetworkPlayer:
         self.name = name
         self.moves = moves
         self.random = th.Generator().manual_seed(seed)
-        self.observation = layout["observation"]
-        self.information = layout["information"]
+        self.observation = layout.get("observation")
+        self.information = layout.get("information")
 
     @th.inference_mode()
     def __call__(self, observations: Array, masks: Array) -> Array:
@@ -94,25 +94,39 @@ def load_model(
     """
     card = read_json(folder / CARD)
     missing = [key for key in CARD_KEYS if key not in card]
-    if missing or card["format"] != 1 or card["network"] not in NETWORKS:
+    if missing or card["format"] != 1 or card["network"] not in list(NETWORKS):
         raise ValueError(
             f"{folder / CARD}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})"
         )
-    wants = NetworkPlayer(th.nn.Identity(), name or folder.name, card["layout"], card["moves"])
-    here = layout_of(wants)
-    if layout_hash(here) != card["layout_hash"] or layout_hash(card["layout"]) != card["layout_hash"]:
+    layout = card["layout"]
+    if not isinstance(layout, dict) or layout_hash(layout) != card["layout_hash"]:
+        raise ValueError(
+            f"{folder / CARD}: damaged, its layout is not the one of layout_hash {card['layout_hash']!r}"
+        )
+    wants = NetworkPlayer(th.nn.Identity(), name or folder.name, layout, card["moves"])
+    try:
+        here = layout_of(wants)
+    except ValueError as error:
+        raise ValueError(f"{folder / CARD}: {error}") from None
+    if layout_hash(here) != card["layout_hash"]:
         raise ValueError(
             f"{folder}: the model is for {card['env']} with moves={card['moves']!r}, observation size "
-            f"{card['layout'].get('size')} and {card['layout'].get('actions')} actions; this game has "
+            f"{layout.get('size')} and {layout.get('actions')} actions; this game has "
             f"observation size {here['size']} and {here['actions']} actions "
             f"(layout {card['layout_hash']} and {layout_hash(here)})"
         )
-    network = NETWORKS[card["network"]](card["layout"], **card["sizes"])
+    try:
+        network = NETWORKS[card["network"]](layout, **card["sizes"])
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"{folder / CARD}: sizes {card['sizes']!r:.80} make no network {card['network']!r} "
+            f"({error!s:.200})"
+        ) from None
     try:
         network.load_state_dict(load_weights(folder / WEIGHTS))
     except RuntimeError as error:
         raise ValueError(
-            f"{folder / WEIGHTS}: not weights of this network ({str(error).splitlines()[-1].strip()})"
+            f"{folder / WEIGHTS}: not weights of this network ({str(error).splitlines()[-1].strip():.200})"
         ) from None
     wants.network = network.eval()
     return wants
@@ -142,7 +156,8 @@ def load_zip(path: Path, layout_of: Callable[[Any], dict[str, Any]]) -> ZipPlaye
     try:
         model = MaskablePPO.load(path, device="cpu")
     except Exception as error:
-        raise ValueError(f"{path}: not a MaskablePPO zip ({error})") from None
+        raise ValueError(f"{path}: not a MaskablePPO zip ({' '.join(str(error).split())[:200]})") from None
+    model.set_random_seed(0)
     shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
     for moves in (None, "supermove"):
         for observation in ("cards", "features"):

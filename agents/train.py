@@ -254,6 +254,7 @@ def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
     progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "games": 0}
     if resume:
         progress = load_checkpoint(run / CHECKPOINT, model)
+        write_text(run / "config.yaml", dump_config(config))  # with what the command line changes
         model.num_timesteps = int(progress["steps"])
         _cut_curve(run / CURVE, model.num_timesteps)
         # Not the deals again with which the run began.
@@ -380,12 +381,20 @@ def parse_arguments(args: list[str]) -> Arguments:
     """The command line: a configuration file (or ``--resume RUN``), then any key of it as an option."""
     config = TrainConfig()
     rest = list(args)
-    if "--resume" in rest and rest.index("--resume") + 1 < len(rest):
-        folder = Path(rest[rest.index("--resume") + 1])
-        config = load_config(folder / "config.yaml")
+
+    def value_of(option: str) -> str | None:
+        """Of ``--option VALUE`` or ``--option=VALUE``, before the rest of the command line is read."""
+        for place, arg in enumerate(rest):
+            name, joined, value = arg.partition("=")
+            if name == option:
+                return value if joined else next(iter(rest[place + 1 :]), None)
+        return None
+
+    folder = value_of("--resume")
+    if folder is not None:
+        config = load_config(Path(folder) / "config.yaml")
     elif rest and not rest[0].startswith("-"):
-        env = rest[rest.index("--env") + 1] if "--env" in rest[:-1] else None
-        config = load_config(Path(rest.pop(0)), env)
+        config = load_config(Path(rest.pop(0)), value_of("--env"))
     try:
         return tyro.cli(
             Arguments,
@@ -400,6 +409,7 @@ def parse_arguments(args: list[str]) -> Arguments:
 
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
+    run: Path | None = None
     try:
         arguments = parse_arguments(sys.argv[1:] if args is None else args)
         resume = arguments.resume is not None
@@ -408,6 +418,9 @@ def main(args: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(f"\nstopped; what is done is in {run}" if run else "\nstopped", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

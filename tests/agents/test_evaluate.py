@@ -1,0 +1,186 @@
+"""The command that evaluates: what it prints and writes, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.evaluate import main
+from agents.policies import Greedy, Random
+from solitaire_env import evaluation
+from solitaire_env.evaluation import read_games
+
+ROOT = Path(__file__).parents[2]
+GREEDY = ("--policy", "greedy", "--env", "Solitaire/BusyAces-v0", "--deals", "0:40", "--quiet")
+
+
+class FirstLegal:
+    name = "first legal"
+
+    def __init__(self, layout: dict[str, Any]) -> None:
+        self.actions = layout["actions"]
+
+    def __call__(self, observations: Any, masks: Any) -> Any:
+        assert masks.shape[1] == self.actions
+        return masks.argmax(1)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
+    """What a command that succeeds prints."""
+    assert main([*map(str, args)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def command(*args: str | Path) -> subprocess.CompletedProcess[bytes]:
+    arguments = [sys.executable, "-m", "agents.evaluate", *map(str, args)]
+    return subprocess.run(arguments, cwd=ROOT, capture_output=True, check=False, timeout=120)
+
+
+def test_two_runs_print_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    first = command(*GREEDY, "--timing")
+    assert first.returncode == 0 and b"games/s" in first.stderr and b"Traceback" not in first.stderr
+    assert first.stdout.decode() == printed(capsys, *GREEDY) == printed(capsys, *GREEDY, "--num-envs", "3")
+    policy = ("--policy", "random", "--env", "eights-down", "--deals", "0:20", "--quiet")
+    assert printed(capsys, *policy) == printed(capsys, *policy)
+
+
+def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    head, blank, *table = printed(capsys, *GREEDY).splitlines()
+    assert head == "Solitaire/BusyAces-v0, deals 0:40, intervals of 95 %" and not blank
+    assert table[0].startswith("policy  moves") and table[0].endswith("truncated  repeated")
+    done = evaluation.evaluate(Greedy(evaluation.policy_layout("busy-aces")), "busy-aces", range(40)).summary
+    low, high = done.win_interval
+    assert table[1].startswith("greedy  one card     40")
+    assert f"{100 * done.win_rate:.1f} %  [{100 * low:.1f}, {100 * high:.1f}]" in table[1]
+    assert f"{done.cards_home:.1f}" in table[1]
+
+
+def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    summary, games, texts = tmp_path / "summary.json", tmp_path / "games.jsonl", tmp_path / "texts" / "greedy"
+    files = ("--json", summary, "--games", games, "--transcripts", texts)
+    out = printed(capsys, *GREEDY, *files)
+    rows = read_games(games)
+    assert [row.deal for row in rows] == [*range(40)] and {row.policy for row in rows} == {"greedy"}
+    data = json.loads(summary.read_text())
+    assert (data["policy"], data["env"], data["moves"], data["deals"]) == (
+        ("greedy", "Solitaire/BusyAces-v0", "one card", "0:40")
+    )
+    assert data["wins"] == sum(row.won for row in rows) and data["games"] == 40
+    assert data["win_rate"] == data["wins"] / 40
+    assert len(data["win_interval"]) == len(data["cards_interval"]) == 2
+    assert sorted(path.name for path in texts.iterdir()) == sorted(f"{deal}.txt" for deal in range(40))
+    assert (texts / "7.txt").read_text().splitlines()[2] == "deal: 7"
+    assert not list(tmp_path.glob("**/*.part"))
+    # Played already: the same again, nothing played.
+    before = games.read_bytes()
+    assert printed(capsys, *GREEDY, "--games", games) == out and games.read_bytes() == before
+
+
+def test_named_deals(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    deals = ("--deals", "ms:11982,5", "--transcripts", tmp_path)
+    printed(capsys, "--policy", "greedy", "--env", "Eight Off", *deals, "--quiet")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["5.txt", "ms-11982.txt"]
+
+
+def test_house_rules_and_action_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """In a one-card game supermoves are played card by card; other rules change the game itself."""
+    policy = ("--policy", "random", "--env", "busy-aces", "--deals", "0:5", "--quiet")
+    for number, (options, moves, rules) in enumerate(
+        (
+            ([], "one card", "same suit, any, one card, 3328 steps"),
+            (["--moves", "supermove"], "supermove", "same suit, any, one card, 3328 steps"),
+            (["--moves", "sequence"], "sequence", "same suit, any, sequence, 3328 steps"),
+            (["--build", "any suit", "--spaces", "none"], "one card", "any suit, none, one card, 3328 steps"),
+        )
+    ):
+        path = tmp_path / f"{number}.jsonl"
+        printed(capsys, *policy, "--games", path, *options)
+        assert {(game.moves, game.rules) for game in read_games(path)} == {(moves, rules)}
+
+
+def test_a_policy_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    policy = ("--policy", "tests.agents.test_evaluate:FirstLegal", "--env", "forty-thieves", "--deals", "0:3")
+    assert "tests.agents.test_evaluate:FirstLegal  one card      3" in printed(capsys, *policy, "--quiet")
+
+
+REFUSED = [
+    (["--policy", "greedi"], ["'greedi'", "random, greedy"]),
+    (["--policy", "runs/none-7"], ["'runs/none-7'"]),
+    (["--policy", "no_such_module:Class"], ["'no_such_module:Class'"]),
+    (["--policy", "math:pi"], ["'math:pi'", "float"]),
+    (["--env", "Solitaire/Klondike-v0"], ["'Solitaire/Klondike-v0'", "Solitaire/BusyAces-v0"]),
+    (["--env", "klondike"], ["'klondike'", "busy-aces"]),
+    (["--deals", "all"], ["'all'", "FIRST:END"]),
+    (["--deals", "9:3"], ["'9:3'", "FIRST:END"]),
+    (["--deals", "0:5,3"], ["'0:5,3'", "twice"]),
+    (["--deals", "99999999999999999999"], ["99999999999999999999"]),
+    (["--deals", "ms:0"], ["ms:0"]),
+    (["--num-envs", "0"], ["num_envs is 0"]),
+    (["--games", "no/such/folder/games.jsonl"], ["no/such/folder/games.jsonl"]),
+    (["--games", "."], ["'.'"]),
+    (["--json", "no/such/folder/x.json"], ["no/such/folder/x.json"]),
+    (["--transcripts", "README.md"], ["README.md"]),
+    (["--games", "README.md"], ["README.md, line 1", "not a game"]),
+]
+
+
+@pytest.mark.parametrize(("args", "words"), REFUSED, ids=[" ".join(args) for args, _ in REFUSED])
+def test_refuses(
+    args: list[str], words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    options = {"--policy": "greedy", "--env": "busy-aces", "--deals": "0:2"} | dict([args])
+    assert main([*(word for pair in options.items() for word in pair), "--quiet"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("error: ") and err.count("\n") == 1 and "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+def test_refuses_in_a_process() -> None:
+    done = command("--policy", "greedi", "--env", "busy-aces")
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.startswith(b"error: unknown policy 'greedi'") and done.stderr.count(b"\n") == 1
+    done = command("--policy", "greedy", "--env", "busy-aces", "--moves", "fly")
+    assert done.returncode == 2 and not done.stdout and b"Traceback" not in done.stderr
+
+
+def test_ctrl_c(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Games that ended are kept, and not played again."""
+    games = tmp_path / "games.jsonl"
+    calls = []
+
+    def interrupted(self: Any, observations: Any, masks: Any) -> Any:
+        calls.append(len(observations))
+        if len(calls) > 60:
+            raise KeyboardInterrupt
+        return masks.argmax(1)
+
+    policy = ("--policy", "random", "--env", "eights-down", "--deals", "0:30", "--num-envs", "4", "--quiet")
+    with monkeypatch.context() as patch:
+        patch.setattr(Random, "__call__", interrupted)
+        assert main([*policy, "--games", str(games)]) == 130
+    out, err = capsys.readouterr()
+    assert not out and "stopped" in err and str(games) in err
+    kept = read_games(games)
+    assert 0 < len(kept) < 30
+    printed(capsys, *policy, "--games", games)
+    done = read_games(games)
+    assert [game.deal for game in done] == [*range(30)] and all(game in done for game in kept)
+
+
+def test_no_torch_unless_a_network_is_asked_for() -> None:
+    code = f"""
+import sys
+from agents.evaluate import main
+main({GREEDY!r})
+sys.exit("torch" in sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

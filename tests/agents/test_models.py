@@ -1,0 +1,240 @@
+"""Model folders and SB3 zips: what was saved plays the same; what is damaged is refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+import torch as th
+from sb3_contrib import MaskablePPO
+
+from agents.models import NetworkPlayer, load_model, load_policy, save_model
+from agents.networks import NETWORKS
+from solitaire_env.batch import layout_hash
+from solitaire_env.evaluation import Game, evaluate, policy_layout
+from solitaire_env.sb3 import SolitaireVecEnv
+from tests.conftest import Refuses
+
+SIZES: dict[str, dict[str, Any]] = {"piles": {"width": 8, "depth": 4, "rounds": 1}, "mlp": {"hidden": [16]}}
+
+
+def layout_of(env: str, **rules: str) -> Callable[[Any], dict[str, Any]]:
+    """As the evaluation asks for it."""
+    return lambda policy: policy_layout(env, policy, **rules)
+
+
+def play(player: Any) -> list[Game]:
+    return evaluate(player, "busy-aces", range(3), max_episode_steps=60).games
+
+
+def saved(folder: Path, kind: str = "piles") -> th.nn.Module:
+    """A network that plays Busy Aces with supermoves."""
+    th.manual_seed(0)
+    about: dict[str, Any] = {"env": "busy-aces", "moves": "supermove", "kind": kind, "sizes": SIZES[kind]}
+    layout = policy_layout("busy-aces", moves="supermove")
+    network = NETWORKS[kind](layout, **SIZES[kind])
+    save_model(folder, network, layout=layout, steps=7, **about)
+    return network
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    saved(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_plays_the_same_when_loaded(tmp_path: Path, kind: str) -> None:
+    network = saved(tmp_path / "model", kind)
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
+    loaded = load_model(tmp_path / "model", layout_of("busy-aces"))
+    assert (loaded.name, loaded.moves, loaded.observation, loaded.information) == (
+        ("model", "supermove", "cards", "player")
+    )
+    weights = network.state_dict()
+    assert loaded.network.state_dict().keys() == weights.keys()
+    for name, tensor in loaded.network.state_dict().items():
+        assert (tensor == weights[name]).all() and tensor.dtype == weights[name].dtype
+    before = NetworkPlayer(network, "model", policy_layout("busy-aces"), "supermove")
+    games = [play(player) for player in (before, loaded)]
+    assert games[0] == games[1]
+
+
+def test_by_a_run_folder(folder: Path) -> None:
+    (folder.parent / "curve.csv").write_text("")
+    assert load_policy(folder.parent, layout_of("busy-aces")).name == folder.parent.name
+    assert load_policy(folder, layout_of("busy-aces")).name == "model"
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1000.0])
+def test_chooses_legal_actions_by_their_probability(temperature: float) -> None:
+    class Same(th.nn.Module):
+        def forward(self, observations: th.Tensor) -> tuple[th.Tensor, None]:
+            scores = th.tensor([5.0, 0.0, 1.0, -1.0]) / temperature
+            return scores.expand(len(observations), 4).clone(), None
+
+    player = NetworkPlayer(Same(), "same", {}, None)
+    masks = np.tile(np.array([0, 1, 1, 1], dtype=np.int8), (20_000, 1))
+    shares = np.bincount(player(np.zeros((20_000, 1)), masks), minlength=4) / 20_000
+    expected = np.exp(np.array([-np.inf, 0, 1, -1]) / temperature)
+    assert shares == pytest.approx(expected / expected.sum(), abs=0.02)
+    again = NetworkPlayer(Same(), "same", {}, None)
+    first, second, third = (p(np.zeros((50, 1)), masks[:50]).tolist() for p in (again, again, player))
+    assert first != second and first != third
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("env", "rules"),
+    [("eights-down", {}), ("forty-thieves", {}), ("busy-aces", {"moves": "one card"})],
+)
+def test_another_layout(folder: Path, env: str, rules: dict[str, str], refuses: Refuses) -> None:
+    here = policy_layout(env, moves=rules.get("moves", "supermove"))
+    refuses(
+        lambda: load_model(folder, layout_of(env, **rules)),
+        "busy-aces with moves='supermove'",
+        f"this game has observation size {here['size']} and {here['actions']} actions",
+    )
+
+
+def edit(folder: Path, **values: Any) -> None:
+    card = json.loads((folder / "model.json").read_text()) | values
+    (folder / "model.json").write_text(
+        json.dumps({key: value for key, value in card.items() if value != "gone"})
+    )
+
+
+def truncate(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+WEIGHTS, CARD = "model.safetensors", "model.json"
+ODD = {"observation": "cards"}
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda folder: shutil.rmtree(folder), [CARD, "cannot be read"]),
+        (lambda folder: (folder / CARD).unlink(), [CARD, "cannot be read"]),
+        (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "not found"]),
+        (lambda folder: truncate(folder / WEIGHTS, 0), [WEIGHTS, "not a whole safetensors file"]),
+        (lambda folder: truncate(folder / WEIGHTS, 5), [WEIGHTS, "not a whole safetensors file"]),
+        (lambda folder: truncate(folder / WEIGHTS, 3000), [WEIGHTS, "not a whole safetensors file"]),
+        (
+            lambda folder: (folder / WEIGHTS).write_bytes(b"\x80\x04." * 99),
+            [WEIGHTS, "not a whole safetensors file"],
+        ),
+        (lambda folder: truncate(folder / CARD, 100), [CARD, "not JSON"]),
+        (lambda folder: truncate(folder / CARD, 0), [CARD, "not JSON"]),
+        (lambda folder: (folder / CARD).write_bytes(b"\xff"), [CARD, "not JSON"]),
+        (lambda folder: (folder / CARD).write_text("[1]"), [CARD, "list", "an object"]),
+        (lambda folder: (folder / CARD).write_text("{}"), [CARD, "missing: format, env"]),
+        (lambda folder: edit(folder, sizes="gone"), [CARD, "missing: sizes"]),
+        (lambda folder: edit(folder, format=2), [CARD, "format 1"]),
+        (lambda folder: edit(folder, network="cube"), [CARD, "format 1"]),
+        (lambda folder: edit(folder, network=[]), [CARD, "format 1"]),
+        (lambda folder: edit(folder, layout={}), [CARD, "damaged"]),
+        (lambda folder: edit(folder, layout=7), [CARD, "damaged"]),
+        (lambda folder: edit(folder, layout_hash=None), [CARD, "damaged"]),
+        (
+            lambda folder: edit(folder, layout=ODD, layout_hash=layout_hash(ODD)),
+            ["None actions", "315 actions"],
+        ),
+        (lambda folder: edit(folder, moves="fly"), ["'fly'", "'supermove'"]),
+        (lambda folder: edit(folder, sizes={"length": 3}), [CARD, "{'length': 3}", "'piles'"]),
+        (lambda folder: edit(folder, sizes=[3]), [CARD, "[3]"]),
+        (lambda folder: edit(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
+        (
+            lambda folder: edit(folder, sizes={"width": 10}),
+            [WEIGHTS, "not weights of this network", "size mismatch"],
+        ),
+        (lambda folder: edit(folder, network="mlp", sizes={}), [WEIGHTS, "not weights of this network"]),
+    ],
+)
+def test_damaged(folder: Path, damage: Callable[[Path], Any], words: list[str], refuses: Refuses) -> None:
+    damage(folder)
+    refuses(lambda: load_model(folder, layout_of("busy-aces")), str(folder), *words)
+
+
+# --------------------------------------------------------------------------------------- SB3 zips
+
+
+def sb3_zip(path: Path, **settings: Any) -> Path:
+    env = SolitaireVecEnv("busy-aces", 1, **settings)
+    MaskablePPO("MlpPolicy", env, n_steps=8, policy_kwargs={"net_arch": [8]}, device="cpu").save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"moves": "supermove"}, {"observation": "features", "moves": "supermove"}], ids=str
+)
+def test_a_zip_wants_trust(tmp_path: Path, settings: dict[str, str], refuses: Refuses) -> None:
+    path = sb3_zip(tmp_path / "mine.zip", **settings)
+    refuses(lambda: load_policy(path, layout_of("busy-aces")), str(path), "run code", "--trust-model")
+    games = []
+    for _ in range(2):
+        player = load_policy(path, layout_of("busy-aces"), trust_model=True)
+        assert (player.name, player.moves, player.observation) == (
+            ("mine", settings.get("moves"), settings.get("observation", "cards"))
+        )
+        games.append(play(player))
+    assert games[0] == games[1]
+    with pytest.raises(ValueError, match=r"this game has others"):
+        load_policy(path, layout_of("eights-down"), trust_model=True)
+
+
+class CreatesFile:
+    """What unpickling it does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return (os.mkdir, (str(self.path),))
+
+
+def test_an_evil_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
+    trace = tmp_path / "it-ran"
+    evil = {":type:": "x", ":serialized:": base64.b64encode(cloudpickle.dumps(CreatesFile(trace))).decode()}
+    path = tmp_path / "evil.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data", json.dumps({"policy_class": evil}))
+    refuses(lambda: load_policy(path, layout_of("busy-aces")), str(path), "run code", "--trust-model")
+    assert not trace.exists()
+    # It is evil indeed.
+    refuses(
+        lambda: load_policy(path, layout_of("busy-aces"), trust_model=True),
+        str(path),
+        "not a MaskablePPO zip",
+    )
+    assert trace.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"not a zip"])
+def test_not_a_zip(tmp_path: Path, content: bytes, refuses: Refuses) -> None:
+    path = tmp_path / "broken.zip"
+    path.write_bytes(content)
+    refuses(
+        lambda: load_policy(path, layout_of("busy-aces"), trust_model=True),
+        str(path),
+        "not a MaskablePPO zip",
+    )
+
+
+def test_other_files(tmp_path: Path, refuses: Refuses) -> None:
+    path = tmp_path / "model.pt"
+    path.write_bytes(b"")
+    refuses(lambda: load_policy(path, layout_of("busy-aces"), trust_model=True), str(path), "an SB3 zip")
+    refuses(lambda: load_policy(tmp_path, layout_of("busy-aces")), str(tmp_path / "model.json"))

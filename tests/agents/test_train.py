@@ -1,0 +1,357 @@
+"""Training from the command to the run folder, stopped and resumed, and what it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as th
+from safetensors import safe_open
+from safetensors.torch import load_file
+
+from agents import evaluate, train
+from agents.config import TrainConfig, load_config, make_config
+from agents.train import load_checkpoint, main, make_env, make_model, save_checkpoint
+from solitaire_env.batch import describe_layout
+from solitaire_env.evaluation import read_games
+
+ROOT = Path(__file__).parents[2]
+STEPS = 2048
+VALUES: dict[str, Any] = {
+    "moves": "supermove",
+    "minutes": None,
+    "total_steps": STEPS,
+    "width": 8,
+    "depth": 4,
+    "rounds": 1,
+    "num_envs": 8,
+    "n_steps": 32,
+    "batch_size": 64,
+    "threads": 1,
+    "stall_limit": 10,
+    "eval_deals": "0:20",
+}
+
+
+@dataclass
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+
+def command(*args: str | Path, of: Any = main) -> Outcome:
+    """Run a command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = of([*map(str, args)])
+        except SystemExit as error:  # of the command line's parser
+            status = error.code
+    assert "Traceback" not in err.getvalue()
+    return Outcome(status, out.getvalue(), err.getvalue())
+
+
+def assert_refused(outcome: Outcome, *words: str) -> None:
+    """Exit status 2 and a line on stderr with the words."""
+    assert outcome.status == 2 and not outcome.out
+    assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1
+    for word in words:
+        assert word in outcome.err
+
+
+def config_file(folder: Path) -> Path:
+    path = folder / "tiny.yaml"
+    path.write_text(json.dumps({"Solitaire/BusyAces-v0": VALUES}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """A run folder and what the command that made it said."""
+    folder = tmp_path_factory.mktemp("train")
+    outcome = command(config_file(folder), "--runs", folder / "runs")
+    return folder / "runs" / "busy-aces-1", outcome
+
+
+@pytest.fixture
+def run(trained: tuple[Path, Outcome], tmp_path: Path) -> Path:
+    """A copy of the run, to go on with or to damage."""
+    return Path(shutil.copytree(trained[0], tmp_path / "busy-aces-1"))
+
+
+def progress(run: Path) -> dict[str, Any]:
+    with safe_open(run / "checkpoint.safetensors", framework="pt") as file:
+        return json.loads(file.metadata()["progress"])
+
+
+def curve(run: Path) -> list[dict[str, str]]:
+    with (run / "curve.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def assert_monotone(rows: list[dict[str, str]]) -> None:
+    for column, least in (("steps", 1), ("minutes", 0), ("games", 0)):
+        assert (np.diff([float(row[column]) for row in rows]) >= least).all(), column
+
+
+# ---------------------------------------------------------------------------------- from end to end
+
+
+@pytest.mark.training
+def test_run_folder(trained: tuple[Path, Outcome]) -> None:
+    run, outcome = trained
+    assert outcome.status == 0
+    assert sorted(path.name for path in run.iterdir()) == [
+        "best_game.txt",
+        "checkpoint.safetensors",
+        "config.yaml",
+        "curve.csv",
+        "curve.png",
+        "evaluation",
+        "evaluation.txt",
+        "logs",
+        "model",
+        "versions.json",
+    ]
+    assert load_config(run / "config.yaml") == make_config({"env": "Solitaire/BusyAces-v0", **VALUES}, "test")
+    versions = json.loads((run / "versions.json").read_text())
+    assert versions["torch"] == version("torch") and versions["solitaire-env"]
+    assert (run / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
+    rows = curve(run)
+    assert_monotone(rows)
+    assert tuple(rows[0]) == train.CURVE_COLUMNS and int(rows[-1]["steps"]) <= STEPS
+    assert progress(run)["steps"] == STEPS and progress(run)["games"] >= int(rows[-1]["games"]) > 10
+
+
+@pytest.mark.training
+def test_what_is_printed(trained: tuple[Path, Outcome]) -> None:
+    run, outcome = trained
+    table = (run / "evaluation.txt").read_text()
+    assert table in outcome.out
+    assert [line.split()[0] for line in table.splitlines()] == ["policy", "random", "greedy", "busy-aces-1"]
+    for words in ("deals 0:20", "McNemar", f"run folder      {run}", "learning curve", f"--policy {run}"):
+        assert words in outcome.out
+    assert "Busy Aces: training" in outcome.err and "2,048 steps" in outcome.err
+
+
+@pytest.mark.training
+def test_evaluation_of_the_run(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
+    run, _ = trained
+    games = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
+    assert {name: [game.deal for game in rows] for name, rows in games.items()} == {
+        name: [*range(20)] for name in ("random", "greedy", "busy-aces-1")
+    }
+    # The command says the same of the model that was saved.
+    path = tmp_path / "games.jsonl"
+    arguments = ("--policy", run, "--env", "busy-aces", "--deals", "0:20", "--games", path, "--quiet")
+    assert command(*arguments, of=evaluate.main).status == 0
+    assert read_games(path) == games["busy-aces-1"]
+    best = (run / "best_game.txt").read_text()
+    home = max(game.cards_home for game in games["busy-aces-1"])
+    assert f", {home} cards home, " in best and "policy: busy-aces-1" in best
+
+
+@pytest.mark.training
+def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
+    command(config_file(tmp_path), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
+    runs = (trained[0], tmp_path / "busy-aces-1")
+    first, again = (load_file(run / "model/model.safetensors") for run in runs)
+    for name, weights in first.items():
+        assert (weights == again[name]).all()
+
+
+# --------------------------------------------------------------------------------- stop and resume
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("joined", [False, True])
+def test_resume(run: Path, joined: bool) -> None:
+    before, old_rows = progress(run), curve(run)
+    with (run / "curve.csv").open("a") as file:
+        file.write("999999,9.0,999,0.5,50.0,20.0,1\n")  # of steps that no checkpoint kept
+    resume = [f"--resume={run}"] if joined else ["--resume", run]
+    outcome = command(*resume, "--total-steps", str(STEPS + 1024), "--eval-deals", "0:2", "--quiet")
+    assert outcome.status == 0, outcome.err
+    after, rows = progress(run), curve(run)
+    assert before["steps"] == STEPS and after["steps"] == STEPS + 1024
+    assert after["seconds"] > before["seconds"] and after["games"] > before["games"]
+    assert rows[: len(old_rows)] == old_rows and len(rows) > len(old_rows)
+    assert_monotone(rows)
+    assert load_config(run / "config.yaml").total_steps == STEPS + 1024
+    assert load_config(run / "config.yaml").width == VALUES["width"]
+    assert len(read_games(run / "evaluation" / "busy-aces-1.jsonl")) == 2
+
+
+@pytest.mark.training
+def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
+    config = make_config(VALUES, "test")
+
+    def fresh(seed: int) -> Any:
+        env = make_env(config)
+        model = make_model(config, env, describe_layout(env.variant, env.settings))
+        model.set_random_seed(seed)
+        return model
+
+    first, second = fresh(0), fresh(1)
+    first.learn(512)
+    with th.no_grad():
+        for weights in second.policy.parameters():
+            weights += 1
+    save_checkpoint(tmp_path / "checkpoint", first, {"steps": 7})
+    assert load_checkpoint(tmp_path / "checkpoint", second) == {"steps": 7}
+    for name, weights in first.policy.state_dict().items():
+        assert (second.policy.state_dict()[name] == weights).all(), name
+    moments = [model.policy.optimizer.state_dict() for model in (first, second)]
+    assert moments[0]["param_groups"] == moments[1]["param_groups"]
+    assert moments[0]["state"].keys() == moments[1]["state"].keys() and len(moments[0]["state"]) > 10
+    for index, state in moments[0]["state"].items():
+        for name, value in state.items():
+            assert (moments[1]["state"][index][name] == value).all()
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+@pytest.mark.training
+def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
+    forever = ["--total-steps", str(10**9), "--checkpoint-minutes", "99", "--runs", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agents.train", str(config_file(tmp_path)), *forever],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    run = tmp_path / "busy-aces-1"
+    try:
+        end = time.monotonic() + 120
+        while not (run / "curve.csv").exists() and time.monotonic() < end and process.poll() is None:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert not out and f"--resume {run}" in err and "Traceback" not in err
+    steps = progress(run)["steps"]
+    assert steps >= 256 and (run / "model").is_dir() and not list(run.glob("**/*.part"))
+    outcome = command("--resume", run, "--total-steps", str(steps + 512), "--eval-deals", "0:2", "--quiet")
+    assert outcome.status == 0 and progress(run)["steps"] >= steps + 512
+
+
+@pytest.mark.training
+def test_ctrl_c_while_games_are_played(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "compare", interrupted)
+    outcome = command("--resume", run, "--quiet")
+    assert outcome.status == 130 and str(run) in outcome.err and not outcome.out
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_given_back(run: Path, number: signal.Signals) -> None:
+    """The first ends training after the step in hand; handlers are afterwards as they were."""
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    config = load_config(run / "config.yaml")
+    config.total_steps = 10**9
+
+    class Sends(train.Watch):
+        def _on_step(self) -> bool:
+            os.kill(os.getpid(), number)
+            return super()._on_step()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "Watch", Sends)
+        assert not train.learn(config, run, resume=True, quiet=True)
+    assert progress(run)["steps"] == STEPS + VALUES["num_envs"]
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+def truncate(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def swap(run: Path) -> None:
+    """A file of tensors, but no checkpoint."""
+    shutil.copy(run / "model/model.safetensors", run / "checkpoint.safetensors")
+
+
+CHECKPOINT = "checkpoint.safetensors"
+
+
+@pytest.mark.training
+@pytest.mark.parametrize(
+    ("damage", "options", "words"),
+    [
+        (None, ["--width", "16"], [CHECKPOINT, "not a checkpoint of this configuration", "size mismatch"]),
+        (None, ["--network", "mlp"], [CHECKPOINT, "not a checkpoint of this configuration"]),
+        (None, ["--env", "eights-down"], [CHECKPOINT, "not a checkpoint of this configuration"]),
+        (lambda run: (run / CHECKPOINT).unlink(), [], [CHECKPOINT, "not found"]),
+        (lambda run: truncate(run / CHECKPOINT, 5000), [], [CHECKPOINT, "not a whole safetensors file"]),
+        (lambda run: truncate(run / CHECKPOINT, 0), [], [CHECKPOINT, "not a whole safetensors file"]),
+        (swap, [], [CHECKPOINT, "not a checkpoint"]),
+        (lambda run: (run / "config.yaml").unlink(), [], ["config.yaml", "cannot be read"]),
+        (lambda run: truncate(run / "config.yaml", 40), [], ["config.yaml"]),
+        (lambda run: shutil.rmtree(run), [], ["config.yaml", "cannot be read"]),
+    ],
+)
+def test_resume_refuses(run: Path, damage: Any, options: list[str], words: list[str]) -> None:
+    if damage:
+        damage(run)
+    before = {path: path.read_bytes() for path in run.glob("*.*")}
+    assert_refused(command("--resume", run, "--quiet", *options), *words)
+    assert {path: path.read_bytes() for path in run.glob("*.*")} == before
+
+
+def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file")
+    for runs in (tmp_path / "runs", tmp_path / "runs" / "below"):
+        outcome = command(config_file(tmp_path), "--runs", runs)
+        assert_refused(outcome, str(tmp_path / "runs"), "cannot be written")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["no-such.yaml"], ["no-such.yaml", "cannot be read"]),
+        (["tiny.yaml", "--env", "klondike"], ["'klondike'", "busy-aces"]),
+        (["tiny.yaml", "--env=klondike"], ["'klondike'", "busy-aces"]),
+        (["tiny.yaml", "--gamma", "3"], ["command line: gamma is 3.0", "at most 1"]),
+        (["tiny.yaml", "--eval-deals", "some"], ["'some'", "FIRST:END"]),
+        (["tiny.yaml", "--observation", "features"], ["'piles'", "'mlp'"]),
+        (["tiny.yaml", "--total-steps", "None"], ["minutes and total_steps"]),
+        (["tiny.yaml", "--device", "abacus"], ["'abacus'", "cuda"]),
+    ],
+)
+def test_refuses(args: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config_file(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert_refused(command(*args), *words)
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
+
+
+def test_command_line(tmp_path: Path) -> None:
+    """Keys of the file, overridden by options; an option's misspelling is named."""
+    path = str(config_file(tmp_path))
+    config = train.parse_arguments([path, "--width", "9", "--stall-limit", "None"]).config
+    assert (config.width, config.stall_limit, config.depth) == (9, None, 4)
+    assert train.parse_arguments([path, "--env=eights-down"]).config.width == TrainConfig().width
+    assert train.parse_arguments([]).config == TrainConfig()
+    outcome = command(path, "--widht", "9")
+    assert outcome.status == 2 and "--widht" in outcome.err
