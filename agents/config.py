@@ -43,6 +43,8 @@ class TrainConfig:
     """"piles" embeds cards and treats piles alike; "mlp" is a plain multilayer perceptron."""
     width: int = 64
     """Size of a pile's vector (piles)."""
+    embedding: int = 16
+    """Size of a card's embedding (piles)."""
     depth: int = 8
     """Cards of a pile that are read from its playable end, 0 for all (piles)."""
     rounds: int = 2
@@ -64,7 +66,7 @@ class TrainConfig:
     """Passes over the steps of an update."""
     learning_rate: float = 6e-4
     """Of Adam, at the start."""
-    learning_rate_end: float = 6e-5
+    learning_rate_end: float = 2e-4
     """Of Adam, at the end; linear in between."""
     gamma: float = 0.998
     """Discount a step."""
@@ -97,7 +99,7 @@ class TrainConfig:
         return value
 
     def __post_init__(self) -> None:
-        positive = ("rounds", "num_envs", "n_steps", "n_epochs", "learning_rate")
+        positive = ("embedding", "rounds", "num_envs", "n_steps", "n_epochs", "learning_rate")
         for name in (*positive, "checkpoint_minutes", "max_grad_norm"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
@@ -143,7 +145,7 @@ class TrainConfig:
         """What the network's constructor takes besides the layout."""
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
-        return {"width": self.width, "depth": self.depth, "rounds": self.rounds}
+        return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 
 def parse_deals(text: str) -> list[int | str]:

@@ -6,10 +6,12 @@ each.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numba
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
@@ -123,6 +125,21 @@ def describe_layout(variant: Variant, settings: Settings) -> dict[str, Any]:
 def layout_hash(layout: dict[str, Any]) -> str:
     """Sixteen hexadecimal digits that tell one layout from another."""
     return hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()[:16]
+
+
+GAMES_PER_THREAD: Final = 256
+"""A step of fewer games takes less time than waking a thread for them."""
+
+
+@contextmanager
+def threads_for(games: int) -> Iterator[None]:
+    """Let kernels use no more threads than so many games are worth, and no more than the caller's limit."""
+    limit = numba.get_num_threads()
+    numba.set_num_threads(min(limit, max(1, games // GAMES_PER_THREAD)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(limit)
 
 
 @jit
@@ -298,7 +315,8 @@ class Batch:
             if int(active[0]):
                 engine.step_row(self.rules, self.state, self.events, 0, int(actions[0]))
         else:
-            engine.step_rows(self.rules, self.state, self.events, actions, active)
+            with threads_for(self.size):
+                engine.step_rows(self.rules, self.state, self.events, actions, active)
         ended = _account(
             *self._pay, *self._limits, self._end_invalid, self.state, self.events, active,
             self.steps, self.stalls, self.rewards, self.terminated, self.truncated,

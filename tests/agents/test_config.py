@@ -74,7 +74,7 @@ def test_dump_and_load(values: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_network_sizes() -> None:
-    assert TrainConfig().network_sizes == {"width": 64, "depth": 8, "rounds": 2}
+    assert TrainConfig().network_sizes == {"width": 64, "embedding": 16, "depth": 8, "rounds": 2}
     assert TrainConfig(network="mlp", hidden=[5]).network_sizes == {"hidden": [5]}
 
 
