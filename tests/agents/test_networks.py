@@ -119,6 +119,26 @@ def test_scores_stand_at_the_numbers_of_their_actions(name: str) -> None:
         network.query.weight.copy_(query)
 
 
+@th.no_grad()
+def test_cards_are_read_from_the_playable_end() -> None:
+    variant = get_variant("forty-thieves")
+    capacity = make_rules(variant).pile_capacity
+    network = network_of(variant, depth=2)
+    for layer in network.from_context:
+        layer.weight.zero_()
+    observation = positions(variant, steps=0, size=1)
+    home = action_layout(variant).encode(Action("home", 3))
+    for place in range(4):
+        other = observation.clone()
+        other[0, 3 * capacity + place] = 4 * 5 + 1 if observation[0, 3 * capacity + place] != 4 * 5 + 1 else 9
+        assert (network(other)[0][0, home] != network(observation)[0][0, home]) == (place >= 2)
+    # The same end on the same foundations is the same to the network, but for how high the pile is.
+    network.pile_rest.weight[:, -1] = 0
+    higher = observation.clone()
+    higher[0, 3 * capacity : 3 * capacity + 5] = th.cat((th.tensor([7]), observation[0, 3 * capacity :][:4]))
+    th.testing.assert_close(network(higher)[0][0, home], network(observation)[0][0, home], **TOLERANCE)
+
+
 @pytest.mark.parametrize("name", GAMES)
 @th.no_grad()
 def test_each_kind_has_its_head(name: str) -> None:
