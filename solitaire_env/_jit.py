@@ -11,10 +11,10 @@ from typing import Any
 
 import numba
 
-# Read when numba starts its threads: a thread that waits sleeps. Spinning, the default, gains a few percent
-# on a machine that does nothing else; beside one other busy process a step of 1,024 games took 4 to 50 times
-# as long.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Read when OpenMP starts its threads. A thread that waits spins for some 50 microseconds, the time between
+# two steps, then sleeps: spinning on, the default, made a step up to 50 times as long beside one other busy
+# process.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 Kernel = Callable[..., Any]
 
