@@ -1,4 +1,4 @@
-"""The one jit decorator, so that compiler options stand in one place.
+"""All that the package asks of numba: the jit decorators, and how many threads a step takes.
 
 ``cache=True`` keeps compiled code on disk. Numba hashes only the file that holds the function, hence the rule
 of the house: a jitted function calls jitted functions of its own file only, and takes no constant from
@@ -6,8 +6,9 @@ elsewhere that could ever change.
 """
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 import numba
 
@@ -37,3 +38,17 @@ def jit_parallel(function: Kernel) -> Kernel:
 
 
 prange = numba.prange
+
+GAMES_PER_THREAD: Final = 256
+"""A step of fewer games takes less time than waking a thread for them."""
+
+
+@contextmanager
+def threads_for(games: int) -> Iterator[None]:
+    """Let kernels use no more threads than so many games are worth, and no more than the caller's limit."""
+    limit = numba.get_num_threads()
+    numba.set_num_threads(min(limit, max(1, games // GAMES_PER_THREAD)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(limit)

@@ -6,18 +6,16 @@ each.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
 from solitaire_env import deals, encoders, engine
-from solitaire_env._jit import jit
+from solitaire_env._jit import jit, threads_for
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import Deal
 from solitaire_env.layout import PLAYING, WON, action_layout, make_rules, observation_layout
@@ -125,21 +123,6 @@ def describe_layout(variant: Variant, settings: Settings) -> dict[str, Any]:
 def layout_hash(layout: dict[str, Any]) -> str:
     """Sixteen hexadecimal digits that tell one layout from another."""
     return hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()[:16]
-
-
-GAMES_PER_THREAD: Final = 256
-"""A step of fewer games takes less time than waking a thread for them."""
-
-
-@contextmanager
-def threads_for(games: int) -> Iterator[None]:
-    """Let kernels use no more threads than so many games are worth, and no more than the caller's limit."""
-    limit = numba.get_num_threads()
-    numba.set_num_threads(min(limit, max(1, games // GAMES_PER_THREAD)))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(limit)
 
 
 @jit
