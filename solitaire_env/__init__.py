@@ -6,6 +6,7 @@ Importing the package registers the games::
     env = gym.make("solitaire_env:Solitaire/FortyThieves-v0")
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from solitaire_env.vector import SolitaireVectorEnv
 
 __version__ = "0.1.0"
+
+# Read when numba and torch start their OpenMP threads. One that waits spins for a moment, then sleeps:
+# spinning on, the default, made a step up to 50 times as long beside other busy processes.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 __all__ = [
     "VARIANTS",

@@ -83,7 +83,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self.render_mode = render_mode
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = observation_space(self.variant, self.settings)
-        self.single_action_space = _discrete(self.variant)
+        self.single_action_space = Discrete(action_layout(self.variant).size)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._rows = np.arange(self.num_envs, dtype=np.int64)
@@ -293,7 +293,3 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
                 f"{len(value)} {name}s were given, allowed: one, or one for each of the {self.num_envs} games"
             )
         return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _discrete(variant: Variant) -> Discrete:
-    return Discrete(action_layout(variant).size)
