@@ -1,4 +1,4 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, bench.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, perft, bench.
 
 What a user gets wrong ends in one or two lines on stderr and exit code 2.
 """
@@ -10,6 +10,7 @@ import math
 import os
 import platform
 import re
+import signal
 import sys
 import textwrap
 import time
@@ -186,20 +187,28 @@ class Play(_Game):
     """Go on from the position text in this file."""
 
     def run(self) -> None:
-        if self.deal is not None and self.position is not None:
-            raise ValueError("--deal and --position exclude each other")
-        env = _new_env(self.variant())
-        if self.position is not None:
-            env.reset(options={"position": _read_position(Path(self.position))})
-        else:
-            env.reset(options=None if self.deal is None else {"deal": _parse_deal(self.deal)})
-        play(env)
+        play(_start(self.variant(), self.deal, self.position))
 
 
 def _new_env(variant: Variant) -> "SolitaireEnv":
     from solitaire_env.env import SolitaireEnv
 
     return SolitaireEnv(variant, on_invalid="raise")
+
+
+def _start(
+    variant: Variant, deal: str | None, position: str | None, default: int | None = None
+) -> "SolitaireEnv":
+    """A game that starts from a deal or from the position text in a file."""
+    if deal is not None and position is not None:
+        raise ValueError("--deal and --position exclude each other")
+    env = _new_env(variant)
+    if position is not None:
+        env.reset(options={"position": _read_position(Path(position))})
+    else:
+        number = default if deal is None else _parse_deal(deal)
+        env.reset(options=None if number is None else {"deal": number})
+    return env
 
 
 def _parse_deal(text: str) -> int | str:
@@ -367,6 +376,53 @@ def play(env: "SolitaireEnv") -> None:
         print(f"\n\nTo go on, save these lines and give the file to --position:\n\n{env.position()}")
 
 
+# ---------------------------------------------------------------------------------------- perft
+
+
+@dataclass(frozen=True)
+class Perft(_Game):
+    """How many ways there are to play on: nodes and different positions at each depth."""
+
+    deal: DealText = None
+    """A deal number, or ms:N or pysol:N for another program's deal; deal 0 unless told otherwise."""
+    position: Annotated[str | None, arg(metavar="FILE")] = None
+    """Count from the position text in this file."""
+    depth: int = 4
+    """Count sequences of up to so many actions."""
+    divide: Annotated[bool, FlagCreatePairsOff] = False
+    """Count the nodes at that depth through each legal action."""
+
+    def run(self) -> None:
+        env = _start(self.variant(), self.deal, self.position, default=0)
+        # Kernels do not look up: on Ctrl-C a long count ends at once, what has been printed stands.
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+        try:
+            self.tell_divide(env) if self.divide else self.tell(env)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def tell(self, env: "SolitaireEnv") -> None:
+        from solitaire_env.perft import count_nodes, count_unique
+
+        position = _position(env)
+        for depth, unique in enumerate(count_unique(position, self.depth), 1):
+            if depth == 1:
+                print(f"depth{'nodes':>18}{'unique':>14}{'nodes/s':>16}")
+            start = time.perf_counter()
+            nodes = count_nodes(position, depth)
+            seconds = time.perf_counter() - start
+            rate = f"{nodes / seconds:,.0f}" if nodes >= 10_000 else "-"
+            print(f"{depth:>5}{nodes:>18,}{unique:>14,}{rate:>16}", flush=True)
+
+    def tell_divide(self, env: "SolitaireEnv") -> None:
+        from solitaire_env.perft import divide
+
+        nodes = divide(_position(env), self.depth)
+        for action, number in nodes.items():
+            print(f"{action:<8}{number:>16,}  {env.describe_action(env.parse_action(action))}")
+        print(f"{'all':<8}{sum(nodes.values()):>16,}")
+
+
 # ---------------------------------------------------------------------------------------- bench
 
 
@@ -495,6 +551,7 @@ Command = (
     | Annotated[Rules, subcommand("rules")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Play, subcommand("play")]
+    | Annotated[Perft, subcommand("perft")]
     | Annotated[Bench, subcommand("bench")]
 )
 

@@ -484,6 +484,26 @@ def _step(rules, state, events, b, action):
         _play(rules, state, events, b, action)
 
 
+@jit
+def _copy(rules, state, source, target):
+    """Make the game in one row the same as in another."""
+    for place in range(rules.row_size):
+        state.rows[target, place] = state.rows[source, place]
+    for place in range(rules.sources):
+        state.tops[target, place] = state.tops[source, place]
+    for pile in range(rules.piles):
+        state.heights[target, pile] = state.heights[source, pile]
+        state.runs[target, pile] = state.runs[source, pile]
+    state.stock[target] = state.stock[source]
+    state.waste[target] = state.waste[source]
+    state.home[target] = state.home[source]
+    state.spaces[target] = state.spaces[source]
+    state.empty_cells[target] = state.empty_cells[source]
+    for action in range(rules.actions):
+        state.mask[target, action] = state.mask[source, action]
+    state.status[target] = state.status[source]
+
+
 # --------------------------------------------------------------------------------- deals, set-up
 
 
@@ -595,6 +615,40 @@ def derive_rows(rules, state, rows):
     """Bring everything but ``state.rows`` up to date in the named rows (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         _derive(rules, state, rows[k])
+
+
+@jit
+def count_paths(rules, state, events, depth, played):
+    """How many ways there are to play ``depth`` (at least 1) legal actions from the game in row 0.
+
+    Row ``n`` of the state is room for the game after ``n`` actions; there are ``depth`` rows.
+
+    Parameters
+    ----------
+    played
+        int64 ``[depth]``, room for the action that is being tried after so many.
+    """
+    paths = 0
+    at = 0
+    played[0] = -1
+    while at >= 0:
+        if int(state.status[at]) != PLAYING:
+            at -= 1
+        elif at == depth - 1:
+            # Each action that is legal here ends a path: it need not be played.
+            for action in range(rules.actions):
+                paths += int(state.mask[at, action])
+            at -= 1
+        else:
+            played[at] += 1
+            if played[at] == rules.actions:
+                at -= 1
+            elif int(state.mask[at, played[at]]) != 0:
+                _copy(rules, state, at, at + 1)
+                _step(rules, state, events, at + 1, played[at])
+                at += 1
+                played[at] = -1
+    return paths
 
 
 @jit

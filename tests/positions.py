@@ -344,6 +344,16 @@ FOUNDATIONS = [
         ),
     ),
     Case(
+        "the fourth copy of a card goes home",
+        "eighty-thieves",
+        "foundations: S 13 13 12 4 | t1: KH 5S | t2: KD KS | t3: QH 6S | waste: ... KC",
+        legal="t1>f t2>f t1>t3",
+        then=(
+            Then(play="t1>f", shows="foundations: ... S 13 13 12 5", has="t3>f"),
+            Then(play="t3>f t2>f", shows="foundations: ... S 13 13 13 6"),
+        ),
+    ),
+    Case(
         "an Ace opens the second foundation when the first is complete",
         "forty-thieves forty-bandits busy-aces",
         "foundations: S 13 0 | t1: KH AS | waste: ... KC",
@@ -438,6 +448,13 @@ FOUNDATIONS = [
         legal="draw",
         then=(Then(play="draw", legal="w>f w>s"), Then(play="w>s", legal="t1>f")),
     ),
+    Case(
+        "won by way of the last draw",
+        STOCK,
+        "foundations: C all D all H all S all 11 | t1..: | waste: KS | stock: QS",
+        legal="draw w>s",
+        then=(Then(play="draw", legal="w>f w>s"), Then(play="w>f w>f", status="won")),
+    ),
 ]
 
 STOCK_AND_WASTE = [
@@ -456,6 +473,13 @@ STOCK_AND_WASTE = [
         STOCK,
         "foundations: S 5 | stock: 2D | waste: ... 6S | t1: | t2: KH 9S",
         legal="draw w>f t2..>s w>s",
+    ),
+    Case(
+        "nothing fits and no space: while the stock has a card the game is not stuck",
+        STOCK,
+        "stock: 2D | waste: ... KC",
+        legal="draw",
+        then=(Then(play="draw", legal=""),),
     ),
     Case(
         "one card at a time, the last of the text first",

@@ -337,6 +337,34 @@ def test_hints_are_legal_and_go_on(name: str) -> None:
     assert session.env.position() == start(name, deal=1).position()
 
 
+# ----------------------------------------------------------------------------------------- perft
+
+
+def test_perft_counts(screen: Screen) -> None:
+    """The figures of tests/perft, which the slow twin counted."""
+    head, *lines = screen("perft", "eights-down", "--depth", "3").splitlines()
+    assert head.split() == ["depth", "nodes", "unique", "nodes/s"]
+    assert [line.split() for line in lines] == [
+        ["1", "10", "10", "-"],
+        ["2", "101", "101", "-"],
+        ["3", "1,035", "888", "-"],
+    ]
+    assert screen("perft", "eights-down", "--deal", "0", "--depth", "2").splitlines() == [head, *lines[:2]]
+    assert screen("perft", "eights-down", "--depth", "0") == ""
+
+
+def test_perft_divides(screen: Screen, tmp_path: Path) -> None:
+    file = tmp_path / "position.txt"
+    file.write_text(ALMOST_WON)
+    out = screen("perft", "eights-down", "--position", str(file), "--depth", "2", "--divide")
+    assert [line.split(maxsplit=2) for line in out.splitlines()] == [
+        ["t1>f", "2", "QS home, from t1"],
+        ["t1>c", "2", "QS to a cell, from t1"],
+        ["c3>s", "4", "KS from cell 3 to the space t2"],
+        ["all", "8"],
+    ]
+
+
 # ----------------------------------------------------------------------------------------- bench
 
 
@@ -391,7 +419,7 @@ def test_the_benchmark_refuses(
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ([], ["Missing subcommand", "{list, rules, show, play, bench}"]),
+        ([], ["Missing subcommand", "{list, rules, show, play, perft, bench}"]),
         (["deal"], ["Unrecognized options: deal", "Available subcommands: list, rules"]),
         (["list", "all"], ["Unrecognized options: all"]),
         (["show"], ["Missing", "GAME"]),
@@ -412,6 +440,9 @@ def test_the_benchmark_refuses(
         ),
         (["play", "busy-aces", "--deal", "ms:0"], ["deal 'ms:0' is out of range, allowed: ms:1 to "]),
         (["play", "busy-aces", "--deal"], ["Missing value for argument", "--deal"]),
+        (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
+        (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed to divide: 1 or more"]),
+        (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
         (["bench", "--num-envs", "0"], ["num_envs is 0, allowed: a whole number of at least 1"]),
         (["bench", "--num-envs", "many"], ["--num-envs", "'many'"]),
         (["bench", "--num-envs", str(10**15)], [str(10**15)]),

@@ -1,0 +1,177 @@
+"""How many ways there are to play on, counted by the slow twin: the files tests/perft/*.perft.
+
+``python -m tests.counts [name ...]`` counts again and writes them; tests/test_perft.py holds the engine
+against them. The twin looks at each position of a depth once and keeps in how many ways it is reached: what
+is legal there does not depend on the way.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from solitaire_env.cards import card_name
+from solitaire_env.deals import deal_order
+from solitaire_env.variants import Variant
+from tests.games import OPTIONS, PUBLISHED
+from tests.positions import CASES, fill
+from tests.reference import ReferenceGame, ReferenceRules
+from tests.test_twin import Taste
+
+FOLDER = Path(__file__).parent / "perft"
+
+VARIANTS = {name.replace(", ", "-").replace(" ", "-"): game for name, game in (PUBLISHED | OPTIONS).items()}
+"""The games that are counted, by the names of their files."""
+
+DEALS, LONG_DEALS = 20, 2
+"""So many deals are counted, and of them so many further than the others."""
+MIDDLES = 10
+"""So many positions from the middle of games are counted."""
+ENOUGH = {"deal": 50_000, "long deal": 500_000, "middle": 20_000, "position": 5_000}
+"""Counting ends at the first depth with so many nodes: the last step may make ten times as many of them."""
+DEEPEST = {"deal": 60, "long deal": 60, "middle": 20, "position": 8}
+
+CONVENTION = """\
+# nodes: sequences of exactly 1, 2, 3, .. legal actions from the start; unique: different positions at their
+# ends. Two positions are the same when their position texts are, the order of the stock included: the same
+# piles in another order are another position. Cells are alike and so are spaces: the lowest is filled, one
+# action for all. A whole pile does not go to a space. A finished game has no legal action. A draw is one
+# action and leads to one position: the stock is known."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where counting starts, and what was counted from there."""
+
+    id: str
+    deal: int | None
+    position: str
+    """Position text, empty where the start is a deal."""
+    nodes: tuple[int, ...]
+    unique: tuple[int, ...]
+
+    def text(self) -> str:
+        """As it stands in a file."""
+        where = [f"deal {self.deal}"]
+        if self.position:
+            where = ["position", *(f"  {line}" for line in self.position.split("\n"))]
+        counts = [f"{what} {' '.join(map(str, getattr(self, what)))}" for what in ("nodes", "unique")]
+        return "\n".join([f"id {self.id}", *where, *counts])
+
+    @classmethod
+    def from_text(cls, text: str) -> Start:
+        """The inverse of :meth:`text`."""
+        fields = {}
+        position = []
+        for line in text.split("\n"):
+            if line.startswith("  "):
+                position.append(line[2:])
+            else:
+                word, _, fields[word] = line.partition(" ")
+        deal = int(fields["deal"]) if "deal" in fields else None
+        nodes, unique = (tuple(map(int, fields[what].split())) for what in ("nodes", "unique"))
+        return cls(fields["id"], deal, "\n".join(position), nodes, unique)
+
+
+def path_of(name: str) -> Path:
+    """The file of a game."""
+    return FOLDER / f"{name}.perft"
+
+
+def format_file(variant: Variant, starts: list[Start]) -> str:
+    """The text of a game's file."""
+    rules = f"build {variant.build}, spaces {variant.spaces}, moves {variant.moves}"
+    head = f"# {variant.title}: {rules}.\n{CONVENTION}"
+    return "\n\n".join([head, *(start.text() for start in starts)]) + "\n"
+
+
+def read_file(name: str) -> list[Start]:
+    """What stands in a game's file."""
+    _, *blocks = path_of(name).read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    return list(map(Start.from_text, blocks))
+
+
+def deal(variant: Variant, number: int) -> ReferenceGame:
+    """A numbered deal."""
+    order = [card_name(code) for code in deal_order(variant, number).tolist()]
+    return ReferenceGame.deal_from(order, ReferenceRules.of(variant), variant.name)
+
+
+def middle(variant: Variant, number: int) -> tuple[int, ReferenceGame]:
+    """A position from the second half of a random game, and after how many moves it stands.
+
+    The player of the game likes to send cards home.
+    """
+    rng = random.Random(number)
+    stood = [deal(variant, number)]
+    while len(stood) <= 2 * variant.cards and (legal := stood[-1].legal_actions()):
+        stood.append(stood[-1].copy())
+        stood[-1].play(Taste(0.9, 0.7).choose(legal, rng))
+    moves = rng.randrange(len(stood) // 2, len(stood))
+    return moves, stood[moves]
+
+
+def places(variant: Variant) -> list[tuple[str, str, int | None, ReferenceGame]]:
+    """Where a game is counted from: kind, id, deal number and position."""
+    rules = ReferenceRules.of(variant)
+    found: list[tuple[str, str, int | None, ReferenceGame]] = []
+    for number in range(DEALS):
+        kind = "long deal" if number < LONG_DEALS else "deal"
+        found.append((kind, f"deal {number}", number, deal(variant, number)))
+    for number in range(DEALS, DEALS + MIDDLES):
+        moves, game = middle(variant, number)
+        found.append(("middle", f"deal {number} after {moves} moves", None, game))
+    for case in CASES:
+        if variant.name in case.games.split() and case.rules(variant.name) == rules:
+            text = fill(f"variant: {variant.name}|{case.position}", rules)
+            found.append(("position", case.id, None, ReferenceGame.from_text(text, rules)))
+    return found
+
+
+def count(game: ReferenceGame, enough: int, deepest: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Nodes and different positions at depth 1, 2, .., until there are enough nodes or none."""
+    all_nodes, all_unique = [], []
+    level = {game.text(): (game, 1)}
+    for depth in range(1, deepest + 1):
+        moves = [(game, ways, game.moves().values()) for game, ways in level.values()]
+        nodes = sum(ways * len(of) for _, ways, of in moves)
+        last = nodes == 0 or nodes >= enough or depth == deepest
+        level = {}
+        for game, ways, of in moves:
+            for source, number, target in of:
+                # The move is made, looked at, and taken back.
+                target += source[-number:]
+                del source[-number:]
+                text = game.text()
+                if text in level:
+                    found, so_far = level[text]
+                    level[text] = found, so_far + ways
+                else:
+                    level[text] = game if last else game.copy(), ways
+                source += target[-number:]
+                del target[-number:]
+        all_nodes.append(nodes)
+        all_unique.append(len(level))
+        if last:
+            break
+    return tuple(all_nodes), tuple(all_unique)
+
+
+def main() -> None:
+    """Write the files of the named games, or of all."""
+    for name in sys.argv[1:] or VARIANTS:
+        began = time.monotonic()
+        starts = []
+        for kind, id_, number, game in places(VARIANTS[name]):
+            position = game.text() if number is None else ""
+            starts.append(Start(id_, number, position, *count(game, ENOUGH[kind], DEEPEST[kind])))
+            print(f"  {name}: {id_}:", *starts[-1].nodes, flush=True)
+        path_of(name).write_text(format_file(VARIANTS[name], starts), encoding="utf-8")
+        print(f"{path_of(name).name}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

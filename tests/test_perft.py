@@ -1,0 +1,210 @@
+"""Ways to play on, counted by the engine as they were by the slow twin: see tests/counts.py."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from solitaire_env.batch import Batch, Settings
+from solitaire_env.engine import PLAYING
+from solitaire_env.notation import Position, action_text, parse_position
+from solitaire_env.perft import count_nodes, count_unique, divide
+from solitaire_env.variants import Variant
+from tests import counts
+from tests.conftest import Refuses
+from tests.counts import DEALS, LONG_DEALS, VARIANTS, Start, path_of, read_file
+from tests.games import COMPILED
+from tests.reference import Move, ReferenceGame, ReferenceRules
+
+FILES = {name: read_file(name) for name in VARIANTS}
+STARTS = [
+    pytest.param(variant, start, id=f"{name}: {start.id}")
+    for name, variant in VARIANTS.items()
+    for start in FILES[name]
+]
+MOST_NODES = math.inf if COMPILED else 40
+"""No depth with more nodes is counted."""
+MOST_UNIQUE = 20_000 if COMPILED else 20
+"""Nor are different positions, where there are more of them."""
+RECOUNTED = 60
+"""The twin counts again where it found no more positions than this."""
+
+
+def position_of(variant: Variant, start: Start) -> Position:
+    """The position that a start names."""
+    if start.deal is None:
+        return parse_position(start.position, variant)
+    batch = Batch(variant, Settings(), 1)
+    batch.deal(np.array([0]), [start.deal])
+    return batch.position(0)
+
+
+@pytest.mark.parametrize(("variant", "start"), STARTS)
+def test_counts(variant: Variant, start: Start) -> None:
+    position = position_of(variant, start)
+    for depth, nodes in enumerate(start.nodes, 1):
+        if nodes <= MOST_NODES and (got := count_nodes(position, depth)) != nodes:
+            pytest.fail(explain(position, depth, f"{nodes} nodes at depth {depth}, got {got}"), pytrace=False)
+    unique = [number for number in start.unique if number <= MOST_UNIQUE]
+    for depth, got in enumerate(count_unique(position, len(unique)), 1):
+        if got != unique[depth - 1]:
+            what = f"{unique[depth - 1]} different positions at depth {depth}, got {got}"
+            pytest.fail(explain(position, depth, what), pytrace=False)
+
+
+def explain(position: Position, depth: int, what: str) -> str:
+    """Where the engine and the twin part: the nodes through each action, and the first position that
+    differs.
+    """
+    variant = position.variant
+    batch = Batch(variant, Settings(), 1)
+    batch.place(0, position)
+    twin = ReferenceGame.from_text(batch.position_text(0), ReferenceRules.of(variant))
+    expected = {}
+    for action in twin.legal_actions():
+        after = twin.copy()
+        after.play(action)
+        nodes, _ = counts.count(after, 10**12, depth - 1)
+        expected[action] = (1, *nodes)[depth - 1] if len(nodes) == depth - 1 else 0
+    got = divide(position, depth)
+    table = [f"{'action':<8}{'expected':>12}{'got':>12}"]
+    for action in dict.fromkeys([*expected, *got]):
+        numbers = (expected.get(action, "illegal"), got.get(action, "illegal"))
+        differs = "  differs" if numbers[0] != numbers[1] else ""
+        table.append(f"{action:<8}{numbers[0]:>12}{numbers[1]:>12}{differs}")
+    return "\n".join([f"expected {what}, from", twin.text(), *table, first_difference(batch, twin, depth)])
+
+
+def first_difference(batch: Batch, start: ReferenceGame, depth: int) -> str:
+    """The shortest way to a position that is not the twin's, or whose legal actions are not."""
+    variant = batch.variant
+    texts = [action_text(variant, action) for action in range(batch.rules.actions)]
+    saved = batch.state.rows[0].copy()
+    ways: list[list[str]] = [[]]
+    for _ in range(depth + 1):
+        longer: list[list[str]] = []
+        for way in ways:
+            # Played from the start each time: what is wrong may depend on the way.
+            batch.set_row(0, saved)
+            twin = start.copy()
+            for action in way:
+                before = twin.copy()
+                twin.play(action)
+                batch.step(np.array([texts.index(action)]), batch.everyone)
+            if twin.text() != batch.position_text(0):
+                return (
+                    f"after {' '.join(way[:-1]) or 'nothing'}, in\n{before.text()}\n"
+                    f"{way[-1]} is expected to lead to\n{twin.text()}\ngot\n{batch.position_text(0)}"
+                )
+            playing = batch.state.status[0] == PLAYING
+            got = [texts[action] for action in np.flatnonzero(batch.state.mask[0])] if playing else []
+            expected = twin.legal_actions()
+            if got != expected:
+                missing = [action for action in expected if action not in got]
+                extra = [action for action in got if action not in expected]
+                return (
+                    f"after {' '.join(way) or 'nothing'}, in\n{twin.text()}\nlegal actions expected: "
+                    f"{' '.join(expected) or 'none'}\ngot: {' '.join(got) or 'none'}\nwrongly illegal: "
+                    f"{' '.join(missing) or 'none'}; wrongly legal: {' '.join(extra) or 'none'}"
+                )
+            longer += [[*way, action] for action in expected]
+        ways = longer
+    return "no position on the way differs: the counting is at fault"
+
+
+# ------------------------------------------------------------------------------------- the files
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_files_are_whole(name: str) -> None:
+    """Every start that the twin is to count stands there with its position, and in the file's form."""
+    variant, starts = VARIANTS[name], FILES[name]
+    assert path_of(name).read_text(encoding="utf-8") == counts.format_file(variant, starts)
+    expected = [
+        (id_, number, game.text() if number is None else "")
+        for _, id_, number, game in counts.places(variant)
+    ]
+    assert [(start.id, start.deal, start.position) for start in starts] == expected
+    assert len({start.id for start in starts}) == len(starts)
+    for number, start in enumerate(starts[:DEALS]):
+        assert start.nodes[-1] >= counts.ENOUGH["long deal" if number < LONG_DEALS else "deal"]
+
+
+def test_no_file_is_left_over() -> None:
+    assert {path.name for path in counts.FOLDER.iterdir()} == {path_of(name).name for name in VARIANTS}
+
+
+@pytest.mark.parametrize(("variant", "start"), STARTS)
+def test_the_twin_counts_the_same_again(variant: Variant, start: Start) -> None:
+    """A file is what the twin counted, as far as that is soon done."""
+    depth = sum(sum(start.unique[: n + 1]) <= RECOUNTED for n in range(len(start.unique)))
+    if depth:
+        if start.deal is None:
+            game = ReferenceGame.from_text(start.position, ReferenceRules.of(variant))
+        else:
+            game = counts.deal(variant, start.deal)
+        nodes, unique = counts.count(game, 10**12, depth)
+        assert (nodes, unique) == (start.nodes[:depth], start.unique[:depth])
+
+
+# ----------------------------------------------------------------------------------- the package
+
+
+def test_divide_adds_up() -> None:
+    position = position_of(VARIANTS["eights-down"], FILES["eights-down"][0])
+    nodes = FILES["eights-down"][0].nodes
+    for depth in (1, 2, 3) if COMPILED else (1, 2):
+        assert sum(divide(position, depth).values()) == nodes[depth - 1]
+    assert count_nodes(position, 0) == 1
+    assert list(count_unique(position, 0)) == []
+    assert set(divide(position, 1).values()) == {1}
+
+
+def test_bad_input(refuses: Refuses) -> None:
+    position = position_of(VARIANTS["forty-thieves"], FILES["forty-thieves"][0])
+    for depth in (-1, 1.0, True, "2", None):
+        refuses(lambda depth=depth: count_nodes(position, depth), f"depth is {depth!r}", "from 0")
+        refuses(lambda depth=depth: list(count_unique(position, depth)), f"depth is {depth!r}", "from 0")
+    refuses(lambda: divide(position, 0), "depth is 0", "1 or more")
+    refuses(lambda: count_nodes(position.hidden(), 1), "hidden stock")
+
+
+# ------------------------------------------------------------------------- the test itself bites
+
+
+def test_a_wrong_rule_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a twin that has no draw."""
+    moves = ReferenceGame.moves
+
+    def without_draw(game: ReferenceGame) -> dict[str, Move]:
+        return {text: move for text, move in moves(game).items() if text != "draw"}
+
+    monkeypatch.setattr(ReferenceGame, "moves", without_draw)
+    start = next(s for s in FILES["busy-aces"] if s.id == "draw is legal whatever else is")
+    message = explain(position_of(VARIANTS["busy-aces"], start), 2, "2 nodes")
+    assert re.search(r"^draw +illegal +\d+  differs$", message, re.MULTILINE)
+    assert "after nothing, in\nvariant: busy-aces\n" in message
+    assert message.endswith("wrongly illegal: none; wrongly legal: draw")
+
+
+def test_a_wrong_move_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a twin that draws two cards."""
+    play = ReferenceGame.play
+
+    def draw_two(game: ReferenceGame, action: str) -> None:
+        play(game, action)
+        if action == "draw":
+            play(game, action)
+
+    monkeypatch.setattr(ReferenceGame, "play", draw_two)
+    message = explain(position_of(VARIANTS["busy-aces"], FILES["busy-aces"][0]), 1, "1 node")
+    assert re.search(r"draw is expected to lead to\nvariant: (.|\n)*\ngot\nvariant: ", message)
+
+
+def test_a_wrong_count_is_named() -> None:
+    """The engine is right, and what was counted is not."""
+    position = position_of(VARIANTS["busy-aces"], FILES["busy-aces"][0])
+    assert explain(position, 2, "1 node").endswith("the counting is at fault")
