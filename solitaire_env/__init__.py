@@ -41,7 +41,7 @@ _LAZY = {
     "SolitaireVectorEnv": "solitaire_env.vector",
     "evaluate": "solitaire_env.evaluation",
 }
-_LAZY_MODULES = ("evaluation", "notation", "sb3", "testing", "wrappers")
+_LAZY_MODULES = ("evaluation", "notation", "sb3", "testing", "transcripts", "wrappers")
 
 
 def __getattr__(name: str) -> Any:

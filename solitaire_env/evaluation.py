@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,10 @@ from solitaire_env import engine, shortcuts
 from solitaire_env.batch import Batch, IllegalActionError, Settings, describe_layout, resolve_variant
 from solitaire_env.deals import Deal
 from solitaire_env.layout import PLAYING, WON
+from solitaire_env.messages import shown
 from solitaire_env.notation import action_text
 from solitaire_env.registration import env_id, env_variant, step_limit
+from solitaire_env.transcripts import Transcript, check_policy_name, format_transcript
 from solitaire_env.variants import Variant
 
 
@@ -166,20 +168,49 @@ def summarize(games: Sequence[Game]) -> Summary:
 # ------------------------------------------------------------------------------------- results file
 
 
+_GAME_TYPES = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Game).items()}
+_TYPE_NAMES = {str: "text", bool: "true or false", int: "a whole number from 0 to 2**63 - 1"}
+
+
 def read_games(path: Path) -> list[Game]:
-    """The games of a results file (JSON lines). A last line that was cut off is left out."""
+    """The games of a results file (JSON lines). A last line that was cut off is left out.
+
+    Raises
+    ------
+    ValueError
+        Naming the line and what is wrong with it.
+    """
     games = []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: it is not text") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            games.append(Game(**json.loads(line)))
-        except (ValueError, TypeError) as error:
+            games.append(_read_game(line))
+        except ValueError as error:
             if number == len(lines):
                 break
             raise ValueError(f"{path}, line {number}: not a game of an evaluation ({error})") from None
     return games
+
+
+def _read_game(line: str) -> Game:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON, {error}") from None
+    if not isinstance(data, dict) or data.keys() != _GAME_TYPES.keys():
+        has = shown(list(data)) if isinstance(data, dict) else f"a {type(data).__name__}"
+        raise ValueError(f"it has {has}, allowed: an object with {', '.join(_GAME_TYPES)}")
+    for key, value in data.items():
+        allowed = _GAME_TYPES[key]
+        if type(value) not in allowed or (type(value) is int and not 0 <= value < 2**63):
+            names = " or ".join(_TYPE_NAMES[kind] for kind in allowed)
+            raise ValueError(f"its {key} is {shown(value)}, allowed: {names}")
+    return Game(**data)
 
 
 def _write_game(file: Any, game: Game) -> None:
@@ -227,13 +258,15 @@ def evaluate(
         A JSON-lines file to which every game is written as it ends; deals that stand there already are not
         played again.
     transcripts
-        Whether to keep the games as text.
+        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads.
     progress
         Called after each step in which games ended, with all games so far and how many there will be.
     """
     variant = env_variant(env) if isinstance(env, str) else env
     variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
     name = name or getattr(policy, "name", None) or type(policy).__name__
+    if transcripts:
+        check_policy_name(name)
     action_set = getattr(policy, "moves", None) or variant.moves
     deals = list(deals)
     if len(set(deals)) != len(deals):
@@ -252,7 +285,7 @@ def evaluate(
             for key, value in about.items():
                 if getattr(game, key) != value:
                     raise ValueError(
-                        f"{path} holds games with {key} {getattr(game, key)!r}, not {value!r}; "
+                        f"{path} holds games with {key} {shown(getattr(game, key))}, not {value!r}; "
                         "choose another file"
                     )
             done[game.deal] = game
@@ -266,13 +299,13 @@ def evaluate(
     file = path.open("a", encoding="utf-8") if path is not None else None
     try:
         for ended in table.play(todo):
-            for deal, outcome, text in ended:
+            for deal, outcome, played in ended:
                 game = Game(**about, deal=deal, **outcome)
                 kept.append(game)
                 if file is not None:
                     _write_game(file, game)
-                if text is not None:
-                    texts[deal] = format_transcript(game, *text)
+                if played is not None:
+                    texts[deal] = _transcript(variant, game, *played)
             if progress is not None:
                 progress(kept, len(deals))
     finally:
@@ -288,6 +321,21 @@ def evaluate(
             sorted(everyone.values(), key=lambda game: (order.get(game.deal, len(order)), str(game.deal))),
         )
     return Evaluation(kept, texts, time.perf_counter() - start)
+
+
+def _transcript(variant: Variant, game: Game, start: str, actions: Iterable[str]) -> str:
+    return format_transcript(
+        Transcript(
+            variant=variant,
+            policy=game.policy,
+            deal=game.deal,
+            result="won" if game.won else "truncated" if game.truncated else "stuck",
+            cards_home=game.cards_home,
+            steps=game.steps,
+            start=start,
+            actions=tuple(actions),
+        )
+    )
 
 
 def _rewrite(path: Path, games: Iterable[Game]) -> None:
@@ -457,22 +505,6 @@ class _Table:
             for row in [row for row in queues if played.steps[row] >= self.limit]:
                 del queues[row]
         played.terminated[:] = ended
-
-
-def format_transcript(game: Game, start: str, actions: Sequence[str]) -> str:
-    """A game as text: what it is, the position at the deal, then an action a line, by the published rule."""
-    result = "won" if game.won else "truncated" if game.truncated else "stuck"
-    lines = [
-        f"env: {game.env}",
-        f"policy: {game.policy}",
-        f"deal: {game.deal}",
-        f"result: {result}, {game.cards_home} cards home, {game.steps} steps",
-        "",
-        start,
-        "",
-        *(f"{number}. {action}" for number, action in enumerate(actions, 1)),
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def policy_layout(env: str | Variant, policy: Any = None, *, moves: str | None = None) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from solitaire_env.evaluation import (
     wilson_interval,
 )
 from solitaire_env.registration import env_id, step_limit
+from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import COMPILED
@@ -205,33 +206,21 @@ def test_order_and_company_do_not_matter(attributes: dict[str, Any]) -> None:
     assert [game.deal for game in runs[0].games] == deals
 
 
-def read_transcript(text: str) -> tuple[dict[str, str], str, list[str]]:
-    """Head, position and actions."""
-    head, position, actions = text.split("\n\n")
-    numbered = [line.split(". ") for line in actions.splitlines()]
-    assert [number for number, _ in numbered] == [str(n) for n in range(1, len(numbered) + 1)]
-    return dict(line.split(": ", 1) for line in head.splitlines()), position, [text for _, text in numbered]
-
-
 @pytest.mark.parametrize("name", ONE_CARD)
 def test_supermoves_are_played_card_by_card(name: str) -> None:
     policy = Whim(moves="supermove", name="whim")
     done = evaluate(policy, name, range(6), max_episode_steps=LIMIT, transcripts=True)
     strict = gym.make(f"solitaire_env:{name}", on_invalid="raise", max_episode_steps=LIMIT)
     for game in done.games:
-        head, position, actions = read_transcript(done.transcripts[game.deal])
-        result = "won" if game.won else "truncated" if game.truncated else "stuck"
-        assert head == {
-            "env": name,
-            "policy": "whim",
-            "deal": str(game.deal),
-            "result": f"{result}, {game.cards_home} cards home, {game.steps} steps",
-        }
-        assert len(actions) == game.steps
+        told = parse_transcript(done.transcripts[game.deal])
+        assert (env_id(told.variant), told.variant.moves) == (name, "one card")
+        assert (told.policy, told.deal, told.cards_home) == ("whim", game.deal, game.cards_home)
+        assert told.result == ("won" if game.won else "truncated" if game.truncated else "stuck")
+        assert len(told.actions) == told.steps == game.steps
         strict.reset(options={"deal": game.deal})
-        assert strict.unwrapped.position() == position
+        assert strict.unwrapped.position() == told.start
         ended = False
-        for text in actions:
+        for text in told.actions:
             assert not ended
             _, _, terminated, truncated, info = strict.step(strict.unwrapped.parse_action(text))
             ended = terminated or truncated
@@ -241,11 +230,11 @@ def test_supermoves_are_played_card_by_card(name: str) -> None:
 
 
 def test_the_limit_may_fall_into_a_supermove() -> None:
-    def play(limit: int) -> tuple[int, list[str]]:
+    def play(limit: int) -> tuple[int, tuple[str, ...]]:
         policy = Whim(moves="supermove")
         done = evaluate(policy, "busy-aces", [1], max_episode_steps=limit, transcripts=True)
         assert done.games[0].steps == limit and done.games[0].truncated
-        return policy.calls, read_transcript(done.transcripts[1])[2]
+        return policy.calls, parse_transcript(done.transcripts[1]).actions
 
     calls, actions = play(LIMIT)
     assert calls < LIMIT, "no supermove was played: choose another deal"
@@ -279,6 +268,7 @@ def test_a_deal_may_be_stuck(moves: str) -> None:
     assert 3 < len(stuck) < 20
     for game in stuck:
         assert not (game.won or game.truncated or game.cards_home or game.repeated)
+        assert not list(replay(parse_transcript(done.transcripts[game.deal], TINY)))
         env = gym.make("solitaire_env:Solitaire/BusyAces-v0", variant=TINY)
         env.reset(options={"deal": game.deal})
         assert env.step(0)[2], "not stuck"
@@ -445,3 +435,33 @@ def test_what_is_no_results_file(tmp_path: Path, line: str, refuses: Refuses) ->
     before = path.read_bytes()
     refuses(lambda: run(path), f"{path}, line 1", "not a game")
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("[" * 100_000, ["not JSON", "recursion"]),
+        ("9" * 5000, ["not JSON"]),
+        ('{"\\u202e": 1}', ["it has ['\\u202e']", "an object with env, policy"]),
+        ({"deal": [7]}, ["its deal is [7]", "a whole number from 0", "text"]),
+        ({"won": 1}, ["its won is 1", "true or false"]),
+        ({"steps": True}, ["its steps is True", "a whole number"]),
+        ({"steps": -1}, ["its steps is -1", "a whole number from 0"]),
+        ({"cards_home": math.nan}, ["its cards_home is nan", "a whole number"]),
+        ({"policy": None}, ["its policy is None", "text"]),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_games_that_are_none(
+    tmp_path: Path, line: str | dict[str, Any], words: list[str], refuses: Refuses
+) -> None:
+    path = tmp_path / "games.jsonl"
+    text = line if isinstance(line, str) else json.dumps({**vars(games_won("w")[0]), **line})
+    path.write_text(f"{text}\n\n")
+    refuses(lambda: read_games(path), f"{path}, line 1", "not a game", *words)
+
+
+def test_what_is_no_text_is_no_results_file(tmp_path: Path, refuses: Refuses) -> None:
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(b"\xff\xfe")
+    refuses(lambda: read_games(path), str(path), "not text")

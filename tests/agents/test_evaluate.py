@@ -14,6 +14,7 @@ from agents.evaluate import main
 from agents.policies import Greedy, Random
 from solitaire_env import evaluation
 from solitaire_env.evaluation import read_games
+from solitaire_env.transcripts import parse_transcript
 
 ROOT = Path(__file__).parents[2]
 GREEDY = ("--policy", "greedy", "--env", "Solitaire/BusyAces-v0", "--deals", "0:40", "--quiet")
@@ -76,7 +77,7 @@ def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert data["win_rate"] == data["wins"] / 40
     assert len(data["win_interval"]) == len(data["cards_interval"]) == 2
     assert sorted(path.name for path in texts.iterdir()) == sorted(f"{deal}.txt" for deal in range(40))
-    assert (texts / "7.txt").read_text().splitlines()[2] == "deal: 7"
+    assert parse_transcript((texts / "7.txt").read_text()).deal == 7
     assert not list(tmp_path.glob("**/*.part"))
     # Played already: the same again, nothing played.
     before = games.read_bytes()

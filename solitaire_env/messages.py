@@ -1,0 +1,31 @@
+"""How an error message shows what it refuses."""
+
+import reprlib
+from typing import Any
+
+
+class _Short(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 2
+        self.maxstring = self.maxother = self.maxlong = 60
+        self.maxlist = self.maxtuple = self.maxdict = 40
+
+    def repr_int(self, x: Any, level: int) -> str:
+        # Python refuses to write thousands of digits.
+        return super().repr_int(x, level) if x.bit_length() < 1000 else f"a number of {x.bit_length()} bits"
+
+
+_SHORT = _Short()
+
+
+def shown(value: object, size: int = 80) -> str:
+    """Any value in one line of at most ``size`` characters: its ``repr`` where that is short."""
+    return one_line(_SHORT.repr(value), size)
+
+
+def one_line(text: object, size: int = 200) -> str:
+    """A text, such as another library's error, in one line of at most ``size`` characters."""
+    line = " ".join(str(text).split())
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return line if len(line) <= size else f"{line[: size - 3]}..."

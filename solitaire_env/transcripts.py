@@ -1,0 +1,267 @@
+"""Games as text that can be read, and played again: how a game was played and how it ended, the position at
+its start, then an action a line::
+
+    env: Solitaire/BusyAces-v0
+    build: same suit                 the rules of the game that was played, house rules included
+    spaces: any
+    moves: one card
+    policy: greedy                   who played it, in a line of any text
+    deal: 7                          or ms:11982, pysol:24; none where it started from a position
+    result: won, 104 cards home, 398 steps             or stuck, or truncated
+
+    variant: busy-aces               position text in full, the stock known
+    stock: 4C TD 9S
+    ...
+
+    1. draw                          action text
+    2. w>t3
+    ...
+
+Lines stand in this order, the parts with an empty line between. A game that was over at the start has no
+third part. A truncated game may count more steps than it has actions: a policy that goes in a circle is not
+followed to the step limit.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from solitaire_env.batch import IllegalActionError
+from solitaire_env.cards import FACE_DOWN
+from solitaire_env.deals import MAX_DEAL, Deal
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.messages import shown
+from solitaire_env.notation import format_position, parse_action, parse_position
+from solitaire_env.registration import env_id
+from solitaire_env.variants import Build, Moves, Spaces, Variant, known_variants
+
+Result = Literal["won", "stuck", "truncated"]
+
+MAX_TEXT: Final = 1_000_000
+"""Longest transcript that is read, in characters; the longest registered game needs a tenth of it."""
+
+_HEAD: Final = ("env", "build", "spaces", "moves", "policy", "deal", "result")
+_NUMBER: Final = "0|[1-9][0-9]{0,18}"
+_RESULT: Final = re.compile(rf"({'|'.join(get_args(Result))}), ({_NUMBER}) cards home, ({_NUMBER}) steps")
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """One game, from its start to its end."""
+
+    variant: Variant
+    """The game that was played, house rules included."""
+    policy: str
+    """Who played it: a line of text."""
+    deal: Deal | None
+    """None where the game started from a position."""
+    result: Result
+    cards_home: int
+    """At the end."""
+    steps: int
+    """As many as there are actions; of a truncated game there may be more."""
+    start: str
+    """Position text, the stock known."""
+    actions: tuple[str, ...]
+    """Action texts."""
+
+
+class Step(NamedTuple):
+    """What one action of a transcript does."""
+
+    number: int
+    """1 for the first."""
+    action: int
+    """The action's number."""
+    text: str
+    """The action's text."""
+    words: str
+    """What it does in the position before, in words."""
+    reward: float
+    """By the default scheme."""
+    position: str
+    """Text of the position that it leads to."""
+
+
+def format_transcript(transcript: Transcript) -> str:
+    """The text of a game, as the module describes it."""
+    t = transcript
+    head = (
+        env_id(t.variant),
+        t.variant.build,
+        t.variant.spaces,
+        t.variant.moves,
+        check_policy_name(t.policy),
+        "none" if t.deal is None else t.deal,
+        f"{t.result}, {t.cards_home} cards home, {t.steps} steps",
+    )
+    parts = ["\n".join(f"{name}: {value}" for name, value in zip(_HEAD, head, strict=True)), t.start]
+    if t.actions:
+        parts.append("\n".join(f"{number}. {action}" for number, action in enumerate(t.actions, 1)))
+    return "\n\n".join(parts) + "\n"
+
+
+def check_policy_name(name: str) -> str:
+    """The name of a policy, when it is one that fits in a line."""
+    if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
+        raise ValueError(f"policy is {shown(name)}, allowed: a line of text, no space at its ends")
+    return name
+
+
+def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
+    """The game of a text, the inverse of :func:`format_transcript`.
+
+    What a text says is checked as far as that can be done without playing; :func:`replay` plays.
+
+    Parameters
+    ----------
+    variant
+        The game, where its id is not registered; the text must have the same id. House rules are the text's.
+
+    Raises
+    ------
+    ValueError
+        Naming the line, what stands there and what is allowed.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"transcript is a {type(text).__name__}, allowed: text")
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"transcript has {len(text)} characters, at most {MAX_TEXT} are read")
+    lines = text.rstrip("\n").split("\n")
+    values = []
+    for number, name in enumerate(_HEAD, 1):
+        line = lines[number - 1] if number <= len(lines) else ""
+        if not line.startswith(f"{name}: "):
+            raise _error(number, line, f"'{name}: ...'")
+        values.append(line.removeprefix(f"{name}: "))
+    named, build, spaces, moves, policy, deal, result = values
+
+    games = {env_id(known): known for known in (known_variants() if variant is None else (variant,))}
+    _check_word(1, named, tuple(games))
+    for number, word, words in ((2, build, Build), (3, spaces, Spaces), (4, moves, Moves)):
+        _check_word(number, word, get_args(words))
+    variant = games[named].with_rules(build=build, spaces=spaces, moves=moves)
+    try:
+        check_policy_name(policy)
+    except ValueError as error:
+        raise ValueError(f"transcript line 5: {error}") from None
+    dealt = _parse_deal(deal)
+    ended = _RESULT.fullmatch(result)
+    if ended is None:
+        raise _error(7, result, "'won, 104 cards home, 398 steps', or stuck, or truncated, in whole numbers")
+    home, steps = int(ended[2]), int(ended[3])
+    if home > variant.cards or (home == variant.cards) != (ended[1] == "won"):
+        raise _error(7, result, f"won with {variant.cards} cards home, stuck or truncated with fewer")
+
+    first = len(_HEAD) + 2
+    if lines[first - 2 : first - 1] not in ([], [""]):
+        raise _error(first - 1, lines[first - 2], "an empty line before the position")
+    end = lines.index("", first - 1) if "" in lines[first - 1 :] else len(lines)
+    try:
+        # Empty lines in front, so that errors count the lines of the whole text.
+        start = _read_start("\n".join([""] * (first - 1) + lines[first - 1 : end]), variant)
+    except ValueError as error:
+        raise ValueError(f"transcript from line {first} on, the start: {error}") from None
+
+    actions = []
+    for number, line in enumerate(lines[end + 1 :], 1):
+        action = line.removeprefix(f"{number}. ")
+        if action == line:
+            raise _error(end + 1 + number, line, f"'{number}. ' and an action")
+        try:
+            parse_action(variant, action)
+        except ValueError as error:
+            raise ValueError(f"transcript line {end + 1 + number}: {error}") from None
+        actions.append(action)
+    transcript = Transcript(
+        variant=variant,
+        policy=policy,
+        deal=dealt,
+        result=ended[1],  # type: ignore[arg-type]  # the pattern's word
+        cards_home=home,
+        steps=steps,
+        start=start,
+        actions=tuple(actions),
+    )
+    if not _steps_fit(transcript):
+        raise _error(7, result, f"{len(actions)} steps, as many as there are actions, or more if truncated")
+    return transcript
+
+
+def replay(transcript: Transcript) -> Iterator[Step]:
+    """Play a transcript in a single environment; its steps one by one.
+
+    Raises
+    ------
+    ValueError
+        Naming the step: if the deal has another start, an action is not legal, or the game does not end there
+        and as the transcript says. The end is looked at after the last step.
+    ImportError
+        If another program's deal is named, and pysol-cards is not installed.
+    """
+    t = transcript
+    env = SolitaireEnv(t.variant, on_invalid="raise")
+    start = _read_start(t.start, t.variant)
+    _, info = env.reset(options={"position": start} if t.deal is None else {"deal": t.deal})
+    for expected, got in zip(start.split("\n"), env.position().split("\n"), strict=True):
+        if expected != got:
+            raise ValueError(
+                f"step 0: the transcript starts with {shown(expected)}, deal {t.deal} with {shown(got)}"
+            )
+    for number, text in enumerate(t.actions, 1):
+        try:
+            action = env.parse_action(text)
+            words = env.describe_action(action)
+        except ValueError as error:
+            raise ValueError(f"step {number}, {shown(text)}: {error}") from None
+        _, reward, _, _, info = env.step(action)
+        yield Step(number, action, text, words, reward, env.position())
+    result = "won" if info["is_success"] else "stuck" if _is_finished(env) else "truncated"
+    if (t.result, t.cards_home) != (result, info["cards_home"]) or not _steps_fit(t):
+        raise ValueError(
+            f"step {len(t.actions)}, the last: the transcript says {t.result}, {t.cards_home} cards home, "
+            f"{t.steps} steps; the game is {result if result != 'truncated' else 'not over'}, "
+            f"{info['cards_home']} cards home, {len(t.actions)} steps"
+        )
+
+
+def _is_finished(env: SolitaireEnv) -> bool:
+    """The mask of a finished game is all ones, though no action is legal."""
+    try:
+        env.describe_action(int(np.flatnonzero(env.action_masks())[0]))
+    except IllegalActionError:
+        return True
+    return False
+
+
+def _steps_fit(t: Transcript) -> bool:
+    return t.steps == len(t.actions) or (t.result == "truncated" and t.steps > len(t.actions))
+
+
+def _read_start(text: str, variant: Variant) -> str:
+    position = parse_position(text, variant)
+    if FACE_DOWN in position.stock:
+        raise ValueError("position line 'stock' has '??', allowed in a transcript: cards")
+    return format_position(position)
+
+
+def _parse_deal(text: str) -> Deal | None:
+    if re.fullmatch(_NUMBER, text) and int(text) <= MAX_DEAL:
+        return int(text)
+    if re.fullmatch("(ms|pysol):[0-9]{1,20}", text):
+        return text
+    if text != "none":
+        raise _error(6, text, f"0 to {MAX_DEAL}, 'ms:N', 'pysol:N' or 'none'")
+    return None
+
+
+def _check_word(line: int, word: str, allowed: tuple[str, ...]) -> None:
+    if word not in allowed:
+        raise _error(line, word, ", ".join(map(repr, allowed)))
+
+
+def _error(line: int, value: str, allowed: str) -> ValueError:
+    return ValueError(f"transcript line {line}: {shown(value)}, allowed: {allowed}")
