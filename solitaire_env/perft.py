@@ -134,5 +134,7 @@ def _set_up(rules: Rules, rows: Rows) -> engine.State:
 
 def _legal(state: engine.State) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Every legal action of every game: numbers of the games and the actions, int64 ``[n]``."""
-    games, actions = np.nonzero(state.mask & (state.status == PLAYING)[:, None])
+    # Contiguous, as kernels take them: np.nonzero gives columns of one array.
+    legal = np.flatnonzero(state.mask & (state.status == PLAYING)[:, None])
+    games, actions = np.divmod(legal, state.mask.shape[1])
     return games, actions

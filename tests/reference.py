@@ -64,6 +64,14 @@ class ReferenceRules:
         """Cards left over when the tableau and the cells have been dealt."""
         return self.decks * len(SUITS) * self.ranks - sum(self.tableau) - self.cells_filled
 
+    @property
+    def pile_room(self) -> int:
+        """Cards that a tableau pile holds: as many as the largest was dealt, and a run down to the Ace.
+
+        No game from a deal needs more; a position made by hand may hold a pile that is full.
+        """
+        return max(*self.tableau, 1) + self.ranks - 1
+
     def fits(self, card: str, onto: str) -> bool:
         """Whether a card may lie on another in the tableau. There is no wrap: nothing goes onto an Ace."""
         if rank(card) + 1 != rank(onto):
@@ -231,7 +239,8 @@ class ReferenceGame:
             for onto, target in piles.items():
                 for count in range(1, longest + 1):
                     # Ranks fall by one along a run: one count at most fits, and never on the pile itself.
-                    if target and self.rules.fits(source[-count], target[-1]):
+                    has_room = len(target) + count <= self.rules.pile_room
+                    if target and self.rules.fits(source[-count], target[-1]) and has_room:
                         moves[f"{name}>{onto}"] = Move(source, count, target)
         if space is not None:
             for name, source in sources.items():

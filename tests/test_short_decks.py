@@ -103,7 +103,8 @@ def explore_engine(variant: Variant, deal: int) -> Space:
     depth = 0
     while level:
         state = set_up(np.stack(list(level.values())))
-        games, actions = np.nonzero(state.mask & (state.status == PLAYING)[:, None])
+        legal = np.flatnonzero(state.mask & (state.status == PLAYING)[:, None])
+        games, actions = np.divmod(legal, rules.actions)
         after = set_up(state.rows[games])
         if len(actions):
             everyone = np.ones(len(actions), dtype=np.int8)
