@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env._jit import jit
+from solitaire_env.messages import shown
 from solitaire_env.variants import Variant
 
 Deal = int | str
@@ -89,10 +90,10 @@ def check_deal_number(number: int) -> int:
     """The number as an int, when it is one that names a deal."""
     if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
         raise TypeError(
-            f"deal {number!r} is a {type(number).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'"
+            f"deal {shown(number)} is a {type(number).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'"
         )
     if not 0 <= number <= MAX_DEAL:
-        raise ValueError(f"deal {number} is out of range, allowed: 0 to 2**63 - 1")
+        raise ValueError(f"deal {shown(int(number))} is out of range, allowed: 0 to 2**63 - 1")
     return int(number)
 
 
@@ -142,7 +143,7 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
 def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
     match = re.fullmatch(r"(ms|pysol):([0-9]{1,20})", deal)
     if match is None:
-        raise ValueError(f"unknown deal {deal[:40]!r}, allowed: a whole number, 'ms:N' or 'pysol:N'")
+        raise ValueError(f"unknown deal {shown(deal)}, allowed: a whole number, 'ms:N' or 'pysol:N'")
     if variant.ranks != 13:
         raise ValueError(f"deal {deal!r} names a full pack, {variant.name} has {variant.ranks} ranks")
     program, number = match[1], int(match[2])

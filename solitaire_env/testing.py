@@ -110,7 +110,8 @@ def check_variant(variant: Variant, *, seed: int = 0, steps: int = 100) -> None:
 # ----------------------------------------------------------------------------------- in general
 
 
-def _expect(what: str, expected: Any, got: Any, where: str = "") -> None:
+def expect(what: str, expected: Any, got: Any, where: str = "") -> None:
+    """Two values or arrays are the same; else an AssertionError says ``what``, both, and ``where``."""
     if not _equal(expected, got):
         raise AssertionError(f"{what}\nexpected: {expected}\ngot: {got}{where and chr(10)}{where}")
 
@@ -170,13 +171,13 @@ def _make_spec(variant: Variant) -> EnvSpec:
 def _check_texts(variant: Variant, rng: np.random.Generator, steps: int) -> None:
     """The record, and the text and number of every action, there and back."""
     data = json.loads(json.dumps(variant_to_dict(variant)))
-    _expect("plain data of the variant", variant, variant_from_dict(data))
-    _expect("title in describe()", variant.title, variant.describe().splitlines()[0])
+    expect("plain data of the variant", variant, variant_from_dict(data))
+    expect("title in describe()", variant.title, variant.describe().splitlines()[0])
     layout = action_layout(variant)
     for number in range(layout.size):
-        _expect(f"number of {layout.decode(number)}", number, layout.encode(layout.decode(number)))
+        expect(f"number of {layout.decode(number)}", number, layout.encode(layout.decode(number)))
         text = action_text(variant, number)
-        _expect(f"number of {text!r}", number, parse_action(variant, text))
+        expect(f"number of {text!r}", number, parse_action(variant, text))
 
 
 def _check_deals(variant: Variant, rng: np.random.Generator, steps: int) -> None:
@@ -186,13 +187,13 @@ def _check_deals(variant: Variant, rng: np.random.Generator, steps: int) -> None
     for _ in range(steps):
         numbers = deals.pick_deals(batch.streams, rows)
         reserved = numbers[numbers < deals.RESERVED_DEALS]
-        _expect("deals picked by chance that are reserved", [], reserved.tolist())
+        expect("deals picked by chance that are reserved", [], reserved.tolist())
     batch.deal(rows, rows.tolist())
     again = _new_batch(variant, rng)
     again.deal(rows[::-1].copy(), rows[::-1].tolist())
     for row in rows.tolist():
-        _expect(f"deal {row}, dealt again", batch.position_text(row), again.position_text(row))
-        _expect(f"deal of game {row}", row, batch.deal_of(row))
+        expect(f"deal {row}, dealt again", batch.position_text(row), again.position_text(row))
+        expect(f"deal of game {row}", row, batch.deal_of(row))
 
 
 def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
@@ -203,13 +204,13 @@ def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
     for step in _play(batch, rng, steps):
         row = step % batch.size
         text = batch.position_text(row)
-        _expect("faults of the state", [], check_state(batch), text)
-        _expect("reward 'progress'", (batch.state.home - home) / batch.rules.cards, batch.rewards, text)
-        _expect("games won", batch.state.home == batch.rules.cards, batch.state.status == WON, text)
+        expect("faults of the state", [], check_state(batch), text)
+        expect("reward 'progress'", (batch.state.home - home) / batch.rules.cards, batch.rewards, text)
+        expect("games won", batch.state.home == batch.rules.cards, batch.state.status == WON, text)
         home = np.where(batch.terminated, 0, batch.state.home)
         position = parse_position(text, variant)
-        _expect("position text, read and written", text, format_position(position))
-        _expect("position row of the text", batch.state.rows[row], position_to_row(position), text)
+        expect("position text, read and written", text, format_position(position))
+        expect("position row of the text", batch.state.rows[row], position_to_row(position), text)
         for other in shown:
             _check_hidden(batch, row, other, rng, text)
 
@@ -223,7 +224,7 @@ def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator
     cards[stock] = rng.permutation(cards[stock])
     other.set_row(0, cards)
     what = f"observation {other.settings.observation!r} and mask when the stock is shuffled"
-    _expect(what, seen, (other.observations()[0], other.state.mask[0]), text)
+    expect(what, seen, (other.observations()[0], other.state.mask[0]), text)
 
 
 def _check_gymnasium(variant: Variant, rng: np.random.Generator, steps: int) -> None:
@@ -236,14 +237,14 @@ def _check_gymnasium(variant: Variant, rng: np.random.Generator, steps: int) -> 
                 check_env(env.unwrapped)
                 env.close()
             complaints = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-            _expect(f"complaints of check_env, observation {observation!r}", [], complaints)
+            expect(f"complaints of check_env, observation {observation!r}", [], complaints)
 
 
 def _check_seeds(variant: Variant, rng: np.random.Generator, steps: int) -> None:
     """The same seed and actions give the same games, through several resets."""
     seed = int(rng.integers(2**31))
     one, other = SolitaireEnv(variant), SolitaireEnv(variant)
-    _expect_results("at reset with the same seed", one.reset(seed=seed), other.reset(seed=seed))
+    expect_results("at reset with the same seed", one.reset(seed=seed), other.reset(seed=seed))
     _expect_alike(one, other, rng, steps, "with the same seed")
 
 
@@ -255,11 +256,11 @@ def _expect_alike(
         text = one.position()
         action = int(rng.choice(np.flatnonzero(one.action_masks())))
         result = one.step(action)
-        _expect_results(f"after {one.action_text(action)} {what}", result, other.step(action), text)
+        expect_results(f"after {one.action_text(action)} {what}", result, other.step(action), text)
         if result[2]:
-            _expect_results(f"at the next reset {what}", one.reset(), other.reset(), text)
-    _expect(f"position {what}", one.position(), other.position())
-    _expect_results(f"at the last reset {what}", one.reset(), other.reset())
+            expect_results(f"at the next reset {what}", one.reset(), other.reset(), text)
+    expect(f"position {what}", one.position(), other.position())
+    expect_results(f"at the last reset {what}", one.reset(), other.reset())
 
 
 def _check_states(variant: Variant, rng: np.random.Generator, steps: int) -> None:
@@ -278,9 +279,9 @@ def _check_states(variant: Variant, rng: np.random.Generator, steps: int) -> Non
     }
     before = env.get_state()
     for what, other in copies.items():
-        _expect(f"faults of the state {what}", [], check_state(other), env.position())
+        expect(f"faults of the state {what}", [], check_state(other), env.position())
         _expect_alike(env.clone(), other, rng, min(steps, 20), what)
-    _expect("state after its copies have played", before, env.get_state(), env.position())
+    expect("state after its copies have played", before, env.get_state(), env.position())
 
 
 def _check_illegal(variant: Variant, rng: np.random.Generator, steps: int) -> None:
@@ -316,9 +317,9 @@ def _check_illegal_action(env: SolitaireEnv, action: int) -> None:
         _, reward, terminated, _, info = env.step(action)
         expected = (0.0, on_invalid == "terminate", True)
         got = (reward, terminated, info["invalid_action"])
-        _expect(f"reward, terminated and invalid_action after {what}", expected, got)
-    _expect(f"position after {what}", text, env.position())
-    _expect(f"mask after {what}", mask, env.action_masks(), text)
+        expect(f"reward, terminated and invalid_action after {what}", expected, got)
+    expect(f"position after {what}", text, env.position())
+    expect(f"mask after {what}", mask, env.action_masks(), text)
 
 
 def _check_vector(variant: Variant, rng: np.random.Generator, steps: int) -> None:
@@ -354,47 +355,47 @@ def check_vector(
     vector = gym.make_vec(spec, num_envs=num_envs, autoreset_mode=autoreset_mode, **keywords)
     what = f"vector environment, autoreset mode {autoreset_mode.value}"
     for name in ("single_action_space", "action_space", "single_observation_space", "observation_space"):
-        _expect(f"{name} of the {what}", repr(getattr(single, name)), repr(getattr(vector, name)))
+        expect(f"{name} of the {what}", repr(getattr(single, name)), repr(getattr(vector, name)))
     expected: tuple[Any, ...] = single.reset(seed=seed)
-    _expect_results(f"at reset of the {what}", expected, vector.reset(seed=seed))
+    expect_results(f"at reset of the {what}", expected, vector.reset(seed=seed))
     where = action_layout(vector.unwrapped.variant).offsets  # type: ignore[attr-defined]
     for step in range(steps):
         actions = _choose(expected[-1]["action_mask"], where, rng)
         if step % 7 == 6:
             actions[0] = rng.integers(len(expected[-1]["action_mask"][0]))
         result = single.step(actions)
-        _expect_results(f"at step {step} of the {what}", result, vector.step(actions))
+        expect_results(f"at step {step} of the {what}", result, vector.step(actions))
         expected = result
         ended = result[2] | result[3]
         if autoreset_mode is AutoresetMode.DISABLED and ended.any():
             old_mask = result[-1]["action_mask"]
             expected, got = (env.reset(options={"reset_mask": ended.copy()}) for env in (single, vector))
-            _expect_results(f"at reset after step {step} of the {what}", expected, got)
+            expect_results(f"at reset after step {step} of the {what}", expected, got)
             expected[-1]["action_mask"][~ended] = old_mask[~ended]
     single.close()
     vector.close()
 
 
-def _expect_results(what: str, expected: tuple[Any, ...], got: tuple[Any, ...], where: str = "") -> None:
+def expect_results(what: str, expected: tuple[Any, ...], got: tuple[Any, ...], where: str = "") -> None:
     """What reset or step return: arrays are equal, and infos where they hold something."""
     names = ("observation", "reward", "terminated", "truncated")
     for name, one, other in zip(names, expected[:-1], got[:-1], strict=False):
-        _expect(f"{name} {what}", one, other, where)
+        expect(f"{name} {what}", one, other, where)
     _expect_infos(what, expected[-1], got[-1], where)
 
 
 def _expect_infos(what: str, expected: dict[str, Any], got: dict[str, Any], where: str) -> None:
-    _expect(f"keys of info {what}", sorted(expected), sorted(got), where)
+    expect(f"keys of info {what}", sorted(expected), sorted(got), where)
     for key, value in expected.items():
         if isinstance(value, dict):
             _expect_infos(f"in {key} {what}", value, got[key], where)
         elif f"_{key}" in expected:
             games = np.flatnonzero(expected[f"_{key}"])
             one, other = value[games], got[key][games]
-            _expect(f"dtype of info {key!r} {what}", one.dtype, other.dtype, where)
-            _expect(f"info {key!r} of games {games} {what}", list(one), list(other), where)
+            expect(f"dtype of info {key!r} {what}", one.dtype, other.dtype, where)
+            expect(f"info {key!r} of games {games} {what}", list(one), list(other), where)
         else:
-            _expect(f"info {key!r} {what}", value, got[key], where)
+            expect(f"info {key!r} {what}", value, got[key], where)
 
 
 def _check_supermoves(variant: Variant, rng: np.random.Generator, steps: int) -> None:
@@ -433,9 +434,9 @@ def check_supermoves(batch: Batch, row: int) -> int:
         texts = [action_text(strict.variant, single) for single in singles]
         what = f"{action_text(batch.variant, action)} as {' '.join(texts)}"
         for played, single in enumerate(singles):
-            _expect(f"{texts[played]} of {what} is legal", 1, strict.state.mask[0, single], text)
+            expect(f"{texts[played]} of {what} is legal", 1, strict.state.mask[0, single], text)
             strict.step(np.array([single]), strict.everyone)
-        _expect(f"position after {what}", _spaces_alike(moved, spaces), _spaces_alike(strict, spaces), text)
+        expect(f"position after {what}", _spaces_alike(moved, spaces), _spaces_alike(strict, spaces), text)
     return several
 
 

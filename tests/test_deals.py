@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from solitaire_env import deals
 from solitaire_env.cards import card_name
 from solitaire_env.deals import (
     MAX_DEAL,
@@ -17,10 +18,12 @@ from solitaire_env.deals import (
     deal_order,
     ordered_pack,
     pick_deals,
+    shuffle_in_place,
     shuffled,
 )
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
+from tests.fuzz import nested
 from tests.games import ALL, COMPILED
 
 BITS_64 = 2**64 - 1
@@ -49,6 +52,16 @@ class SplitMix64:
             product = (self.next() >> 32) * n
             if product % 2**32 >= 2**32 % n:
                 return product >> 32
+
+
+def stream_before(draw: int) -> int:
+    """The state in which the generator draws these 64 bits next: SplitMix64 run backwards."""
+    z = draw ^ draw >> 31 ^ draw >> 62
+    z = z * pow(0x94D049BB133111EB, -1, 2**64) & BITS_64
+    z = z ^ z >> 27 ^ z >> 54
+    z = z * pow(0xBF58476D1CE4E5B9, -1, 2**64) & BITS_64
+    z = z ^ z >> 30 ^ z >> 60
+    return (z - 0x9E3779B97F4A7C15) & BITS_64
 
 
 def plain_deal(number: int, decks: int, ranks: int) -> list[str]:
@@ -115,6 +128,35 @@ def test_whole_deals(variant: Variant) -> None:
         assert names(variant, number) == list(map(card_name, cards))
 
 
+@pytest.mark.parametrize(
+    ("cards", "low"),
+    [(16, 0), (16, 16), (51, 0), (51, 1), (51, 50), (51, 51), (52, 44), (52, 48), (52, 52)],
+)
+def test_what_is_drawn_again(cards: int, low: int) -> None:
+    """A first draw whose product ends in less than ``2**32 mod n`` (0, 1 and 48 here) is made again."""
+    even = cards & -cards
+    high = low // even * pow(cards // even, -1, 2**32) % 2**32
+    assert high * cards % 2**32 == low
+    stream = stream_before(high << 32 | 12345)
+    order = np.arange(cards, dtype=np.int8)
+    shuffle_in_place(stream, order)
+    generator, expected = SplitMix64(stream), list(range(cards))
+    for i in range(cards - 1, 0, -1):
+        j = generator.below(i + 1)
+        expected[i], expected[j] = expected[j], expected[i]
+    assert order.tolist() == expected
+
+
+def test_draws_of_large_numbers() -> None:
+    """Every other one is made again, some several times."""
+    n = 2**31 + 1
+    generator, states = SplitMix64(7), np.array([0, 7], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        drawn = [int(deals._below(states, 1, n)) for _ in range(100)]
+    assert drawn == [generator.below(n) for _ in range(100)]
+    assert states.tolist() == [0, generator.state]
+
+
 def test_games_of_one_pack_share_their_deals() -> None:
     assert names(get_variant("busy-aces"), 5) == names(get_variant("forty-bandits"), 5)
 
@@ -167,6 +209,13 @@ def test_reserved_deals_are_never_picked() -> None:
     assert len({int(number) for numbers in picked for number in numbers}) > len(picked)
 
 
+def test_rows_pick_from_their_own_streams() -> None:
+    streams = np.array([5, 6, 7], dtype=np.uint64)
+    picked = pick_deals(streams, np.array([2, 0]))
+    assert picked.tolist() == [SplitMix64(7).next() >> 1, SplitMix64(5).next() >> 1]
+    assert streams[1] == 6
+
+
 def test_a_drawn_reserved_deal_is_passed_over() -> None:
     """The stream of REJECTED draws 0 first, and then goes on as the stream of 0."""
     one, other = np.array([[REJECTED], [0]], dtype=np.uint64)
@@ -205,6 +254,9 @@ def test_deals_that_are_refused(deal: object, allowed: str, refuses: Refuses) ->
 
 def test_long_nonsense_is_cut(refuses: Refuses) -> None:
     refuses(lambda: deal_order(SHORT, "ms:" * 1000), "'ms:ms:", "'pysol:N'")
+    refuses(lambda: deal_order(SHORT, 10**5000), "a number of 16610 bits", "0 to 2**63 - 1")
+    refuses(lambda: deal_order(SHORT, nested(10_000)), "[[[...]]] is a list", "a whole number")
+    refuses(lambda: deal_order(SHORT, [0] * 100_000), "[0, 0,", "is a list", "a whole number")
 
 
 def test_a_short_pack_has_no_deals_of_other_programs(refuses: Refuses) -> None:

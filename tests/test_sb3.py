@@ -18,6 +18,8 @@ from solitaire_env.registration import env_id, step_limit
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.variants import VARIANTS
 from tests.conftest import Refuses
+from tests.test_deals import SHORT
+from tests.test_random_numbers import STREAMS, next_deal
 
 IDS = list(map(env_id, VARIANTS))
 BUSY_ACES = "Solitaire/BusyAces-v0"
@@ -231,3 +233,14 @@ def test_maskable_ppo_trains(kind: str) -> None:
     assert model.num_timesteps == 256 and len(model.ep_info_buffer) >= 4
     assert len(model.ep_success_buffer) == len(model.ep_info_buffer)
     assert all(weights.isfinite().all() for weights in model.policy.parameters())
+
+
+def test_kept_deals_are_not_dealt() -> None:
+    """Streams that are about to draw the number of a deal kept for evaluation pass it over."""
+    env = SolitaireVecEnv(SHORT, len(STREAMS), max_episode_steps=1)
+    env.reset()
+    for row, stream in enumerate(STREAMS):
+        (state,) = env.env_method("get_state", indices=row)
+        env.env_method("set_state", {**state, "stream": stream}, indices=row)
+    env.step(env.action_masks().argmax(axis=1))
+    assert [info["deal"] for info in env.reset_infos] == [next_deal(stream) for stream in STREAMS]
