@@ -1,6 +1,7 @@
 """Training configurations: YAML files, validated, every key of which the command line may override."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant
 from solitaire_env.batch import resolve_variant
+from solitaire_env.messages import one_line, shown
 from solitaire_env.registration import env_variant
 
 
@@ -99,6 +101,10 @@ class TrainConfig:
         return value
 
     def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            numbers = value if isinstance(value, list) else [value]
+            if any(isinstance(number, int) and abs(number) >= 2**63 for number in numbers):
+                raise ValueError(f"{name} is {shown(value)}, allowed: whole numbers below 2**63")
         positive = ("embedding", "rounds", "num_envs", "n_steps", "n_epochs", "learning_rate")
         for name in (*positive, "checkpoint_minutes", "max_grad_norm"):
             if getattr(self, name) <= 0:
@@ -119,15 +125,15 @@ class TrainConfig:
         if self.seed >= 2**32:
             raise ValueError(f"seed is {self.seed}, allowed: below 2**32")
         if any(size <= 0 for size in self.hidden):
-            raise ValueError(f"hidden is {self.hidden}, allowed: sizes of at least 1")
+            raise ValueError(f"hidden is {shown(self.hidden)}, allowed: sizes of at least 1")
         if self.num_envs * self.n_steps % self.batch_size == 1:
             # The spread of one advantage is not a number.
             raise ValueError(
                 f"num_envs x n_steps is {self.num_envs * self.n_steps} and batch_size {self.batch_size}: "
                 "a minibatch of one step would be left, which PPO cannot learn from"
             )
-        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", self.device):
-            raise ValueError(f"device is {self.device!r}, allowed: auto, cpu, mps, cuda, cuda:0, ...")
+        if not re.fullmatch("auto|cpu|mps|cuda(:[0-9]{1,3})?", self.device):
+            raise ValueError(f"device is {shown(self.device)}, allowed: auto, cpu, mps, cuda, cuda:0, ...")
         if self.minutes is None and self.total_steps is None:
             raise ValueError("minutes and total_steps are both null, allowed: at least one of them set")
         if self.network == "piles" and self.observation != "cards":
@@ -148,26 +154,31 @@ class TrainConfig:
         return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 
+MAX_DEALS = 1_000_000
+"""So many deals are evaluated at most."""
+
+
 def parse_deals(text: str) -> list[int | str]:
     """Deals from text: ``0:1000`` (without the last), ``7``, ``ms:11982``, or several with commas."""
     deals: list[int | str] = []
     for part in text.split(","):
         part = part.strip()
-        first, colon, last = part.partition(":")
-        if part.isdecimal():
-            deals.append(int(part))
-        elif colon and first.isdecimal() and last.isdecimal() and int(first) < int(last):
-            if int(last) - int(first) > 10_000_000:
-                raise ValueError(f"deals {part!r} are more than 10,000,000")
-            deals.extend(range(int(first), int(last)))
-        elif first in ("ms", "pysol") and last.isdecimal():
-            deals.append(part)
-        else:
+        names: Sequence[int | str] = ()
+        if match := re.fullmatch("([0-9]{1,19})(?::([0-9]{1,19}))?", part):
+            first = int(match[1])
+            end = int(match[2]) if match[2] else first + 1
+            names = range(first, min(end, first + MAX_DEALS + 1))
+        elif re.fullmatch("(ms|pysol):[0-9]{1,20}", part):
+            names = (part,)
+        if not names:
             raise ValueError(
-                f"unknown deals {part!r}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas"
+                f"unknown deals {shown(part)}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas"
             )
+        if len(deals) + len(names) > MAX_DEALS:
+            raise ValueError(f"deals {shown(part)} make more than {MAX_DEALS:,}")
+        deals.extend(names)
     if len(set(deals)) != len(deals):
-        raise ValueError(f"deals {text!r} name a deal twice")
+        raise ValueError(f"deals {shown(text)} name a deal twice")
     return deals
 
 
@@ -188,13 +199,44 @@ def explain(error: ValidationError, where: str) -> ConfigError:
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         return ConfigError(
-            f"{where}: unknown key {key!r}, allowed: {', '.join(TrainConfig.__dataclass_fields__)}"
+            f"{where}: unknown key {shown(key)}, allowed: {', '.join(TrainConfig.__dataclass_fields__)}"
         )
     message = first["ctx"]["error"] if first["type"] == "value_error" else first["msg"]
     # What the whole configuration is refused for names its keys itself.
     return ConfigError(
-        f"{where}: {key} is {first['input']!r:.80}: {message}" if key else f"{where}: {message}"
+        f"{where}: {key} is {shown(first['input'])}: {message}" if key else f"{where}: {message}"
     )
+
+
+MAX_DEPTH = 10
+MAX_TEXT = 20_000
+"""Longest configuration that is read, in characters; one with every key needs a twentieth of it."""
+
+
+class _Loader(yaml.SafeLoader):
+    """In YAML no key may stand twice; PyYAML takes the last one.
+
+    Nor may brackets stand deep in brackets: PyYAML takes seconds for a thousand.
+    """
+
+    def fetch_flow_collection_start(self, TokenClass: Any) -> None:
+        if self.flow_level >= MAX_DEPTH:
+            raise yaml.MarkedYAMLError(
+                problem=f"brackets in brackets, more than {MAX_DEPTH}", problem_mark=self.get_mark()
+            )
+        super().fetch_flow_collection_start(TokenClass)
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            name = (key.tag, key.value if isinstance(key, yaml.ScalarNode) else id(key))
+            if name in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {shown(key.value)} stands twice", problem_mark=key.start_mark
+                )
+            seen.add(name)
+        return node
 
 
 def load_config(path: Path, env: str | None = None) -> TrainConfig:
@@ -206,11 +248,14 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
         Which block to take, an id or a variant's name; not needed when the file has one.
     """
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if len(text) > MAX_TEXT:
+            raise ValueError(f"{len(text)} characters, at most {MAX_TEXT} are read")
+        data = yaml.load(text, _Loader)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
+    except Exception as error:  # PyYAML raises what it meets: IndexError for '!!int' without a number
+        raise ConfigError(f"{path}: not YAML ({one_line(error)})") from None
     if not isinstance(data, dict) or not all(
         isinstance(block, dict) or block is None for block in data.values()
     ):
@@ -218,21 +263,23 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
     for name, block in data.items():
         if not isinstance(name, str) or "env" in (block or {}):
             raise ConfigError(
-                f"{path}: block {name!r}: allowed as its name is 'default' or the env that it is for"
+                f"{path}: block {shown(name)}: allowed as its name is 'default' or the env that it is for"
             )
     blocks = {name: block or {} for name, block in data.items() if name != "default"}
     wanted = env
     if wanted is None:
         if len(blocks) != 1:
-            raise ConfigError(
-                f"{path}: has {len(blocks)} env blocks; choose with --env: {', '.join(blocks) or 'an id'}"
-            )
+            choice = one_line(", ".join(blocks)) or "an id"
+            raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose with --env: {choice}")
         wanted = next(iter(blocks))
     try:
         variant = env_variant(wanted)
-        block = next((block for name, block in blocks.items() if env_variant(name) == variant), {})
+        names = [name for name in blocks if env_variant(name) == variant]
     except ValueError as error:
         raise ConfigError(f"{path}: {error}") from None
+    if len(names) > 1:
+        raise ConfigError(f"{path}: blocks {shown(names)} are for the same env, allowed: one")
+    block = blocks[names[0]] if names else {}
     return make_config({**(data.get("default") or {}), **block, "env": wanted}, str(path))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from solitaire_env.messages import one_line
+
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Have ``write`` make a file beside ``path``, then put it in its place in one move."""
@@ -33,8 +35,8 @@ def read_json(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON ({error})") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON ({one_line(error)})") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path}: holds {type(data).__name__}, allowed: an object")
     return data

@@ -4,6 +4,7 @@ Reading one runs no code from it. A model for another observation or action layo
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from agents.files import read_json, write_json, write_whole
 from agents.networks import NETWORKS
 from solitaire_env.batch import layout_hash
+from solitaire_env.messages import one_line, shown
 
 Array = npt.NDArray[Any]
 
@@ -79,7 +81,7 @@ def load_weights(path: Path) -> dict[str, th.Tensor]:
     except FileNotFoundError:
         raise ValueError(f"{path}: not found") from None
     except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path}: not a whole safetensors file ({error})") from None
+        raise ValueError(f"{path}: not a whole safetensors file ({one_line(error)})") from None
 
 
 def load_model(
@@ -101,35 +103,57 @@ def load_model(
     layout = card["layout"]
     if not isinstance(layout, dict) or layout_hash(layout) != card["layout_hash"]:
         raise ValueError(
-            f"{folder / CARD}: damaged, its layout is not the one of layout_hash {card['layout_hash']!r}"
+            f"{folder / CARD}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
         )
     wants = NetworkPlayer(th.nn.Identity(), name or folder.name, layout, card["moves"])
     try:
         here = layout_of(wants)
     except ValueError as error:
-        raise ValueError(f"{folder / CARD}: {error}") from None
+        raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
     if layout_hash(here) != card["layout_hash"]:
         raise ValueError(
-            f"{folder}: the model is for {card['env']} with moves={card['moves']!r}, observation size "
-            f"{layout.get('size')} and {layout.get('actions')} actions; this game has "
-            f"observation size {here['size']} and {here['actions']} actions "
+            f"{folder}: the model is for {one_line(card['env'], 80)} with moves={shown(card['moves'])}, "
+            f"observation size {shown(layout.get('size'))} and {shown(layout.get('actions'))} actions; "
+            f"this game has observation size {here['size']} and {here['actions']} actions "
             f"(layout {card['layout_hash']} and {layout_hash(here)})"
         )
+    weights = load_weights(folder / WEIGHTS)
+    kind, sizes = NETWORKS[card["network"]], card["sizes"]
     try:
-        network = NETWORKS[card["network"]](layout, **card["sizes"])
+        _check_sizes(sizes, sum(tensor.numel() for tensor in weights.values()))
+        network = kind(layout, **sizes)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(
-            f"{folder / CARD}: sizes {card['sizes']!r:.80} make no network {card['network']!r} "
-            f"({error!s:.200})"
+            f"{folder / CARD}: sizes {shown(sizes)} make no network {card['network']!r} ({one_line(error)})"
         ) from None
     try:
-        network.load_state_dict(load_weights(folder / WEIGHTS))
+        network.load_state_dict(weights)
+        for name, tensor in weights.items():
+            if tensor.dtype != th.float32 or not tensor.isfinite().all():
+                raise RuntimeError(f"{name} holds others than finite numbers of 32 bits")
     except RuntimeError as error:
         raise ValueError(
-            f"{folder / WEIGHTS}: not weights of this network ({str(error).splitlines()[-1].strip():.200})"
+            f"{folder / WEIGHTS}: not weights of this network ({one_line(str(error).splitlines()[-1])})"
         ) from None
     wants.network = network.eval()
     return wants
+
+
+def _check_sizes(sizes: Any, numbers: int) -> None:
+    """Refuse what is no size, and a network that has more numbers than its file.
+
+    It would be made before its weights are seen not to fit, however large it is.
+    """
+    if not isinstance(sizes, dict):
+        raise TypeError(f"a {type(sizes).__name__}, allowed: an object")
+    for name, size in sizes.items():
+        least = {"width": 2, "depth": 0}.get(name, 1)
+        if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
+            raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
+    width, embedding, rounds = (sizes.get(name, 1) for name in ("width", "embedding", "rounds"))
+    hidden = sizes.get("hidden", [])
+    if width * (embedding + rounds * width) + sum(hidden) + sum(a * b for a, b in pairwise(hidden)) > numbers:
+        raise ValueError(f"it would have more numbers than the weights, {numbers}")
 
 
 class ZipPlayer:
@@ -156,7 +180,7 @@ def load_zip(path: Path, layout_of: Callable[[Any], dict[str, Any]]) -> ZipPlaye
     try:
         model = MaskablePPO.load(path, device="cpu")
     except Exception as error:
-        raise ValueError(f"{path}: not a MaskablePPO zip ({' '.join(str(error).split())[:200]})") from None
+        raise ValueError(f"{path}: not a MaskablePPO zip ({one_line(error)})") from None
     model.set_random_seed(0)
     shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
     for moves in (None, "supermove"):

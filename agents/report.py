@@ -7,6 +7,7 @@ from typing import Any
 
 from agents.files import write_whole
 from solitaire_env.evaluation import Summary
+from solitaire_env.messages import one_line
 
 
 def summary_table(rows: Sequence[tuple[str, str, Summary]]) -> str:
@@ -40,10 +41,15 @@ def summary_table(rows: Sequence[tuple[str, str, Summary]]) -> str:
 
 def read_curve(run: Path) -> list[dict[str, float]]:
     """The learning curve of a run: numbers by column, a row an update."""
-    if not (run / "curve.csv").exists():
+    path = run / "curve.csv"
+    if not path.exists():
         return []
-    with (run / "curve.csv").open(encoding="utf-8", newline="") as file:
-        return [{key: float(value) for key, value in row.items() if value} for row in csv.DictReader(file)]
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return [{key: float(value) for key, value in row.items() if value} for row in rows]
+    except (csv.Error, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a learning curve ({one_line(error)})") from None
 
 
 def plot_curve(run: Path, title: str, cards: int) -> Path:

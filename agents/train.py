@@ -10,6 +10,7 @@ import csv
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -40,6 +41,7 @@ from agents.progress import ProgressLine, clock
 from agents.report import plot_curve
 from solitaire_env import __version__, env_id
 from solitaire_env.batch import describe_layout
+from solitaire_env.messages import one_line
 from solitaire_env.sb3 import SolitaireVecEnv
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -86,18 +88,32 @@ def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
     policy = {name.removeprefix("policy/"): t for name, t in tensors.items() if name.startswith("policy/")}
     policy |= {prefix[:3] + name: t for name, t in policy.items() for prefix in SHARED if prefix[3:] in name}
     optimizer = model.policy.optimizer.state_dict()
-    for name, tensor in tensors.items():
-        if name.startswith("adam/"):
-            _, index, moment = name.split("/")
-            optimizer["state"].setdefault(int(index), {})[moment] = tensor
+    parameters = [p for group in model.policy.optimizer.param_groups for p in group["params"]]
     try:
-        progress: dict[str, Any] = json.loads(metadata["progress"])
+        for name, tensor in tensors.items():
+            if name.startswith("adam/"):
+                _, index, moment = name.split("/")
+                if tensor.shape != (() if moment == "step" else parameters[int(index)].shape):
+                    raise ValueError(f"size mismatch for {name}")
+                optimizer["state"].setdefault(int(index), {})[moment] = tensor
+        progress = _read_progress(metadata["progress"])
         model.set_parameters({"policy": policy, "policy.optimizer": optimizer}, device=model.device)  # type: ignore[dict-item]
-    except (KeyError, ValueError, RuntimeError) as error:
+    except (LookupError, ValueError, RuntimeError) as error:
         raise ConfigError(
-            f"{path}: not a checkpoint of this configuration ({str(error).splitlines()[-1].strip()})"
+            f"{path}: not a checkpoint of this configuration ({one_line(str(error).splitlines()[-1])})"
         ) from None
     return progress
+
+
+def _read_progress(text: str) -> dict[str, Any]:
+    """How far a training is, as a checkpoint keeps it."""
+    progress = json.loads(text)
+    numbers = progress if isinstance(progress, dict) else {}
+    if set(numbers) != {"steps", "seconds", "games"} or not all(
+        type(number) in (int, float) and 0 <= number < 2**63 for number in numbers.values()
+    ):
+        raise ValueError(f"progress is {text[:80]}, allowed: steps, seconds and games")
+    return numbers
 
 
 # --------------------------------------------------------------------------------------- learning
@@ -298,10 +314,8 @@ def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
 def _cut_curve(path: Path, steps: int) -> None:
     """Leave out what a curve tells of steps after the checkpoint: they are made again."""
     if path.exists():
-        head, *rows = path.read_text(encoding="utf-8").splitlines()
-        kept = [
-            row for row in rows if row.partition(",")[0].isdecimal() and int(row.partition(",")[0]) <= steps
-        ]
+        head, *rows = path.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+        kept = [row for row in rows if re.match("[0-9]{1,19},", row) and int(row.partition(",")[0]) <= steps]
         write_text(path, "\n".join([head, *kept]) + "\n")
 
 

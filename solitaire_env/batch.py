@@ -19,6 +19,7 @@ from solitaire_env._jit import jit, threads_for
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import Deal
 from solitaire_env.layout import PLAYING, WON, action_layout, make_rules, observation_layout
+from solitaire_env.messages import shown
 from solitaire_env.notation import (
     Position,
     action_text,
@@ -297,6 +298,9 @@ class Batch:
         if self.size == 1:
             if int(active[0]):
                 engine.step_row(self.rules, self.state, self.events, 0, int(actions[0]))
+            else:
+                for happened in self.events:
+                    happened[0] = 0
         else:
             with threads_for(self.size):
                 engine.step_rows(self.rules, self.state, self.events, actions, active)
@@ -327,7 +331,8 @@ class Batch:
         """The observations ``[size, entries]``: a view that the next step overwrites."""
         if self.settings.observation == "cards":
             return self.state.rows[:, : self._seen]
-        encoders.write_features(self.rules, self.state, self.settings.information, self._features)
+        with threads_for(self.size):
+            encoders.write_features(self.rules, self.state, self.settings.information, self._features)
         return self._features
 
     def position(self, row: int) -> Position:
@@ -356,13 +361,17 @@ class Batch:
         """Restore what :meth:`get_state` gave."""
         keys = ("variant", "row", "deal", "stream", "steps", "stalls")
         if not isinstance(saved, dict) or set(saved) != set(keys):
-            given = sorted(saved) if isinstance(saved, dict) else type(saved).__name__
+            given = shown(list(saved)) if isinstance(saved, dict) else type(saved).__name__
             raise ValueError(f"state has {given}, allowed: a dict with {', '.join(keys)}")
-        if saved["variant"] != self.variant.name:
-            raise ValueError(f"state is of variant {saved['variant']!r}, allowed here: {self.variant.name!r}")
-        for key, most in (("stream", 2**64 - 1), ("steps", 2**63 - 1), ("stalls", 2**63 - 1)):
+        if not isinstance(saved["variant"], str) or saved["variant"] != self.variant.name:
+            raise ValueError(
+                f"state is of variant {shown(saved['variant'])}, allowed here: {self.variant.name!r}"
+            )
+        for key, most in (("stream", 2**64 - 1), ("steps", 2**62), ("stalls", 2**62)):
             if type(saved[key]) is not int or not 0 <= saved[key] <= most:
-                raise ValueError(f"state {key} is {saved[key]!r}, allowed: a whole number from 0 to {most}")
+                raise ValueError(
+                    f"state {key} is {shown(saved[key])}, allowed: a whole number from 0 to {most}"
+                )
         deal = saved["deal"]
         if deal is not None and not isinstance(deal, str):
             deal = deals.check_deal_number(deal)
@@ -373,7 +382,7 @@ class Batch:
             or not all(type(c) is int and 0 <= c < 128 for c in codes)
         ):
             raise ValueError(
-                f"state row is {codes!r:.60}, allowed: a list of {size} whole numbers from 0 to 127"
+                f"state row is {shown(codes, 60)}, allowed: a list of {size} whole numbers from 0 to 127"
             )
         cards = np.array(codes, dtype=np.int8)
         position = position_from_row(self.variant, cards)

@@ -25,6 +25,7 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 from solitaire_env.layout import Action, action_layout, make_rules
+from solitaire_env.messages import one_line
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
@@ -606,4 +607,4 @@ def _unbox(text: str) -> str:
     if said.startswith("Expected"):
         said = f"{title}: {said}"
     more = [part for part in more if part.startswith(("Available subcommands", "Argument helptext"))]
-    return "\n".join([said, *more[:1]])
+    return "\n".join(one_line(part, 280) for part in (said, *more[:1]))

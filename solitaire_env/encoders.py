@@ -51,7 +51,11 @@ def cards_high(variant: Variant, information: str = "player") -> npt.NDArray[np.
 
 def decode_cards(variant: Variant, observation: npt.NDArray[np.int8]) -> Position:
     """The position that a ``cards`` observation shows; a hidden stock is face down."""
-    return position_from_row(variant, np.asarray(observation))
+    try:
+        row = np.asarray(observation)
+    except ValueError:  # lists of different lengths, or too deep
+        raise TypeError(f"observation is a {type(observation).__name__}, allowed: an array") from None
+    return position_from_row(variant, row)
 
 
 @cache

@@ -12,6 +12,7 @@ from solitaire_env import notation, shortcuts
 from solitaire_env.batch import Batch, IllegalActionError, Settings, observation_space, resolve_variant
 from solitaire_env.encoders import decode_cards, feature_layout
 from solitaire_env.layout import action_layout, observation_layout
+from solitaire_env.messages import shown
 from solitaire_env.notation import Position
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import Variant
@@ -26,11 +27,9 @@ def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RES
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"reset options are a {type(options).__name__}, allowed: a dict or None")
     options = dict(options or {})
-    unknown = sorted(map(repr, set(options) - set(allowed)))
+    unknown = [option for option in options if option not in allowed]
     if unknown:
-        raise ValueError(
-            f"unknown reset options {', '.join(unknown)}, allowed: {', '.join(map(repr, allowed))}"
-        )
+        raise ValueError(f"unknown reset options {shown(unknown)}, allowed: {', '.join(map(repr, allowed))}")
     if "deal" in options and "position" in options:
         raise ValueError("reset options 'deal' and 'position' exclude each other")
     return options
@@ -276,4 +275,4 @@ def _action_number(action: Any) -> int:
         return int(action)
     if isinstance(action, np.ndarray) and action.ndim == 0 and np.issubdtype(action.dtype, np.integer):
         return int(action)
-    raise TypeError(f"action {action!r} is a {type(action).__name__}, allowed: a whole number")
+    raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")

@@ -35,6 +35,7 @@ from solitaire_env.cards import (
     parse_card,
 )
 from solitaire_env.layout import MAX_STOCK_COUNT, Action, action_layout, make_rules
+from solitaire_env.messages import shown
 from solitaire_env.variants import Variant, get_variant
 
 Pile = tuple[int, ...]
@@ -264,7 +265,7 @@ def _parse_foundations(words: list[str], variant: Variant) -> tuple[Pile, ...]:
         if (
             group[:1] != [letter]
             or len(group) != width
-            or not all(w.isdecimal() and len(w) <= 2 for w in group[1:])
+            or not all(w.isascii() and w.isdecimal() and len(w) <= 2 for w in group[1:])
         ):
             break
         tops.append(tuple(sorted(map(int, group[1:]), reverse=True)))
@@ -302,9 +303,17 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
     """The position of a row (int8 ``[row_size]``), or of its part that a player sees, the ``cards``
     observation.
 
-    From the latter the stock is face down; its count follows from the cards that are seen.
+    From the latter the stock is face down; its count follows from the cards that are seen. Whether the
+    position is a possible one, :func:`position_faults` says.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another, or there are no whole numbers in it.
     """
     r = make_rules(variant)
+    if not np.issubdtype(row.dtype, np.integer):
+        raise ValueError(f"a row of {variant.name} is of {row.dtype}, allowed: whole numbers")
     if row.shape not in ((r.row_size,), (r.row_stock,)):
         raise ValueError(
             f"a row of {variant.name} has shape {tuple(row.shape)}, "
@@ -367,7 +376,7 @@ def parse_action(variant: Variant, text: str) -> int:
     if number is None:
         some = ", ".join(action_text(variant, where.start) for where in layout.offsets.values())
         raise ValueError(
-            f"{variant.name} has no action {str(text)[:40]!r}, "
+            f"{variant.name} has no action {shown(text)}, "
             f"allowed: 0 to {layout.size - 1} as text, such as {some}"
         )
     return number

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import gymnasium as gym
 
+from solitaire_env.messages import shown
 from solitaire_env.variants import VARIANTS, Variant, add_variant, known_variants, variant_to_dict
 
 NAMESPACE: Final = "Solitaire"
@@ -24,12 +25,14 @@ def env_variant(id_or_name: str) -> Variant:
     """The variant of a Gymnasium id (with or without ``solitaire_env:``), a name, a title or an alias."""
     from solitaire_env.variants import get_variant
 
+    if not isinstance(id_or_name, str):
+        raise TypeError(f"game is a {type(id_or_name).__name__}, allowed: an id, a name, a title or an alias")
     wanted = id_or_name.removeprefix("solitaire_env:")
     for variant in known_variants():
         if env_id(variant) == wanted:
             return variant
     if "/" in wanted:
-        raise ValueError(f"unknown id {wanted!r}, allowed: {', '.join(map(env_id, known_variants()))}")
+        raise ValueError(f"unknown id {shown(wanted)}, allowed: {', '.join(map(env_id, known_variants()))}")
     return get_variant(wanted)
 
 

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
 from solitaire_env.cards import RANK_NAMES
+from solitaire_env.messages import shown
 
 Build = Literal["same suit", "alternate color", "any suit"]
 Spaces = Literal["any", "kings", "none"]
@@ -17,6 +18,7 @@ MAX_PILES: Final = 32
 MAX_PILE: Final = 100
 MAX_CELLS: Final = 32
 MAX_DECKS: Final = 4
+MAX_NAME: Final = 80
 
 
 @dataclass(frozen=True)
@@ -60,14 +62,13 @@ class Variant:
     def __post_init__(self) -> None:
         def check(ok: bool, field: str, allowed: str) -> None:
             if not ok:
-                raise ValueError(
-                    f"variant {self.name!r}: {field} is {getattr(self, field)!r}, allowed: {allowed}"
-                )
+                value = shown(getattr(self, field), 200)
+                raise ValueError(f"variant {shown(self.name)}: {field} is {value}, allowed: {allowed}")
 
         for field in ("name", "title"):
             text = getattr(self, field)
-            ok = isinstance(text, str) and text.isprintable() and any(map(str.isalnum, text))
-            check(ok, field, "a line of text with a letter or digit")
+            ok = _is_line(text) and len(text) <= MAX_NAME and any(map(str.isalnum, text))
+            check(ok, field, f"a line of text with a letter or digit, at most {MAX_NAME} characters")
         check(not set(self.name) & set(" :/\\"), "name", "text without spaces, colons or slashes")
         for field, low, high in (
             ("decks", 1, MAX_DECKS),
@@ -89,11 +90,13 @@ class Variant:
             f"a whole number from 0 to the number of cells, {self.cells}",
         )
         for field, words in (("build", Build), ("spaces", Spaces), ("moves", Moves)):
-            check(getattr(self, field) in get_args(words), field, ", ".join(map(repr, get_args(words))))
+            value = getattr(self, field)
+            ok = isinstance(value, str) and value in get_args(words)
+            check(ok, field, ", ".join(map(repr, get_args(words))))
         for field in ("sources", "aliases", "differs"):
             value = getattr(self, field)
             check(
-                isinstance(value, tuple) and all(isinstance(s, str) for s in value), field, "a tuple of texts"
+                isinstance(value, tuple) and all(map(_is_line, value)), field, "a tuple of texts, each a line"
             )
         if self.stock < 0:
             dealt = sum(self.tableau) + self.cells_filled
@@ -134,6 +137,10 @@ class Variant:
     def describe(self) -> str:
         """The rules in English, written from the fields."""
         return "\n".join(_describe(self))
+
+
+def _is_line(text: object) -> bool:
+    return isinstance(text, str) and text.isprintable()
 
 
 def _plural(count: int, noun: str) -> str:
@@ -273,16 +280,24 @@ def add_variant(variant: Variant) -> None:
 
 
 def get_variant(name: str) -> Variant:
-    """The variant of that name, title or alias; case, spaces and hyphens do not matter."""
+    """The variant of that name, title or alias; case, spaces and hyphens do not matter.
+
+    A name, letter by letter, goes before another game's title or alias.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"variant is a {type(name).__name__}, allowed: a name, a title or an alias")
 
     def plain(text: str) -> str:
         return "".join(c for c in text.lower() if c.isalnum())
 
     wanted = plain(name)
     for variant in known_variants():
-        if wanted in map(plain, (variant.name, variant.title, *variant.aliases)):
+        if variant.name == name:
             return variant
-    raise ValueError(f"unknown variant {name[:40]!r}, allowed: {', '.join(v.name for v in known_variants())}")
+    for variant in known_variants():
+        if wanted and wanted in map(plain, (variant.name, variant.title, *variant.aliases)):
+            return variant
+    raise ValueError(f"unknown variant {shown(name)}, allowed: {', '.join(v.name for v in known_variants())}")
 
 
 def variant_to_dict(variant: Variant) -> dict[str, Any]:
@@ -293,10 +308,12 @@ def variant_to_dict(variant: Variant) -> dict[str, Any]:
 
 def variant_from_dict(data: dict[str, Any]) -> Variant:
     """The variant from plain data, unknown keys refused."""
+    if not isinstance(data, dict):
+        raise TypeError(f"variant fields are a {type(data).__name__}, allowed: a dict")
     allowed = [field.name for field in fields(Variant)]
-    unknown = sorted(set(data) - set(allowed))
+    unknown = [key for key in data if key not in allowed]
     if unknown:
-        raise ValueError(f"unknown variant fields {unknown}, allowed: {', '.join(allowed)}")
+        raise ValueError(f"unknown variant fields {shown(unknown)}, allowed: {', '.join(allowed)}")
     missing = [f.name for f in fields(Variant) if f.default is MISSING and f.name not in data]
     if missing:
         raise ValueError(f"variant fields {missing} are missing")

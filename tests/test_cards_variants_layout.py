@@ -7,13 +7,16 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 from solitaire_env.cards import EMPTY, FACE_DOWN, card_name, is_red, make_card, parse_card, rank_of, suit_of
 from solitaire_env.layout import Action, action_layout, make_rules, observation_layout
+from solitaire_env.messages import shown
 from solitaire_env.notation import action_text
 from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
 from tests.conftest import Refuses
+from tests.fuzz import nested
 from tests.games import ALL
 
 TINY = Variant("tiny", "Tiny", decks=1, tableau=(2, 1), cells=1, ranks=3)
@@ -106,11 +109,22 @@ def test_the_published_games() -> None:
         ("sources", "a book", "a tuple of texts"),
         ("aliases", (1,), "a tuple of texts"),
         ("differs", None, "a tuple of texts"),
+        ("sources", ("two\nlines",), "each a line"),
+        ("name", "n" * 81, "at most 80 characters"),
+        ("title", "a \x1b[31m title", "a line of text"),
     ],
 )
 def test_fields_that_are_refused(field: str, value: Any, allowed: str, refuses: Refuses) -> None:
-    name = repr(value) if field == "name" else "'tiny'"
-    refuses(lambda: replace(TINY, **{field: value}), f"variant {name}", f"{field} is {value!r}", allowed)
+    name = shown(value) if field == "name" else "'tiny'"
+    refuses(
+        lambda: replace(TINY, **{field: value}), f"variant {name}", f"{field} is {shown(value, 200)}", allowed
+    )
+
+
+@pytest.mark.parametrize("field", ["name", "title", "decks", "tableau", "build", "aliases"])
+@pytest.mark.parametrize("value", [10**5000, nested(10_000), "x" * 100_000, np.arange(3)], ids=type)
+def test_fields_of_any_value(field: str, value: Any, refuses: Refuses) -> None:
+    refuses(lambda: replace(TINY, **{field: value}), f"{field} is ", "allowed")
 
 
 def test_more_cards_than_the_pack_has(refuses: Refuses) -> None:
@@ -136,6 +150,8 @@ def test_plain_data_that_is_refused(refuses: Refuses) -> None:
     refuses(lambda: variant_from_dict({**data, "deck": 1}), "'deck'", "decks")
     refuses(lambda: variant_from_dict({"name": "tiny"}), "title", "decks", "tableau")
     refuses(lambda: variant_from_dict({**data, "decks": "2"}), "decks is '2'", "1 to 4")
+    refuses(lambda: variant_from_dict({**data, "deck": 1, 7: 1, None: 1}), "['deck', 7, None]", "decks")  # type: ignore[dict-item]
+    refuses(lambda: variant_from_dict([data]), "are a list", "a dict")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["busy-aces", "Busy Aces", "busyaces", "BUSY ACES"])
@@ -146,6 +162,8 @@ def test_names_of_a_game(name: str) -> None:
 
 def test_unknown_name(refuses: Refuses) -> None:
     refuses(lambda: get_variant("klondike"), "'klondike'", "forty-thieves, eighty-thieves, eights-down")
+    refuses(lambda: get_variant("--"), "'--'", "forty-thieves, eighty-thieves, eights-down")
+    refuses(lambda: get_variant(7), "is a int", "a name, a title or an alias")  # type: ignore[arg-type]
 
 
 # ----------------------------------------------------------------------------------- describe()

@@ -459,6 +459,12 @@ def test_errors_name_what_is_wrong_and_what_is_allowed(
     assert all(word in error for word in words), error
 
 
+def test_errors_are_short_and_without_control_characters(screen: Screen) -> None:
+    for odd in ("--" + "x" * 10_000, "\u202e", "\ud800", "a\nb"):
+        error = screen.refuses("rules", "busy-aces", odd)
+        assert len(error) < 600 and all(map(str.isprintable, error.splitlines())), ascii(error)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

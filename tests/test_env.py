@@ -19,6 +19,7 @@ from solitaire_env.cards import EMPTY
 from solitaire_env.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.layout import make_rules
+from solitaire_env.messages import shown
 from solitaire_env.notation import Position, format_position, parse_position
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.variants import VARIANTS, Variant
@@ -207,6 +208,7 @@ def test_stuck_at_the_start_and_after_the_end(name: str) -> None:
         ({"deals": 3}, ("'deals'", "'deal', 'position'")),
         ({"reset_mask": None}, ("'reset_mask'", "'deal', 'position'")),
         ({1: 2}, ("1", "'deal', 'position'")),
+        ({"x" * 10_000: 2, None: 3}, ("'xxx", "'deal', 'position'")),
         ({"deal": 3, "position": ""}, ("'deal' and 'position' exclude each other",)),
         ({"deal": -1}, ("-1", "0 to 2**63 - 1")),
         ({"deal": None}, ("None", "a whole number")),
@@ -397,6 +399,7 @@ def test_features_have_no_decoder(refuses: Refuses) -> None:
 def test_an_observation_of_another_game(refuses: Refuses) -> None:
     env = SolitaireEnv("busy-aces")
     refuses(lambda: env.decode_observation(np.zeros(7, dtype=np.int8)), "(7,)", "(257,)", "(349,)")
+    refuses(lambda: env.decode_observation([[1], [2, 3]]), "is a list", "an array")  # type: ignore[arg-type]
 
 
 def card_words(code: int, ranks: int) -> list[float]:
@@ -556,7 +559,15 @@ def test_state_of_other_programs_deal_and_of_a_position() -> None:
         ("steps", -1, ("steps is -1", "a whole number")),
         ("stalls", 1.5, ("stalls is 1.5", "a whole number")),
         ("more", 1, ("more", "variant, row, deal")),
+        (7, 1, ("['variant', 'row', 'deal', 'stream', 'steps', 'stalls', 7]", "variant, row, deal")),
+        ("variant", np.array(["eights-down"]), ("state is of variant array(", "'eights-down'")),
+        ("variant", "x" * 10_000, ("'xxx", "'eights-down'")),
+        ("row", [10**5000], ("[a number of 16610 bits]", "156 whole numbers")),
+        ("stream", 10**5000, ("stream is a number of 16610 bits", "18446744073709551615")),
+        ("steps", 2**63 - 1, ("steps is 9223372036854775807", str(2**62))),
+        ("stalls", [0] * 10_000, ("stalls is [0, 0", "a whole number")),
     ],
+    ids=lambda value: shown(value)[:30],
 )
 def test_states_that_are_refused(key: str, value: Any, words: tuple[str, ...], refuses: Refuses) -> None:
     env = some_game()

@@ -176,6 +176,8 @@ def test_what_is_no_text(text: object, refuses: Refuses) -> None:
         ("forty-thieves", "foundations", lambda w: ["C", "14", *w[2:]], ("C hold [14, 0]", "ranks 0 to 13")),
         ("forty-thieves", "foundations", lambda w: ["C", "9" * 999, *w[2:]], ("'foundations'", "0 to 13")),
         ("forty-thieves", "foundations", lambda w: ["C", "1", *w[2:]], ("105 cards", "104")),
+        # A digit elsewhere in the world.
+        ("forty-thieves", "foundations", lambda w: ["C", "\u0661", *w[2:]], ("'foundations'", "0 to 13")),
     ],
 )
 def test_lines_that_are_wrong(
@@ -279,6 +281,11 @@ def test_rows_of_another_shape(shape: tuple[int, ...], refuses: Refuses) -> None
     refuses(lambda: position_from_row(EIGHTS, np.zeros(shape, dtype=np.int8)), str(shape), "(156,)")
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.bool_, object])
+def test_rows_of_other_things_than_whole_numbers(dtype: type, refuses: Refuses) -> None:
+    refuses(lambda: position_from_row(EIGHTS, np.zeros(156, dtype=dtype)), "eights-down", "whole numbers")
+
+
 # ---------------------------------------------------------------------------------------- actions
 
 
@@ -314,9 +321,13 @@ def test_texts_that_are_no_action(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_action(THIEVES, text), f"no action {text!r}", "0 to 122", "draw, t1>f, t1>t2, t1>s")
 
 
-@pytest.mark.parametrize("text", [None, 0, ["t1>f"], {"t1": "f"}, "t1>f" * 1000])
+@pytest.mark.parametrize("text", [None, 0, ["t1>f"], {"t1": "f"}, "t1>f" * 1000, b"t1>f"])
 def test_what_is_no_action(text: object, refuses: Refuses) -> None:
     refuses(lambda: parse_action(THIEVES, text), "forty-thieves has no action", str(text)[:20])  # type: ignore[arg-type]
+
+
+def test_numbers_that_python_does_not_write(refuses: Refuses) -> None:
+    refuses(lambda: parse_action(THIEVES, 10**5000), "no action a number of 16610 bits")  # type: ignore[arg-type]
 
 
 def test_counts_stand_in_the_text_only_where_they_differ(refuses: Refuses) -> None:

@@ -137,11 +137,25 @@ def test_names_and_ids_that_clash(refuses: Refuses) -> None:
     assert variants.known_variants() == known and dict(gym.registry) == registry
 
 
+def test_a_name_goes_before_an_alias() -> None:
+    """The position text of one's own game names that game, though another is called so too."""
+    mine = replace(MINE, name="eight-off", title="Eight On", aliases=("???",))
+    register_variant(mine)
+    assert get_variant("eight-off") == mine and get_variant("Eight Off").name == "eights-down"
+    env = SolitaireEnv(mine)
+    env.reset(seed=0)
+    assert solitaire_env.notation.parse_position(env.position()).variant == mine
+    with pytest.raises(ValueError, match="unknown variant"):
+        get_variant("!")
+
+
 def test_ids_are_found(refuses: Refuses) -> None:
     for name in (IDS[2], f"solitaire_env:{IDS[2]}", "eights-down", "Eights Down", "Eight Off"):
         assert env_variant(name).name == "eights-down"
     refuses(lambda: env_variant("Solitaire/Klondike-v0"), "'Solitaire/Klondike-v0'", IDS[0], IDS[4])
     refuses(lambda: env_variant("klondike"), "'klondike'", "forty-thieves")
+    refuses(lambda: env_variant("Solitaire/" + "x" * 10_000), "'Solitaire/xxx", IDS[0])
+    refuses(lambda: env_variant(7), "is a int", "an id")  # type: ignore[arg-type]
 
 
 def test_unknown_id() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,14 @@ def test_network_sizes() -> None:
         (b"\xff\xfe\x00", ["not YAML"]),
         ("busy-aces: !!python/object/apply:os.getcwd []", ["not YAML", "os.getcwd"]),
         ("busy-aces: {width: " + "9" * 5000 + "}", ["not YAML"]),
+        ("busy-aces: !!int", ["not YAML"]),
+        ("busy-aces: " + "[" * 11 + "]" * 11, ["not YAML", "brackets in brackets, more than 10", "line 1"]),
+        ("#" * 20_001, ["20001 characters, at most 20000"]),
+        # A key that stands twice.
+        ("busy-aces:\n  width: 8\n  depth: 4\n  width: 16", ["key 'width' stands twice", "line 4"]),
+        ("busy-aces: {width: 8}\nbusy-aces: {depth: 4}", ["key 'busy-aces' stands twice", "line 2"]),
+        ("busy-aces: {hidden: [{a: 1, a: 2}]}", ["key 'a' stands twice", "line 1"]),
+        ("busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {depth: 4}", ["2 env blocks"]),
         # Blocks.
         ("default: {width: 32}", ["0 env blocks", "--env"]),
         (BLOCKS, ["2 env blocks", "--env", "Solitaire/BusyAces-v0, eights-down"]),
@@ -129,6 +138,9 @@ def test_network_sizes() -> None:
         ("busy-aces: {minutes: -1}", ["minutes is -1", "more than 0", "null"]),
         ("busy-aces: {seed: -1}", ["seed is -1", "at least 0"]),
         ("busy-aces: {seed: 4294967296}", ["seed is 4294967296", "below"]),
+        ("busy-aces: {width: 9223372036854775808}", ["width is 9223372036854775808", "below 2**63"]),
+        ("busy-aces: {hidden: [0x" + "f" * 5000 + "]}", ["hidden is [a number of 20000 bits]", "2**63"]),
+        ("busy-aces: {device: 'cuda:\u0661'}", ["device is", "cuda:0"]),
         ("busy-aces: {gamma: 1.5}", ["gamma is 1.5", "at most 1"]),
         ("busy-aces: {device: abacus}", ["device is 'abacus'", "cpu"]),
         ("busy-aces: {eval_deals: all}", ["'all'", "FIRST:END"]),
@@ -142,6 +154,25 @@ def test_network_sizes() -> None:
 def test_refuses(text: str | bytes, words: list[str], tmp_path: Path, refuses: Refuses) -> None:
     path = written(tmp_path, text)
     refuses(lambda: load_config(path), str(path), *words)
+
+
+def test_what_is_merged_may_be_overridden(tmp_path: Path) -> None:
+    text = "default: &all {width: 8}\nbusy-aces: {<<: *all, width: 16}\neights-down: {<<: *all}"
+    widths = [load_config(written(tmp_path, text), env).width for env in ("busy-aces", "eights-down")]
+    assert widths == [16, 8]
+
+
+def test_short_to_write_and_long_to_show(tmp_path: Path, refuses: Refuses) -> None:
+    lists = "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnopqrstuvwxyz"))
+    text = f"default:\n  a: &a [0]\n{lists}busy-aces: {{width: *z}}"
+    refuses(lambda: load_config(written(tmp_path, text)), "width is [[[...], [...]], [[...],", "integer")
+
+
+def test_two_blocks_for_a_game(tmp_path: Path, refuses: Refuses) -> None:
+    path = written(tmp_path, "busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {depth: 4}")
+    refuses(
+        lambda: load_config(path, "busy-aces"), str(path), "['busy-aces', 'Solitaire/BusyAces-v0']", "one"
+    )
 
 
 def test_refuses_what_cannot_be_read(tmp_path: Path, refuses: Refuses) -> None:
@@ -170,6 +201,13 @@ def test_unknown_deals(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
 
 
+@pytest.mark.parametrize("text", ["\u0661", "9" * 20, "9" * 5000, "ms:" + "9" * 21, "\x1b[7m", "x" * 5000])
+def test_odd_deals(text: str, refuses: Refuses) -> None:
+    refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
+
+
 def test_too_many_deals(refuses: Refuses) -> None:
-    refuses(lambda: parse_deals("0:99999999999"), "0:99999999999", "10,000,000")
+    refuses(lambda: parse_deals("0:99999999999"), "0:99999999999", "1,000,000")
+    refuses(lambda: parse_deals("0:9999999999999999999"), "0:9999999999999999999", "1,000,000")
+    refuses(lambda: parse_deals("0:600000,600000:1000001"), "600000:1000001", "1,000,000")
     refuses(lambda: parse_deals("0:10,3"), "'0:10,3'", "twice")

@@ -15,6 +15,7 @@ import cloudpickle
 import numpy as np
 import pytest
 import torch as th
+from safetensors.torch import load_file, save_file
 from sb3_contrib import MaskablePPO
 
 from agents.models import NetworkPlayer, load_model, load_policy, save_model
@@ -119,6 +120,11 @@ def truncate(path: Path, size: int) -> None:
     path.write_bytes(path.read_bytes()[:size])
 
 
+def change(folder: Path, how: Callable[[th.Tensor], th.Tensor]) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    save_file({name: how(tensor) for name, tensor in tensors.items()}, folder / "model.safetensors")
+
+
 WEIGHTS, CARD = "model.safetensors", "model.json"
 ODD = {"observation": "cards"}
 
@@ -156,6 +162,17 @@ ODD = {"observation": "cards"}
         (lambda folder: edit(folder, sizes={"length": 3}), [CARD, "{'length': 3}", "'piles'"]),
         (lambda folder: edit(folder, sizes=[3]), [CARD, "[3]"]),
         (lambda folder: edit(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
+        (lambda folder: edit(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 on"]),
+        (lambda folder: edit(folder, sizes={"hidden": [16, 0]}), [CARD, "hidden is [16, 0]", "from 1 on"]),
+        # Made of them, a network would fill the memory before it is seen not to be the right one.
+        (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
+        (lambda folder: edit(folder, sizes={"rounds": 10**9}), [CARD, "more numbers than the weights"]),
+        (lambda folder: edit(folder, sizes={"embedding": 10**40}), [CARD, "more numbers than the weights"]),
+        (lambda folder: change(folder, lambda t: t * th.nan), [WEIGHTS, "finite numbers"]),
+        (lambda folder: change(folder, th.Tensor.double), [WEIGHTS, "finite numbers of 32 bits"]),
+        (lambda folder: (folder / CARD).write_text("[" * 100_000), [CARD, "not JSON"]),
+        (lambda folder: edit(folder, layout_hash="x" * 10_000), [CARD, "damaged"]),
+        (lambda folder: edit(folder, moves="x" * 10_000), [CARD, "'xxx"]),
         (
             lambda folder: edit(folder, sizes={"width": 10}),
             [WEIGHTS, "not weights of this network", "size mismatch"],

@@ -21,10 +21,11 @@ import numpy as np
 import pytest
 import torch as th
 from safetensors import safe_open
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
 from agents.config import TrainConfig, load_config, make_config
+from agents.report import read_curve
 from agents.train import load_checkpoint, main, make_env, make_model, save_checkpoint
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import read_games
@@ -210,11 +211,12 @@ def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
 
     first, second = fresh(0), fresh(1)
     first.learn(512)
+    progress = {"steps": 7, "seconds": 1.5, "games": 3}
     with th.no_grad():
         for weights in second.policy.parameters():
             weights += 1
-    save_checkpoint(tmp_path / "checkpoint", first, {"steps": 7})
-    assert load_checkpoint(tmp_path / "checkpoint", second) == {"steps": 7}
+    save_checkpoint(tmp_path / "checkpoint", first, progress)
+    assert load_checkpoint(tmp_path / "checkpoint", second) == progress
     for name, weights in first.policy.state_dict().items():
         assert (second.policy.state_dict()[name] == weights).all(), name
     moments = [model.policy.optimizer.state_dict() for model in (first, second)]
@@ -317,6 +319,44 @@ def test_resume_refuses(run: Path, damage: Any, options: list[str], words: list[
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     assert_refused(command("--resume", run, "--quiet", *options), *words)
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
+
+
+@pytest.mark.training
+@pytest.mark.parametrize(
+    ("progress", "words"),
+    [
+        ("[1]", ["progress is [1]"]),
+        ("[" * 100_000, ["not a checkpoint"]),
+        ('{"steps": 1, "seconds": 2}', ["allowed: steps, seconds and games"]),
+        ('{"steps": -1, "seconds": 2, "games": 3}', ["progress is"]),
+        ('{"steps": 1, "seconds": NaN, "games": 3}', ["progress is"]),
+        ('{"steps": 1, "seconds": 2, "games": "3"}', ["progress is"]),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_progress_that_is_none(run: Path, progress: str, words: list[str]) -> None:
+    save_file(load_file(run / CHECKPOINT), run / CHECKPOINT, {"progress": progress})
+    assert_refused(command("--resume", run, "--quiet"), CHECKPOINT, "not a checkpoint", *words)
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("name", ["adam/0", "adam/x/exp_avg", "adam/9999/exp_avg", "adam/0/exp_avg"])
+def test_moments_that_are_none(run: Path, name: str) -> None:
+    metadata = {"progress": '{"steps": 1, "seconds": 2, "games": 3}'}
+    save_file({**load_file(run / CHECKPOINT), name: th.zeros(7, 7, 7)}, run / CHECKPOINT, metadata)
+    assert_refused(command("--resume", run, "--quiet"), CHECKPOINT, "not a checkpoint")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"steps\nmany", b"steps\n1,2", b"\xff", b"steps\n" + b"1" * 200_000],
+    ids=lambda b: repr(b[:9]),
+)
+def test_what_is_no_curve(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "curve.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=r"curve\.csv: not a learning curve") as caught:
+        read_curve(tmp_path)
+    assert len(str(caught.value)) < 600
 
 
 def test_folder_that_cannot_be_written(tmp_path: Path) -> None:

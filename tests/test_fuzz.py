@@ -1,0 +1,47 @@
+"""Whatever is read is accepted whole or refused in words: a short run of the fuzzer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from solitaire_env import batch, evaluation, notation
+from tests.fuzz import TARGETS, Finding, Target, try_cases
+from tests.games import COMPILED
+
+CASES = 50 if COMPILED else 20
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_reads_or_refuses(target: Target) -> None:
+    try_cases(target, CASES)
+
+
+def careless(line: str) -> evaluation.Game:
+    return evaluation.Game(**json.loads(line))
+
+
+@pytest.mark.parametrize(
+    ("target", "where", "name", "defect", "words"),
+    [
+        ("position", notation, "position_faults", lambda position: [], "faults: expected"),
+        ("position", notation, "parse_card", {}.__getitem__, "KeyError"),
+        ("action", notation, "shown", repr, "a message of"),
+        ("state", batch, "position_faults", lambda position: [], "faults of the state"),
+        ("results", evaluation, "_read_game", careless, "--target results"),
+    ],
+)
+def test_a_defect_is_found(
+    target: str,
+    where: Any,
+    name: str,
+    defect: Callable[..., Any],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(where, name, defect)
+    with pytest.raises(Finding, match=words):
+        try_cases({target.name: target for target in TARGETS}[target], CASES)
