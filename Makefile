@@ -9,7 +9,7 @@ NO_TORCH := --ignore=tests/agents --ignore-glob="tests/test_sb3*"
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	lint types floors docs bench clean
+	test-oracles lint types floors mutants fuzz docs bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -33,6 +33,9 @@ test: $(READY)  ## the tests
 test-slow: $(READY)  ## the tests that take minutes
 	$(PY) -m pytest -m slow $(ARGS)
 
+test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-bin)
+	$(PY) -m pytest -m "oracle and not slow" $(ARGS)
+
 # Code compiled with bounds checks must not meet code compiled without: a cache of its own.
 test-bounds: $(READY)  ## the package's tests, each array index checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(NO_TORCH) $(ARGS)
@@ -55,6 +58,12 @@ types: $(READY)  ## mypy, strict
 
 floors: $(READY)  ## who may import whom
 	.venv/bin/lint-imports
+
+mutants: $(READY)  ## wrong edits of the rules: each must make a test fail; hours
+	$(PY) -m tests.mutants $(ARGS)
+
+fuzz: $(READY)  ## random and damaged input to all that reads
+	$(PY) -m tests.fuzz $(ARGS)
 
 docs: $(READY)  ## the documentation, into docs/_build
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[docs]"

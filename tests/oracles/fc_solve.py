@@ -1,0 +1,350 @@
+"""fc-solve as a player of our games: its Eight Off is our Eights Down.
+
+fc-solve (Freecell Solver by Shlomi Fish, Debian package freecell-solver-bin) reads a board and prints moves
+that win it. They are replayed here in our environment, beside a board of fc-solve's on which only its moves
+are made, and after each move the two must show the same position.
+
+What the two call by different names: cells are alike, and so are spaces. We fill the lowest, fc-solve any, so
+after some moves its piles and cells lie in another order. In one pack a place is known by its last card.
+fc-solve also moves whole piles to a space, which changes nothing but a name: no action of ours.
+
+As a script this prints a solution as ``solutions/`` keeps it::
+
+    python -m tests.oracles.fc_solve ms:617 spaces=any > tests/oracles/solutions/ms-617-any.txt
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from solitaire_env.deals import Deal
+from solitaire_env.variants import Variant, get_variant
+from tests.reference import ReferenceGame, ReferenceRules, suit
+
+ENV_ID = "solitaire_env:Solitaire/EightsDown-v0"
+EIGHT_OFF = get_variant("eights-down")
+
+HERE = Path(__file__).parent
+
+SPACES = {"any": "all", "kings": "kings"}
+"""Not where spaces stay empty: fc-solve then leaves out legal moves, those that empty a pile."""
+BUILDS = {"same suit": "suit", "alternate color": "alternate_color", "any suit": "rank"}
+
+TO_WIN = ("-l", "as", "-mi", "500000")
+"""Solve a board. Not with the preset `lg`, which makes moves that Eight Off does not have."""
+TO_COUNT = ("-to", "01ABCDE")
+"""Visit every position that single cards can reach, unless one of them is won."""
+
+HOME = "the foundations"
+"""Where a card goes home, in fc-solve's words."""
+MOVE = re.compile(rf"Move (a|\d+) cards? from ((?:stack|freecell) \d+) to ((?:stack|freecell) \d+|{HOME})")
+VERDICTS = {
+    "This game is solveable.": "won",
+    "I could not solve this game.": "impossible",
+    "Iterations count exceeded.": "given up",
+}
+
+
+def without_stock(decks: int = 1, cells: int = 8, **rules: str) -> Variant:
+    """Eights Down, or with other decks or cells a game like it whose cards all lie in piles at the deal."""
+    if (decks, cells) == (EIGHT_OFF.decks, EIGHT_OFF.cells):
+        return EIGHT_OFF.with_rules(**rules)
+    piles = {1: 8, 2: 10}[decks]
+    each, more = divmod(52 * decks, piles)
+    variant = Variant(
+        "like-eights-down",
+        "Like Eights Down",
+        decks=decks,
+        tableau=(each + 1,) * more + (each,) * (piles - more),
+        cells=cells,
+        spaces="kings",
+        moves="supermove",
+    )
+    return variant.with_rules(**rules)
+
+
+class Disagreement(AssertionError):
+    """fc-solve and our environment do not agree."""
+
+
+class Move(NamedTuple):
+    """Places are named as fc-solve names them: ``stack 0``, ``freecell 3``, ``the foundations``."""
+
+    cards: int
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.cards} from {self.source} to {self.target}"
+
+
+class Answer(NamedTuple):
+    """What fc-solve says of a board."""
+
+    verdict: str
+    """``won``, ``impossible`` or ``given up``."""
+    moves: list[Move]
+    """The moves that win, where it is won."""
+    positions: int
+    """Positions that were looked at, the first among them."""
+
+
+def command(variant: Variant, *options: str) -> list[str]:
+    """The command that asks fc-solve; its standard input is the board."""
+    flags = [
+        ("--freecells-num", str(variant.cells), variant.cells != EIGHT_OFF.cells),
+        ("--stacks-num", str(variant.piles), variant.piles != EIGHT_OFF.piles),
+        ("--decks-num", str(variant.decks), variant.decks != EIGHT_OFF.decks),
+        ("--empty-stacks-filled-by", SPACES[variant.spaces], variant.spaces != EIGHT_OFF.spaces),
+        ("--sequences-are-built-by", BUILDS[variant.build], variant.build != EIGHT_OFF.build),
+    ]
+    differing = [word for flag, value, differs in flags if differs for word in (flag, value)]
+    return ["fc-solve", "--game", "eight_off", *differing, "-m", "-sel", *options]
+
+
+def need(program: str) -> str:
+    """The path of one of Freecell Solver's programs."""
+    path = shutil.which(program)
+    if path is None:
+        raise FileNotFoundError(f"{program} is not installed, on Debian: apt-get install freecell-solver-bin")
+    return path
+
+
+def ask(variant: Variant, board: str, *options: str) -> str:
+    """What fc-solve prints about a board."""
+    need("fc-solve")
+    done = subprocess.run(
+        command(variant, *options),
+        input=board,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "FREECELL_SOLVER_QUIET": "1"},
+    )
+    return done.stdout + done.stderr
+
+
+def board_text(game: ReferenceGame) -> str:
+    """A board with no card home, as fc-solve reads it: the cells, then the piles, bottom card first."""
+    cells = [f"Freecells: {' '.join(''.join(cell) or '-' for cell in game.cells)}"] if game.cells else []
+    return "".join(f"{line}\n" for line in (*cells, *map(" ".join, game.tableau)))
+
+
+def read_answer(printed: str) -> Answer:
+    """The moves and the verdict among the lines that fc-solve prints."""
+    moves, verdict, positions = [], None, 0
+    for line in printed.splitlines():
+        if line.startswith("Move "):
+            move = MOVE.fullmatch(line)
+            if move is None:
+                raise ValueError(f"fc-solve prints a move that is not known here: {line!r}")
+            moves.append(Move(1 if move[1] == "a" else int(move[1]), move[2], move[3]))
+        elif line in VERDICTS:
+            verdict = VERDICTS[line]
+        elif count := re.fullmatch(r"Total number of states checked is (\d+)\.", line):
+            positions = int(count[1])
+    if verdict is None:
+        raise ValueError(f"fc-solve prints no verdict: {printed[-300:]!r}")
+    return Answer(verdict, moves, positions)
+
+
+# ---------------------------------------------------------------------------------------- replay
+
+
+def make_env(**rules: str) -> gym.Env[Any, Any]:
+    """Eights Down, with house rules, that refuses what is illegal."""
+    return gym.make(ENV_ID, on_invalid="raise", **rules)
+
+
+def shown(env: gym.Env[Any, Any]) -> ReferenceGame:
+    """The position that an environment shows, as lists of cards."""
+    game: Any = env.unwrapped
+    return ReferenceGame.from_text(game.position(), ReferenceRules.of(game.variant))
+
+
+def place(board: ReferenceGame, name: str) -> list[str]:
+    """The cards of a stack or a freecell on fc-solve's board."""
+    kind, number = name.split()
+    return (board.tableau if kind == "stack" else board.cells)[int(number)]
+
+
+def our_action(theirs: ReferenceGame, move: Move, ours: ReferenceGame) -> str | None:
+    """The text of our action for a move of fc-solve's, or None where it only gives a pile another name."""
+    names = {pile[-1]: f"t{n}" for n, pile in enumerate(ours.tableau, 1) if pile}
+    names |= {cell[-1]: f"c{n}" for n, cell in enumerate(ours.cells, 1) if cell}
+    source = place(theirs, move.source)
+    start = names[source[-1]]
+    if move.target == HOME:
+        return f"{start}>f"
+    if target := place(theirs, move.target):
+        return f"{start}>{names[target[-1]]}"
+    if move.target.startswith("freecell"):
+        return f"{start}>c"
+    if move.source.startswith("stack") and move.cards == len(source):
+        return None
+    several = move.cards > 1 and theirs.rules.spaces == "any"
+    return f"{start}x{move.cards}>s" if several else f"{start}>s"
+
+
+def unordered(board: ReferenceGame) -> object:
+    """What is the same in boards that differ in the order of their piles and cells only."""
+    return sorted(board.tableau), sorted(board.cells), board.foundations
+
+
+def play(env: gym.Env[Any, Any], theirs: ReferenceGame, move: Move) -> tuple[str, bool, dict[str, Any]]:
+    """Make one move on fc-solve's board and the same in our environment: its kind, terminated, and the info.
+
+    Raises
+    ------
+    Disagreement
+        Where our environment refuses it, or comes to another position.
+    """
+    game: Any = env.unwrapped
+    before = shown(env)
+    source = place(theirs, move.source)
+    if len(source) < move.cards:
+        raise Disagreement(f"fc-solve has only {' '.join(source) or 'nothing'} there in\n{theirs.text()}")
+    text = our_action(theirs, move, before)
+    cards = source[-move.cards :]
+    del source[-move.cards :]
+    target = theirs.foundations[suit(cards[-1])][0] if move.target == HOME else place(theirs, move.target)
+    target += cards
+    if text is None:
+        return "whole pile to a space", False, {}
+    try:
+        _, _, terminated, truncated, info = env.step(game.parse_action(text))
+    except ValueError as error:
+        raise Disagreement(f"our {text} is refused: {error}, in\n{before.text()}") from None
+    after = shown(env)
+    if unordered(after) != unordered(theirs):
+        raise Disagreement(
+            f"our {text} leads to another position, expected\n{theirs.text()}\ngot\n{after.text()}\n"
+            f"from\n{before.text()}"
+        )
+    if truncated:
+        raise Disagreement(f"our {text} is cut off by the step limit in\n{before.text()}")
+    kind = {"f": "home", "c": "to a cell", "s": "to a space"}.get(text.partition(">")[2], "onto a pile")
+    return f"{kind}, several cards" if move.cards > 1 else kind, terminated, info
+
+
+def replay(env: gym.Env[Any, Any], deal: Deal, moves: Sequence[Move]) -> Counter[str]:
+    """Play fc-solve's moves from a deal to the win: how many there are of each kind.
+
+    Raises
+    ------
+    Disagreement
+        Where the two do not agree on a move, or the game is not won by the last of them and no sooner.
+    """
+    _, info = env.reset(options={"deal": deal})
+    theirs = shown(env)
+    game = f"{theirs.name} ({theirs.rules.build}, {theirs.rules.spaces}), deal {deal}"
+    kinds: Counter[str] = Counter()
+    ended = False
+    for number, move in enumerate(moves, 1):
+        try:
+            if ended:
+                raise Disagreement(f"our game has ended before it in\n{shown(env).text()}")
+            kind, ended, news = play(env, theirs, move)
+        except Disagreement as error:
+            raise Disagreement(f"{game}, fc-solve's move {number} of {len(moves)}, {move}: {error}") from None
+        info = news or info
+        kinds[kind] += 1
+    got = (ended, info["is_success"], info["cards_home"])
+    expected = (True, True, len(theirs.rules.pack()))
+    if got != expected:
+        raise Disagreement(
+            f"{game}, after all of fc-solve's {len(moves)} moves: terminated, is_success, cards_home "
+            f"are {got}, expected {expected}, in\n{shown(env).text()}"
+        )
+    return kinds
+
+
+# -------------------------------------------------------------------------------- stored answers
+
+
+class Stored(NamedTuple):
+    """A solution that fc-solve printed once."""
+
+    deal: Deal
+    rules: dict[str, str]
+    """``build`` and ``spaces``, as ``gym.make`` takes them."""
+    board: str
+    answer: Answer
+
+
+def parse_deal(text: str) -> Deal:
+    """A deal number, or another program's deal as it is."""
+    return int(text) if text.isdecimal() else text
+
+
+def read_stored(text: str) -> Stored:
+    """A solution from its text: how it was made, the board, and what fc-solve printed."""
+    head, board, printed = text.split("\n\n")
+    fields = dict(line.split(": ", 1) for line in head.splitlines())
+    return Stored(
+        parse_deal(fields["deal"]),
+        {name: fields[name] for name in ("build", "spaces")},
+        f"{board}\n",
+        read_answer(printed),
+    )
+
+
+class Impossible(NamedTuple):
+    """A deal that fc-solve exhausted without a win, and the positions that it looked at."""
+
+    variant: Variant
+    deal: Deal
+    positions: int
+
+    def __str__(self) -> str:
+        v = self.variant
+        return f"{v.decks} decks, {v.cells} cells, {v.build}, {v.spaces}, deal {self.deal}"
+
+
+def read_impossible() -> list[Impossible]:
+    """The deals of ``impossible_deals.txt``."""
+    deals = []
+    for line in (HERE / "impossible_deals.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            decks, cells, build, spaces, deal, positions = line.split(", ")
+            variant = without_stock(int(decks), int(cells), build=build, spaces=spaces)
+            deals.append(Impossible(variant, parse_deal(deal), int(positions)))
+    return deals
+
+
+def solution_text(deal: Deal, **rules: str) -> str:
+    """The solution of a deal as a text to be stored."""
+    env = make_env(**rules)
+    env.reset(options={"deal": deal})
+    variant = EIGHT_OFF.with_rules(**rules)
+    board = board_text(shown(env))
+    printed = ask(variant, board, *TO_WIN)
+    version = subprocess.run([need("fc-solve"), "--version"], capture_output=True, text=True).stdout
+    head = {
+        "deal": deal,
+        "build": variant.build,
+        "spaces": variant.spaces,
+        "command": f"FREECELL_SOLVER_QUIET=1 {shlex.join(command(variant, *TO_WIN))} < BOARD | grep '^[A-Z]'",
+        "version": version.splitlines()[1],
+    }
+    lines = [f"{name}: {value}" for name, value in head.items()]
+    return "\n".join([*lines, "", board, *(line for line in printed.splitlines() if line[:1].isupper()), ""])
+
+
+def main(deal: str, *rules: str) -> None:
+    """Print the solution of a deal, under house rules such as ``spaces=any``."""
+    print(solution_text(parse_deal(deal), **dict(rule.split("=") for rule in rules)), end="")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,89 @@
+"""Every position that play can reach: a plain search over the engine.
+
+Nothing is left out: in every position that is found, every legal action is played. Two positions are the same
+when they differ in the order of piles and of cells only, since these are alike. The positions with the most
+cards home are looked at first, the newest of them foremost, so that a win is met early where there is one;
+the order changes nothing in what there is to be found.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+
+from solitaire_env.layout import Rules, make_rules
+from solitaire_env.notation import Position, format_position, position_from_row, position_to_row
+from solitaire_env.perft import Rows, successors
+from solitaire_env.variants import Variant
+
+TOGETHER = 256
+"""So many positions are looked at together."""
+
+
+class Found(NamedTuple):
+    """What a search came to."""
+
+    positions: dict[bytes, bytes]
+    """The ordered row of every position that one action or more lead to, and of a position before it. Where a
+    win ended the search there are more."""
+    line: list[bytes] | None
+    """The ordered rows from the start to a win, the start's left out; None where no position is won."""
+    ended: bool
+    """Whether the search came to its end, and was not stopped by its limit."""
+
+
+def ordered(rules: Rules, rows: Rows) -> Rows:
+    """Position rows (int8 ``[n, row_size]``) with piles and cells in order: the same where two are alike."""
+    rows = rows.copy()
+    # Piles are padded with zeros and no card is 0: as bytes they compare as they are.
+    piles = rows[:, : rules.row_cells].reshape(-1, rules.piles, rules.pile_capacity)
+    names = np.sort(piles.view(f"S{rules.pile_capacity}")[..., 0], axis=1)
+    rows[:, : rules.row_cells] = names[..., None].view(np.int8).reshape(len(rows), rules.row_cells)
+    rows[:, rules.row_cells : rules.row_waste].sort(axis=1)
+    return rows
+
+
+def search(start: Position, past_wins: bool = False, limit: int = 500_000) -> Found:
+    """Find a win, or all positions that can be reached where there is none, or in any case ``past_wins``.
+
+    With more positions than the limit, as under wrong rules there may be, it stops.
+    """
+    rules = make_rules(start.variant)
+    first = ordered(rules, position_to_row(start)[None]).tobytes()
+    # The start is not among them unless play returns to it.
+    positions: dict[bytes, bytes] = {}
+    waiting = defaultdict(list, {0: [first]})
+    line = None
+    while waiting and (past_wins or line is None) and len(positions) <= limit:
+        most = max(waiting)
+        before = waiting[most][-TOGETHER:]
+        del waiting[most][-TOGETHER:]
+        if not waiting[most]:
+            del waiting[most]
+        rows = np.frombuffer(b"".join(before), dtype=np.int8).reshape(-1, rules.row_size)
+        for parents, _, after in successors(rules, rows):
+            after = ordered(rules, after)
+            home = after[:, rules.row_foundations : rules.row_stock_count].sum(axis=1, dtype=np.int64)
+            keys = after.view(f"V{rules.row_size}").ravel().tolist()
+            for parent, key, cards in zip(parents.tolist(), keys, home.tolist(), strict=True):
+                if key not in positions:
+                    positions[key] = before[parent]
+                    waiting[cards].append(key)
+                    if cards == rules.cards and line is None:
+                        line = _line(positions, first, key)
+    return Found(positions, line, len(positions) <= limit)
+
+
+def _line(positions: dict[bytes, bytes], first: bytes, last: bytes) -> list[bytes]:
+    """The positions that led from the first to the last, the first left out."""
+    line = [last]
+    while positions[line[-1]] != first:
+        line.append(positions[line[-1]])
+    return line[::-1]
+
+
+def text_of(variant: Variant, row: bytes) -> str:
+    """The position text of a row."""
+    return format_position(position_from_row(variant, np.frombuffer(row, dtype=np.int8)))

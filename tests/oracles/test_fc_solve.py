@@ -1,0 +1,180 @@
+"""fc-solve plays our games, and we play its moves.
+
+Not in the default run, as they need fc-solve: ``pytest -m oracle``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from solitaire_env.deals import Deal
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.layout import make_rules
+from solitaire_env.notation import parse_position, position_to_row
+from solitaire_env.variants import Variant
+from tests.oracles.fc_solve import (
+    TO_COUNT,
+    TO_WIN,
+    Answer,
+    Disagreement,
+    Impossible,
+    ask,
+    board_text,
+    make_env,
+    read_answer,
+    read_impossible,
+    replay,
+    shown,
+    without_stock,
+)
+from tests.oracles.search import Found, ordered, search, text_of
+
+pytestmark = pytest.mark.oracle
+
+RULES = [
+    {"build": build, "spaces": spaces}
+    for build in ("same suit", "alternate color", "any suit")
+    for spaces in ("kings", "any")
+]
+
+# ---------------------------------------------------------------------------------------- replays
+
+
+def play_all(deals: list[Deal], **rules: str) -> tuple[Counter[str], set[Deal]]:
+    """Replay fc-solve's solutions: how many moves there are of each kind, and the deals that it cannot win.
+
+    What it calls impossible must have no win among all its positions.
+    """
+    env = make_env(**rules)
+    kinds: Counter[str] = Counter()
+    impossible = set()
+    for deal in deals:
+        env.reset(options={"deal": deal})
+        answer = read_answer(ask(env.unwrapped.variant, board_text(shown(env)), *TO_WIN))
+        assert answer.verdict != "given up", f"deal {deal}: fc-solve gives up"
+        if answer.verdict == "won":
+            kinds += replay(env, deal, answer.moves)
+        else:
+            impossible.add(deal)
+            found = search(parse_position(env.unwrapped.position()))
+            assert found.line is None, f"deal {deal}: fc-solve calls it impossible, our search wins it"
+            assert found.ended, f"deal {deal}: fc-solve calls it impossible, our search does not end"
+    return kinds, impossible
+
+
+def test_the_evaluation_deals() -> None:
+    """Of the standard evaluation set of Eights Down three deals can be won by nobody."""
+    _, impossible = play_all(list(range(1000)))
+    assert impossible == {239, 251, 758}
+
+
+def test_microsofts_deals() -> None:
+    _, impossible = play_all([f"ms:{number}" for number in range(1, 1001)])
+    assert impossible == {"ms:465", "ms:644"}
+
+
+@pytest.mark.parametrize("rules", RULES[1:], ids=lambda rules: ", ".join(rules.values()))
+def test_house_rules(rules: dict[str, str]) -> None:
+    kinds, impossible = play_all(list(range(100)), **rules)
+    assert impossible == set()
+    assert min(kinds[f"{place}, several cards"] for place in ("onto a pile", "to a space")) > 50, kinds
+
+
+# ------------------------------------------------------------------------------ counts of positions
+
+
+def compare_positions(
+    variant: Variant, deal: Deal, asked: Variant | None = None, limit: int = 20_000
+) -> Answer:
+    """Ask fc-solve for all positions of a deal: where no win ends its search, ours must find the same.
+
+    Parameters
+    ----------
+    asked
+        The game that fc-solve plays, to see that another is told from ours.
+
+    Raises
+    ------
+    Disagreement
+        With a position that only one side reaches.
+    """
+    env = SolitaireEnv(variant)
+    env.reset(options={"deal": deal})
+    board = board_text(shown(env))
+    answer = read_answer(ask(asked or variant, board, *TO_COUNT, "-mi", str(limit)))
+    if answer.verdict == "impossible":
+        found = search(parse_position(env.position(), variant), limit=2 * answer.positions)
+        # fc-solve counts the start, and once more where play returns to it; we count it only then.
+        if found.line is not None or len(found.positions) + 1 != answer.positions:
+            printed = ask(asked or variant, board, *TO_COUNT, "-s", "-i", "-p", "-t", "-mi", str(limit))
+            raise Disagreement(
+                f"{Impossible(variant, deal, answer.positions)}: fc-solve has {answer.positions} positions "
+                f"and no win, we {len(found.positions) + 1}; {explain(variant, found, printed)}"
+            )
+    return answer
+
+
+def explain(variant: Variant, found: Found, printed: str) -> str:
+    """A position that one side reaches and the other does not, from all that fc-solve prints."""
+    theirs = dict.fromkeys(row_of(variant, board) for board in BOARD.findall(printed))
+    for row, before in found.positions.items():
+        if row not in theirs:
+            return f"only we reach\n{text_of(variant, row)}\nfrom\n{text_of(variant, before)}"
+    # The first is the start, to which play need not return.
+    for row in list(theirs)[1:]:
+        if row not in found.positions:
+            return f"only fc-solve reaches\n{text_of(variant, row)}"
+    return "each position is reached by both"
+
+
+BOARD = re.compile(r"Foundations: (.*)\nFreecells:(.*)\n((?::.*\n)+)")
+"""A board as fc-solve prints it: foundations such as `H-0 C-A`, cells, and a line for each pile."""
+
+
+def row_of(variant: Variant, printed: tuple[str, str, str]) -> bytes:
+    """The ordered row of a board as fc-solve prints it."""
+    home, cells, piles = printed
+    tops: dict[str, list[int]] = {suit: [] for suit in "CDHS"}
+    for word in home.split():
+        tops[word[0]].append("0A23456789TJQK".index(word[2]))
+    foundations = " ".join(f"{suit} {' '.join(map(str, sorted(tops[suit], reverse=True)))}" for suit in tops)
+    full = cells.split()
+    lines = [f"variant: {variant.name}", f"foundations: {foundations}"]
+    if variant.cells:
+        lines.append(f"cells: {' '.join(full + ['--'] * (variant.cells - len(full)))}")
+    lines += [f"t{number}{pile}" for number, pile in enumerate(piles.splitlines(), 1)]
+    position = parse_position("\n".join(lines), variant)
+    return ordered(make_rules(variant), position_to_row(position)[None]).tobytes()
+
+
+@pytest.mark.parametrize("impossible", read_impossible(), ids=str)
+def test_stored_counts(impossible: Impossible) -> None:
+    answer = compare_positions(impossible.variant, impossible.deal, limit=100_000)
+    assert (answer.verdict, answer.positions) == ("impossible", impossible.positions)
+
+
+@pytest.mark.parametrize("rules", RULES, ids=lambda rules: ", ".join(rules.values()))
+def test_counts_of_positions(rules: dict[str, str]) -> None:
+    """With few cells most deals are impossible, and all their positions can be counted."""
+    verdicts = Counter(
+        compare_positions(without_stock(decks, cells, **rules), deal).verdict
+        for decks in (1, 2)
+        for cells in range(4)
+        for deal in range(20)
+    )
+    assert verdicts["impossible"] >= 10, verdicts
+
+
+def test_other_rules_have_other_positions() -> None:
+    """Deal 18 without cells: where only Kings fill spaces there is less to be reached."""
+    any_card = without_stock(cells=0, build="alternate color", spaces="any")
+    kings = without_stock(cells=0, build="alternate color", spaces="kings")
+    with pytest.raises(Disagreement, match=r"only we reach\n(.|\n)*from\n"):
+        compare_positions(any_card, 18, asked=kings)
+    with pytest.raises(
+        Disagreement, match="fc-solve has 2846 positions and no win, we 952; only fc-solve reaches\n"
+    ):
+        compare_positions(kings, 18, asked=any_card)

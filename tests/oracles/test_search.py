@@ -1,0 +1,127 @@
+"""The plain search is right, and finds that the deals which fc-solve calls impossible are."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.layout import make_rules
+from solitaire_env.notation import (
+    Position,
+    format_position,
+    parse_position,
+    position_to_row,
+)
+from solitaire_env.perft import successors
+from solitaire_env.variants import Variant
+from tests.games import COMPILED
+from tests.oracles.fc_solve import Impossible, make_env, read_impossible, without_stock
+from tests.oracles.search import Found, ordered, search, text_of
+from tests.reference import ReferenceGame, ReferenceRules
+
+# ----------------------------------------------------------------------------------- the slow twin
+
+TWELVE = Variant("twelve", "Twelve", decks=1, tableau=(4, 4, 3), cells=1, cells_filled=1, ranks=3)
+"""Twelve cards: small enough for the slow twin, of which some deals are won and some not."""
+
+RULES = [
+    TWELVE.with_rules(build=build, spaces=spaces, moves=moves)
+    for build, spaces, moves in product(
+        ("same suit", "alternate color", "any suit") if COMPILED else ("same suit",),
+        ("any", "kings", "none"),
+        ("one card", "supermove", "sequence"),
+    )
+]
+
+
+def start(variant: Variant, deal: int | str) -> Position:
+    env = SolitaireEnv(variant)
+    env.reset(options={"deal": deal})
+    return parse_position(env.position(), variant)
+
+
+def all_positions(start: ReferenceGame) -> dict[object, ReferenceGame]:
+    """Every position that the twin reaches in one move or more, one for all that are alike."""
+    found: dict[object, ReferenceGame] = {}
+    waiting = [start]
+    while waiting:
+        game = waiting.pop()
+        for action in game.legal_actions():
+            after = game.copy()
+            after.play(action)
+            name = str((sorted(after.tableau), sorted(after.cells)))
+            if name not in found:
+                found[name] = after
+                waiting.append(after)
+    return found
+
+
+@pytest.mark.parametrize("variant", RULES, ids=lambda v: f"{v.build}, {v.spaces}, {v.moves}")
+def test_finds_what_the_slow_twin_finds(variant: Variant) -> None:
+    rules, verdicts = make_rules(variant), set()
+    for deal in (0, 2) if variant.build == "any suit" else (0, 1, 2):
+        position = start(variant, deal)
+        found = search(position, past_wins=True, limit=50_000)
+        twin = ReferenceGame.from_text(format_position(position), ReferenceRules.of(variant))
+        twins = all_positions(twin)
+        rows = [position_to_row(parse_position(game.text(), variant)) for game in twins.values()]
+        twin_rows = ordered(rules, np.array(rows, np.int8).reshape(-1, rules.row_size))
+        expected = {row.tobytes() for row in twin_rows}
+        got = set(found.positions)
+        for side, more in (("twin", expected - got), ("search", got - expected)):
+            assert not more, f"deal {deal}: only the {side} reaches\n{text_of(variant, min(more))}"
+        won = any(game.status() == "won" for game in twins.values())
+        assert (found.line is not None) == won, f"deal {deal}"
+        verdicts.add(won)
+    assert verdicts == {True, False}
+
+
+# -------------------------------------------------------------------------------------------- wins
+
+
+def follow(env: gym.Env[Any, Any], deal: int | str, found: Found) -> None:
+    """Play a line that a search has found, through the environment, to the win."""
+    _, info = env.reset(options={"deal": deal})
+    game: Any = env.unwrapped
+    rules = make_rules(game.variant)
+    assert found.line is not None, f"deal {deal} is not won in {len(found.positions)} positions"
+    terminated = False
+    for wanted in found.line:
+        assert not terminated
+        row = position_to_row(parse_position(game.position(), game.variant))
+        ((_, actions, rows),) = successors(rules, row[None])
+        fitting = [
+            action
+            for action, after in zip(actions.tolist(), ordered(rules, rows), strict=True)
+            if after.tobytes() == wanted
+        ]
+        assert fitting, f"no action of\n{game.position()}\nleads to\n{text_of(game.variant, wanted)}"
+        _, _, terminated, _, info = env.step(fitting[0])
+    assert (terminated, info["is_success"], info["cards_home"]) == (True, True, 52)
+
+
+@pytest.mark.parametrize("deal", range(20) if COMPILED else (0, 3))
+def test_finds_wins_that_the_environment_pays(deal: int) -> None:
+    follow(make_env(), deal, search(start(without_stock(), deal), limit=50_000))
+
+
+# ---------------------------------------------------------------------------------- impossible deals
+
+
+@pytest.mark.parametrize(
+    "impossible", [some for some in read_impossible() if COMPILED or some.positions < 1000], ids=str
+)
+def test_impossible_deals(impossible: Impossible) -> None:
+    """fc-solve counts the start, and once more where play returns to it; we count it only then."""
+    found = search(start(impossible.variant, impossible.deal), limit=2 * impossible.positions)
+    assert found.line is None, f"{impossible}: won\n{text_of(impossible.variant, found.line[-1])}"
+    got = len(found.positions) + 1
+    assert got == impossible.positions, (
+        f"{impossible}: we have {got} positions, fc-solve {impossible.positions}; "
+        "pytest -m oracle -k test_stored_counts names one that only one side reaches"
+    )
