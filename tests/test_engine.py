@@ -20,6 +20,7 @@ from solitaire_env.cards import card_name
 from solitaire_env.deals import ordered_pack
 from solitaire_env.layout import PLAYING, STUCK, WON
 from solitaire_env.notation import parse_action
+from solitaire_env.perft import count_nodes
 from solitaire_env.testing import check_state, check_supermoves
 from solitaire_env.variants import Variant, get_variant
 from tests.games import ALL, COMPILED
@@ -156,6 +157,7 @@ def play_everything(variant: Variant) -> None:
                     engine.move_of(batch.rules, batch.state, 0, action)
                 batch.step(batch.state.mask.argmax(axis=1), batch.everyone)
                 batch.observations()
+    count_nodes(batch.position(0), 2)
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
@@ -170,7 +172,7 @@ def test_each_kernel_is_compiled_once() -> None:
         if name in kernels(ast.parse(Path(str(module.__file__)).read_text()))
     }
     public = [name for name in called if name.startswith("solitaire_env.engine.") and "._" not in name]
-    assert len(public) == 5
+    assert len(public) == 6
     from_python = [
         *public,
         *(f"solitaire_env.{name}" for name in ("deals._shuffle_rows", "deals._pick_rows")),
@@ -224,24 +226,77 @@ def test_stock_count_stops_at_127() -> None:
     assert counts == [127, 127, 126]
 
 
-def test_a_full_pile_takes_no_card() -> None:
+def test_a_waste_of_128() -> None:
+    """Nor does the whole stock on the waste fit an int8."""
+    batch = started(get_variant("eighty-thieves"), 1)
+    cards = batch.position(0).stock[::-1]
+    for _ in cards:
+        batch.step(np.array([0]), batch.everyone)
+    assert (batch.state.stock[0], batch.state.waste[0]) == (0, 128)
+    assert batch.position(0).waste == cards
+    assert check_state(batch) == []
+
+
+@pytest.mark.parametrize(("name", "moved"), [("forty-thieves", ["QS"]), ("forty-bandits", ["QS", "JS"])])
+def test_a_full_pile_takes_no_card(name: str, moved: list[str]) -> None:
     """No game leads there; a position made by hand may. The card would lie in the next pile's place."""
-    variant = get_variant("forty-thieves")
+    variant = get_variant(name)
     pack = list(map(card_name, ordered_pack(variant).tolist()))
-    pack.remove("KS")
-    pack.remove("QS")
-    for height, fits in ((16, False), (15, True)):
+    for card in ("KS", *moved):
+        pack.remove(card)
+    for room, fits in ((len(moved) - 1, False), (len(moved), True)):
         others = iter(pack)
-        piles = [[*islice(others, height - 1), "KS"], ["QS"], *(list(islice(others, 4)) for _ in range(8))]
+        piles = [[*islice(others, 15 - room), "KS"], moved, *(list(islice(others, 4)) for _ in range(8))]
         lines = [f"t{n}: {' '.join(pile)}" for n, pile in enumerate(piles, 1)]
         home = "foundations: C 0 0 D 0 0 H 0 0 S 0 0"
         waste, stock = " ".join(islice(others, 30)), " ".join(others)
         batch = Batch(variant, Settings(), 1)
-        batch.place(
-            0, "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines])
-        )
+        batch.place(0, "\n".join([f"variant: {name}", f"stock: {stock}", f"waste: {waste}", home, *lines]))
         assert bool(batch.state.mask[0, parse_action(variant, "t2>t1")]) == fits
         assert check_state(batch) == []
+
+
+MOVES = {
+    # Sources are t1.. from 0, then the waste, then the cells; so are targets, and home is -1.
+    "eights-down": {
+        f"{cells(5)} | t1: 4H 9S 8S 7S | t2: KD TS | foundations: C 3 | t3: 4D 4C": {
+            "t1>t2": (0, 1, 3),
+            "t3>f": (2, -1, 1),
+        },
+        "cells: 5D -- KS -- -- -- -- -- | t1: 4H | t5: | t6:": {"t1>c": (0, 9, 1), "c3>s": (10, 4, 1)},
+    },
+    "forty-bandits": {
+        "t1: 4H 9S 8S 7S | t2: TS | t3: 2D 8S | t4: | stock: 5H | waste: ... 9S": {
+            "draw": (10, 10, 1),
+            "w>t2": (10, 1, 1),
+            "t1>t3": (0, 2, 1),
+            "t1x2>s": (0, 3, 2),
+        },
+        "foundations: C 2 | waste: ... 3C": {"w>f": (10, -1, 1)},
+    },
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_moves(name: str) -> None:
+    """Source, target and number of cards, each of its own game in a batch."""
+    variant = get_variant(name)
+    batch = Batch(variant, Settings(), len(MOVES[name]))
+    for row, partial in enumerate(MOVES[name]):
+        batch.place(row, fill(f"variant: {name}|{partial}", ReferenceRules.of(variant)))
+    for row, moves in enumerate(MOVES[name].values()):
+        for text, move in moves.items():
+            action = parse_action(variant, text)
+            assert batch.state.mask[row, action], text
+            assert engine.move_of(batch.rules, batch.state, row, action) == move, text
+
+
+def test_one_game_of_a_batch_steps() -> None:
+    batch, other = started(get_variant("busy-aces"), 3), started(get_variant("busy-aces"), 3)
+    engine.step_row(batch.rules, batch.state, batch.events, 1, 0)
+    other.step(np.zeros(3, dtype=np.int64), np.array([0, 1, 0], dtype=np.int8))
+    np.testing.assert_array_equal(batch.state.rows, other.state.rows)
+    assert batch.events.drew.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("name", ["busy-aces", "eights-down"])

@@ -1,0 +1,126 @@
+"""The list of mutants fits the source, and the script that tries them tells what becomes of each."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests import mutants
+from tests.conftest import Refuses
+from tests.mutants import ROOT, listed, main, mutated, run_stage
+from tests.mutants_list import ENGINE, FILES, Mutant
+
+ADD = """
+def add(a, b):
+    return a + b
+"""
+
+
+def test_every_mutant_changes_its_function() -> None:
+    """Each old text stands once in its function, and no two mutants are the same."""
+    sources = {file: (ROOT / file).read_text() for file in FILES}
+    changed = [mutated(sources[place.file], place.function, mutant) for place, mutant in listed()]
+    assert len(set(changed)) == len(changed)
+
+
+def test_every_rule_has_mutants() -> None:
+    source = (ROOT / "solitaire_env/engine.py").read_text()
+    assert list(ENGINE) == [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize(
+    ("function", "mutant", "words"),
+    [
+        ("add", Mutant("f", "a - b", "a"), ("f: 'a - b' stands 0 times in add",)),
+        ("add", Mutant("f", "a", "b"), ("'a' stands 3 times in add",)),
+        ("", Mutant("f", "b", "a"), ("'b' stands 2 times in the file",)),
+        ("add", Mutant("f", "a + b", "(a + b)"), ("'(a + b)' changes nothing in add",)),
+        ("sub", Mutant("f", "a + b", "a - b"), ("there are 0 functions sub",)),
+    ],
+)
+def test_mutants_that_do_not_fit(
+    function: str, mutant: Mutant, words: tuple[str, ...], refuses: Refuses
+) -> None:
+    refuses(lambda: mutated(ADD, function, mutant), *words)
+
+
+@pytest.mark.parametrize(
+    ("test", "outcome"),
+    [
+        ("def test_it(): pass", ""),
+        ("def test_it(): assert 2 == 3, 'two\\nlines'", "test_add.py::test_it - AssertionError: two"),
+        ("raise ValueError('at once')", "test_add.py - ValueError: at once"),
+        (
+            "def test_it(): wait()\ndef wait():\n    while True: pass",
+            "no end in test_add.py, wait called by test_add.py, test_it",
+        ),
+    ],
+)
+def test_outcomes(test: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "TEST_SECONDS", 0.5)
+    (tmp_path / "test_add.py").write_text(test)
+    assert run_stage(tmp_path, ["test_add.py"]) == (outcome, "no end" in outcome)
+
+
+def test_a_run_that_fails_by_itself(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="pytest failed without a failing test"):
+        run_stage(tmp_path, ["test_missing.py"])
+
+
+def test_a_run_that_takes_too_long(tmp_path: Path) -> None:
+    (tmp_path / "test_add.py").write_text("import time\ntime.sleep(60)")
+    assert run_stage(tmp_path, ["test_add.py"], seconds=1) == ("no end within 1 s", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "failed", "said"),
+    [
+        (
+            [],
+            1,
+            "2 mutants; without one all tests pass in\n"
+            "add.add: adds twice\n"
+            "    tests/test_add.py::test_add - assert 4 == 3\n"
+            "add.add: adds b first, and half of it\n"
+            "    SURVIVED\n\n"
+            "2 mutants: 1 killed, 1 survived; 1 left out;\n"
+            "       1 tests/test_add.py\n",
+        ),
+        (["--only", "twice"], 0, "1 mutants: 1 killed, 0 survived; 0 left out;"),
+        (["--equivalent", "--jobs", "2"], 0, "add.add: adds b first\n    SURVIVED\n"),
+    ],
+)
+def test_main(
+    arguments: list[str],
+    failed: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The whole script, with a project of two files and a test that sees little."""
+    (tmp_path / "add.py").write_text(ADD)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_add.py").write_text(
+        "from add import add\ndef test_add():\n    assert add(1, 2) == 3\n"
+    )
+    faults = [
+        ("adds twice", "a + b", "a + a + b"),
+        ("adds b first, and half of it", "a + b", "b // 2 + a + 1"),
+        ("adds b first", "a + b", "b + a", "Addition commutes."),
+    ]
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "FILES", {"add.py": {"add": faults}})
+    monkeypatch.setattr(mutants, "copy_project", lambda folder: shutil.copytree(tmp_path, folder))
+    assert main(arguments) == failed
+    assert said in re.sub(r" \d+ s$", "", capsys.readouterr().out, flags=re.MULTILINE)
+
+
+def test_tests_must_pass_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "copy_project", lambda folder: folder.mkdir())
+    monkeypatch.setattr(mutants, "run_tests", lambda folder: mutants.Outcome("test_it - wrong"))
+    assert main([]) == 1
