@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; 
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 PY := .venv/bin/python
 READY := .venv/ready
+SPREAD := --numprocesses auto
 NO_TORCH := --ignore=tests/agents --ignore-glob="tests/test_sb3*"
 
 .DELETE_ON_ERROR:
@@ -28,7 +29,7 @@ train: $(READY)  ## train the default network, evaluate it, say where it lies
 	$(PY) -m agents.train configs/default.yaml $(ARGS)
 
 test: $(READY)  ## the tests
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest $(SPREAD) $(ARGS)
 
 test-slow: $(READY)  ## the tests that take minutes
 	$(PY) -m pytest -m slow $(ARGS)
@@ -38,10 +39,10 @@ test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-b
 
 # Code compiled with bounds checks must not meet code compiled without: a cache of its own.
 test-bounds: $(READY)  ## the package's tests, each array index checked
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(NO_TORCH) $(ARGS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(SPREAD) $(NO_TORCH) $(ARGS)
 
-test-nojit: $(READY)  ## the package's tests as plain Python
-	NUMBA_DISABLE_JIT=1 $(PY) -m pytest $(NO_TORCH) $(ARGS)
+test-nojit: $(READY)  ## the package's tests as plain Python; no line or branch of floors 0-3 is left out
+	NUMBA_DISABLE_JIT=1 $(PY) -W error -m pytest $(SPREAD) $(NO_TORCH) $(or $(ARGS),--cov)
 
 test-gymnasium: $(READY)  ## the same with each Gymnasium that we support
 	.ci/matrix gymnasium

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import takewhile
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_counts(variant: Variant, start: Start) -> None:
     for depth, nodes in enumerate(start.nodes, 1):
         if nodes <= MOST_NODES and (got := count_nodes(position, depth)) != nodes:
             pytest.fail(explain(position, depth, f"{nodes} nodes at depth {depth}, got {got}"), pytrace=False)
-    unique = [number for number in start.unique if number <= MOST_UNIQUE]
+    unique = list(takewhile(lambda number: number <= MOST_UNIQUE, start.unique))
     for depth, got in enumerate(count_unique(position, len(unique)), 1):
         if got != unique[depth - 1]:
             what = f"{unique[depth - 1]} different positions at depth {depth}, got {got}"

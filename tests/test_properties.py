@@ -61,7 +61,7 @@ ENOUGH = 10
 """Moves after which a game that is not over may be left for another."""
 
 SETTINGS = settings(
-    max_examples=8 if COMPILED else 4,
+    max_examples=8 if COMPILED else 2,
     stateful_step_count=30,
     derandomize=True,
     database=None,
