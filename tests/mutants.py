@@ -42,10 +42,10 @@ STAGES = (
     ("tests/test_positions.py::test_engine",),
     ("tests/test_twin.py",),
     (
-        "tests/test_engine.py",
         "tests/test_deals.py",
         "tests/test_cards_variants_layout.py",
         "tests/test_notation.py",
+        "tests/test_engine.py",
         "tests/test_perft.py",
     ),
 )

@@ -308,6 +308,12 @@ BUILDING = [
         ),
     ),
     Case(
+        "an empty pile and an empty waste give nothing, to the Ace of Clubs neither",
+        STOCK,
+        "t1: 5H AC | t2: | stock: ... 2D | waste:",
+        legal="draw t1>f t1>s t3..>s",
+    ),
+    Case(
         "a run does not move where one card does",
         THIEVES,
         "t1: 4H 9S 8S 7S | t2: KD TS | waste: ... KC",
@@ -727,6 +733,7 @@ def shortcut(spaces_: int, length: int) -> Case:
 
 SHORTCUTS = [
     *(shortcut(number, length) for number in range(4) for length in (2**number, 2**number + 1)),
+    shortcut(4, 11),
     Case(
         "shortcut: not a whole pile to a space",
         THIEVES,
@@ -910,6 +917,26 @@ EIGHTS_DOWN = [
         EIGHTS,
         f"{cells(0)} | t1: | t2:",
         legal="",
+    ),
+    Case(
+        "not stuck while the first pile gives a card home",
+        EIGHTS,
+        f"foundations: S 5 | {cells(0)} | t1: KH 6S",
+        legal="t1>f",
+        then=(Then(play="t1>f", shows="t1: KH | foundations: ... S 6", legal=""),),
+    ),
+    Case(
+        "nor while the last cell gives a King to a space",
+        EIGHTS,
+        "cells: ** ** ** ** ** ** ** KD | t1:",
+        legal="c8>s",
+        then=(Then(play="c8>s", shows="t1: KD | cells: ... --", legal="t1..>c"),),
+    ),
+    Case(
+        "an empty pile and an empty cell give nothing, to the Ace of Clubs neither",
+        EIGHTS,
+        f"t1: 5H AC | t2: | {cells(1)}",
+        legal="t1>f t1>c t3..>c",
     ),
     Case(
         "never stuck with an empty cell",

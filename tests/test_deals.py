@@ -209,6 +209,11 @@ def test_reserved_deals_are_never_picked() -> None:
     assert len({int(number) for numbers in picked for number in numbers}) > len(picked)
 
 
+def test_which_deals_there_are() -> None:
+    """Frozen: what is kept for evaluation stays unseen in training."""
+    assert (RESERVED_DEALS, MAX_DEAL) == (1_048_576, 9_223_372_036_854_775_807)
+
+
 def test_rows_pick_from_their_own_streams() -> None:
     streams = np.array([5, 6, 7], dtype=np.uint64)
     picked = pick_deals(streams, np.array([2, 0]))
