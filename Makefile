@@ -6,7 +6,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; 
 PY := .venv/bin/python
 READY := .venv/ready
 SPREAD := --numprocesses auto
-NO_TORCH := --ignore=tests/agents --ignore-glob="tests/test_sb3*"
+# Without what needs torch, and what only reads the package's text.
+PACKAGE := --ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-slow test-bounds test-nojit test-gymnasium test-pythons \
@@ -39,10 +40,10 @@ test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-b
 
 # Code compiled with bounds checks must not meet code compiled without: a cache of its own.
 test-bounds: $(READY)  ## the package's tests, each array index checked
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(SPREAD) $(NO_TORCH) $(ARGS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(SPREAD) $(PACKAGE) $(ARGS)
 
 test-nojit: $(READY)  ## the package's tests as plain Python; no line or branch of floors 0-3 is left out
-	NUMBA_DISABLE_JIT=1 $(PY) -W error -m pytest $(SPREAD) $(NO_TORCH) $(or $(ARGS),--cov)
+	NUMBA_DISABLE_JIT=1 $(PY) -W error -m pytest $(SPREAD) $(PACKAGE) $(or $(ARGS),--cov)
 
 test-gymnasium: $(READY)  ## the same with each Gymnasium that we support
 	.ci/matrix gymnasium
