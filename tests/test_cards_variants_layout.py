@@ -231,6 +231,12 @@ def test_order_of_actions_where_counts_differ() -> None:
     assert " ".join(texts) == "t1>f t2>f t1>t2 t2>t1 t1>s t1x2>s t1x3>s t2>s t2x2>s t2x3>s"
 
 
+def test_a_stock_of_one_card_is_drawn() -> None:
+    one, none = (replace(TINY, tableau=(6, size), cells=0) for size in (5, 6))
+    assert [action_text(variant, 0) for variant in (one, none)] == ["draw", "t1>f"]
+    assert [make_rules(variant).row_size - make_rules(variant).row_stock for variant in (one, none)] == [1, 0]
+
+
 def test_no_action_to_spaces_that_stay() -> None:
     assert "space" not in action_layout(replace(TINY, spaces="none")).offsets
 
