@@ -15,7 +15,7 @@ import numpy.typing as npt
 from solitaire_env import engine
 from solitaire_env._jit import jit_parallel, prange
 from solitaire_env.cards import KING
-from solitaire_env.layout import Rules, make_rules, observation_layout
+from solitaire_env.layout import ONE_CARD, Rules, make_rules, observation_layout
 from solitaire_env.notation import Position, position_from_row
 from solitaire_env.variants import Variant
 
@@ -136,7 +136,8 @@ def _features(rules, state, thoughtful, out):
                         out[b, cell + 2] += 1.0 / copies
                     out[b, cell + 3] = min(out[b, cell + 3], np.float32(above / rules.pile_capacity))
                 out[b, place + 6] = height / rules.pile_capacity
-                out[b, place + 7] = int(state.runs[b, source]) / ranks
+                if rules.moves != ONE_CARD:
+                    out[b, place + 7] = int(state.runs[b, source]) / ranks
             elif source < rules.first_cell:
                 out[b, place + 6] = int(state.waste[b]) / rules.stock_capacity
         out[b, counts] = int(state.stock[b]) / max(rules.stock_capacity, 1)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env._jit import jit, jit_parallel, prange
+from solitaire_env.cards import SUITS
 from solitaire_env.layout import (
     ALTERNATE_COLOR,
     MAX_STOCK_COUNT,
@@ -42,11 +43,20 @@ class State(NamedTuple):
     """Position rows ``[batch, row_size]``, see :mod:`solitaire_env.layout`."""
     tops: npt.NDArray[np.int8]
     """The playable card of each source ``[batch, sources]``, EMPTY where there is none."""
+    offers: npt.NDArray[np.int64]
+    """The cards of each source that may leave it with all that lies on them ``[batch, sources]``, as bits."""
+    accepts: npt.NDArray[np.int64]
+    """The cards that each tableau pile takes ``[batch, piles]``, as bits; none where it is a space."""
+    lowest: npt.NDArray[np.int8]
+    """The lowest rank that a sequence onto each tableau pile may end in ``[batch, piles]``: lower, and it is
+    longer than the pile has room."""
+    welcome: npt.NDArray[np.int64]
+    """The cards that the foundations take ``[batch]``, as bits."""
     heights: npt.NDArray[np.int8]
     """Cards in each tableau pile ``[batch, piles]``."""
     runs: npt.NDArray[np.int8]
-    """Length of the sequence at the end of each tableau pile ``[batch, piles]``; 0 throughout in one-card
-    games."""
+    """Length of the sequence at the end of each tableau pile ``[batch, piles]``; 1 in one-card games, 0 in a
+    space."""
     stock: npt.NDArray[np.int16]
     """Cards in the stock ``[batch]``."""
     waste: npt.NDArray[np.int16]
@@ -83,6 +93,10 @@ def make_state(rules: Rules, batch: int) -> State:
     return State(
         rows=zeros(np.int8, rules.row_size),
         tops=zeros(np.int8, rules.sources),
+        offers=zeros(np.int64, rules.sources),
+        accepts=zeros(np.int64, rules.piles),
+        lowest=zeros(np.int8, rules.piles),
+        welcome=zeros(np.int64),
         heights=zeros(np.int8, rules.piles),
         runs=zeros(np.int8, rules.piles),
         stock=zeros(np.int16),
@@ -101,33 +115,55 @@ def make_events(batch: int) -> Events:
 
 
 # ------------------------------------------------------------------------------- what fits where
+#
+# Sets of cards are bits of an int64, bit c for the card with code c: all codes are below 64. A pile accepts
+# the cards that may be built on its last card, a source offers the cards that may leave it with all that lies
+# on them, and a move onto a pile is legal where the two meet. They meet in one card at most: those that a
+# pile accepts are of one rank, those that a source offers of different ranks.
 
 
 @jit
-def _builds(rules, card, onto):
-    """Whether a card may be laid on another: one rank lower, in the suits that the variant builds."""
-    if (card >> 2) + 1 != (onto >> 2):
-        return False
+def _builders(rules, onto):
+    """The cards that may be laid on another: one rank lower, in the suits that the variant builds."""
+    first = onto & ~3
     if rules.build == SAME_SUIT:
-        return (card & 3) == (onto & 3)
-    if rules.build == ALTERNATE_COLOR:
+        suits = 1 << (onto & 3)
+    elif rules.build == ALTERNATE_COLOR:
         # Clubs 0 and Spades 3 are black, Diamonds 1 and Hearts 2 are red.
-        return (((card + 1) ^ (onto + 1)) & 2) != 0
-    return True
+        suits = 0b0110 if ((onto + 1) & 2) == 0 else 0b1001
+    else:
+        suits = 0b1111
+    return suits << (first - 4) if first > 4 else 0
+
+
+@jit
+def _on(card, cards):
+    """Whether a card is one of a set; EMPTY is in none."""
+    return (cards >> card) & 1
 
 
 @jit
 def _foundation_for(rules, state, b, card):
-    """The place in the row of the foundation that takes the card, or 0 when none does.
+    """The place in the row of the foundation that takes the card.
 
     Foundations of a suit lie fullest first, so the first that fits is the fullest.
     """
-    first = rules.row_foundations + (card & 3) * rules.decks
-    below = (card >> 2) - 1
+    place = rules.row_foundations + (card & 3) * rules.decks
+    while int(state.rows[b, place]) != (card >> 2) - 1:
+        place += 1
+    return place
+
+
+@jit
+def _update_welcome(rules, state, b, suit):
+    """The cards of a suit that go home now."""
+    cards = 0
+    first = rules.row_foundations + suit * rules.decks
     for place in range(first, first + rules.decks):
-        if int(state.rows[b, place]) == below:
-            return place
-    return 0
+        cards |= 16 << (4 * int(state.rows[b, place]))
+    ranks = (1 << (4 * rules.ranks + 4)) - 1
+    of_suit = 0x11111111111111 << suit
+    state.welcome[b] = (int(state.welcome[b]) & ~of_suit) | ((cards & ranks) << suit)
 
 
 @jit
@@ -150,50 +186,58 @@ def _capacity(rules, state, b, to_space):
 
 
 @jit
-def _cards_to_pile(rules, state, b, source, target, capacity):
-    """How many cards move from a source onto a pile that is not empty: one number fits, or 0 for none.
-
-    In a game from its deal they always have room; a position made by hand may hold a pile that is full.
-    """
-    card = int(state.tops[b, source])
-    onto = int(state.tops[b, target])
-    count = 1
-    if rules.moves != ONE_CARD and source < rules.piles:
-        count = (onto >> 2) - (card >> 2)
-        if count < 1 or count > int(state.runs[b, source]) or count > capacity:
-            return 0
-        end = source * rules.pile_capacity + int(state.heights[b, source])
-        card = int(state.rows[b, end - count])
-    fits = (
-        card != 0
-        and _builds(rules, card, onto)
-        and int(state.heights[b, target]) + count <= rules.pile_capacity
-    )
-    return count if fits else 0
+def _update_offers(rules, state, b, pile, capacity):
+    """The cards that may leave a pile for another one, each with all that lies on it."""
+    end = pile * rules.pile_capacity + int(state.heights[b, pile])
+    cards = 0
+    for k in range(1, min(int(state.runs[b, pile]), capacity) + 1):
+        cards |= 1 << int(state.rows[b, end - k])
+    state.offers[b, pile] = cards
 
 
 @jit
-def _cards_to_space(rules, state, b, source, count, capacity):
-    """How many cards move to a space when the player asks for ``count``, or 0 when that is not legal.
+def _most_to_space(rules, state, b, pile):
+    """How many cards of a pile may go to a space; where only Kings fill it, the sequence that a King leads
+    goes whole.
 
-    A whole pile in a space changes nothing but a name: not a move. Where only Kings fill a space, the
-    sequence that a King leads goes whole, whatever the count asked for.
+    A whole pile in a space changes nothing but a name: not a move.
     """
-    card = int(state.tops[b, source])
-    if card == 0:
-        return 0
-    kings_only = rules.spaces == SPACES_KINGS
-    if source >= rules.piles:
-        return 0 if kings_only and (card >> 2) != rules.ranks else 1
-    height = int(state.heights[b, source])
-    run = 1 if rules.moves == ONE_CARD else int(state.runs[b, source])
-    if kings_only:
+    height = int(state.heights[b, pile])
+    run = int(state.runs[b, pile])
+    capacity = _capacity(rules, state, b, 1)
+    if rules.spaces == SPACES_KINGS:
         # The King is the deepest card of a run that it leads.
-        leader = int(state.rows[b, source * rules.pile_capacity + height - run])
-        if (leader >> 2) != rules.ranks:
-            return 0
-        count = run
-    return count if count <= run and count <= capacity and count < height else 0
+        leader = int(state.rows[b, pile * rules.pile_capacity + height - run])
+        return run if (leader >> 2) == rules.ranks and run <= capacity and run < height else 0
+    return min(run, capacity, height - 1)
+
+
+@jit
+def _update_source(rules, state, b, source, capacity):
+    """What follows from the cards of a source: the playable card, what it offers and what it accepts."""
+    if source < rules.piles:
+        height = int(state.heights[b, source])
+        end = source * rules.pile_capacity + height
+        card = int(state.rows[b, end - 1]) if height else 0
+        state.tops[b, source] = card
+        room = rules.pile_capacity - height
+        state.accepts[b, source] = _builders(rules, card) if room else 0
+        state.lowest[b, source] = (card >> 2) - room
+        run = min(height, 1)
+        if rules.moves != ONE_CARD:
+            while run < height and _on(card, _builders(rules, int(state.rows[b, end - run - 1]))):
+                card = int(state.rows[b, end - run - 1])
+                run += 1
+        state.runs[b, source] = run
+        _update_offers(rules, state, b, source, capacity)
+    else:
+        if source < rules.first_cell:
+            waste = int(state.waste[b])
+            card = int(state.rows[b, rules.row_waste + waste - 1]) if waste else 0
+        else:
+            card = int(state.rows[b, rules.row_cells + source - rules.first_cell])
+        state.tops[b, source] = card
+        state.offers[b, source] = (1 << card) & ~1
 
 
 # -------------------------------------------------------------------------------------- the mask
@@ -201,9 +245,7 @@ def _cards_to_space(rules, state, b, source, count, capacity):
 
 @jit
 def _mask_home(rules, state, b, source):
-    card = int(state.tops[b, source])
-    legal = card != 0 and _foundation_for(rules, state, b, card) != 0
-    state.mask[b, rules.home_actions + source] = legal
+    state.mask[b, rules.home_actions + source] = _on(int(state.tops[b, source]), int(state.welcome[b]))
 
 
 @jit
@@ -213,30 +255,43 @@ def _mask_cell(rules, state, b, source):
 
 
 @jit
-def _tableau_actions(rules, source):
-    """Number of the source's first action onto a tableau pile; a pile has none onto itself."""
-    if source <= rules.piles:
-        return rules.tableau_actions + source * (rules.piles - 1)
-    return rules.tableau_actions + source * rules.piles - rules.piles
+def _fits(state, b, target, offers, rank):
+    """Whether what a source offers, down to a card of that rank, goes onto a pile.
+
+    In a game from its deal it always has room; a position made by hand may hold a pile that is full.
+    """
+    return ((offers & int(state.accepts[b, target])) != 0) & (rank >= int(state.lowest[b, target]))
 
 
 @jit
-def _mask_from(rules, state, b, source, capacity):
+def _mask_from(rules, state, b, source):
     """Entries of one source onto all other piles."""
-    action = _tableau_actions(rules, source)
-    for target in range(rules.piles):
-        if target != source:
-            state.mask[b, action] = _cards_to_pile(rules, state, b, source, target, capacity) != 0
-            action += 1
+    offers = int(state.offers[b, source])
+    rank = int(state.tops[b, source]) >> 2
+    if source < rules.piles:
+        action = rules.tableau_actions + source * (rules.piles - 1)
+        for target in range(source):
+            state.mask[b, action + target] = _fits(state, b, target, offers, rank)
+        for target in range(source + 1, rules.piles):
+            state.mask[b, action + target - 1] = _fits(state, b, target, offers, rank)
+    else:
+        action = rules.tableau_actions + (source - 1) * rules.piles
+        for target in range(rules.piles):
+            state.mask[b, action + target] = _fits(state, b, target, offers, rank)
 
 
 @jit
-def _mask_onto(rules, state, b, target, capacity):
+def _mask_onto(rules, state, b, target):
     """Entries of all sources onto one pile."""
+    accepts = int(state.accepts[b, target])
+    lowest = int(state.lowest[b, target])
+    action = rules.tableau_actions + target
     for source in range(rules.sources):
         if source != target:
-            action = _tableau_actions(rules, source) + target - int(source < target and source < rules.piles)
-            state.mask[b, action] = _cards_to_pile(rules, state, b, source, target, capacity) != 0
+            meets = (int(state.offers[b, source]) & accepts) != 0
+            has_room = (int(state.tops[b, source]) >> 2) >= lowest
+            state.mask[b, action - int(target > source)] = meets & has_room
+        action += rules.piles - int(source < rules.piles)
 
 
 @jit
@@ -245,27 +300,28 @@ def _mask_space(rules, state, b, source):
     if rules.spaces == SPACES_NONE:
         return
     open_space = int(state.spaces[b]) > 0
-    if source >= rules.piles:
-        action = rules.space_actions + rules.piles * rules.space_counts + source - rules.piles
-        state.mask[b, action] = open_space and _cards_to_space(rules, state, b, source, 1, 1) != 0
-        return
-    action = rules.space_actions + source * rules.space_counts
-    capacity = _capacity(rules, state, b, 1)
-    for count in range(1, rules.space_counts + 1):
-        legal = open_space and _cards_to_space(rules, state, b, source, count, capacity) != 0
-        state.mask[b, action + count - 1] = legal
+    if source < rules.piles:
+        most = _most_to_space(rules, state, b, source) if open_space else 0
+        action = rules.space_actions + source * rules.space_counts
+        for count in range(rules.space_counts):
+            state.mask[b, action + count] = count < most
+    else:
+        rank = int(state.tops[b, source]) >> 2
+        fills = rank == rules.ranks if rules.spaces == SPACES_KINGS else rank > 0
+        action = rules.space_actions + rules.piles * (rules.space_counts - 1) + source
+        state.mask[b, action] = open_space and fills
 
 
 @jit
-def _mask_source(rules, state, b, source, capacity):
-    """Entries that the playable card of one source touches."""
+def _mask_source(rules, state, b, source):
+    """Entries that the cards of one source touch."""
     _mask_home(rules, state, b, source)
     if rules.cells and source < rules.first_cell:
         _mask_cell(rules, state, b, source)
-    _mask_from(rules, state, b, source, capacity)
+    _mask_from(rules, state, b, source)
     _mask_space(rules, state, b, source)
     if source < rules.piles:
-        _mask_onto(rules, state, b, source, capacity)
+        _mask_onto(rules, state, b, source)
 
 
 @jit
@@ -273,12 +329,11 @@ def _mask_all(rules, state, b):
     """The whole mask from the position."""
     if rules.has_stock:
         state.mask[b, 0] = int(state.stock[b]) > 0
-    capacity = _capacity(rules, state, b, 0)
     for source in range(rules.sources):
         _mask_home(rules, state, b, source)
         if rules.cells and source < rules.first_cell:
             _mask_cell(rules, state, b, source)
-        _mask_from(rules, state, b, source, capacity)
+        _mask_from(rules, state, b, source)
         _mask_space(rules, state, b, source)
 
 
@@ -289,11 +344,11 @@ def _finish(rules, state, b):
     if int(state.home[b]) == rules.cards:
         state.status[b] = WON
     elif not (rules.has_stock and int(state.stock[b]) > 0):
-        state.status[b] = STUCK
+        # All of them are looked at: that is faster than a way out of the loop.
+        legal = 0
         for action in range(rules.actions):
-            if int(state.mask[b, action]) != 0:
-                state.status[b] = PLAYING
-                break
+            legal |= int(state.mask[b, action])
+        state.status[b] = PLAYING if legal else STUCK
     if int(state.status[b]) != PLAYING:
         state.mask[b, :] = 1
 
@@ -302,38 +357,20 @@ def _finish(rules, state, b):
 
 
 @jit
-def _update_pile(rules, state, b, pile):
-    """The playable card, and the sequence that it ends, of a pile whose cards have changed."""
-    height = int(state.heights[b, pile])
-    end = pile * rules.pile_capacity + height
-    state.tops[b, pile] = state.rows[b, end - 1] if height else 0
-    if rules.moves != ONE_CARD:
-        run = min(height, 1)
-        while run < height and _builds(
-            rules, int(state.rows[b, end - run]), int(state.rows[b, end - run - 1])
-        ):
-            run += 1
-        state.runs[b, pile] = run
-
-
-@jit
 def _take(rules, state, b, source):
     """Take the playable card of a source away and return it."""
-    card = int(state.tops[b, source])
+    card = state.tops[b, source]
     if source < rules.piles:
         height = int(state.heights[b, source]) - 1
         state.rows[b, source * rules.pile_capacity + height] = 0
         state.heights[b, source] = height
         state.spaces[b] += height == 0
-        _update_pile(rules, state, b, source)
     elif source < rules.first_cell:
         waste = int(state.waste[b]) - 1
         state.rows[b, rules.row_waste + waste] = 0
         state.waste[b] = waste
-        state.tops[b, source] = state.rows[b, rules.row_waste + waste - 1] if waste else 0
     else:
         state.rows[b, rules.row_cells + source - rules.first_cell] = 0
-        state.tops[b, source] = 0
         state.empty_cells[b] += 1
     return card
 
@@ -354,8 +391,6 @@ def _carry(rules, state, b, source, target, count):
             state.rows[b, end + k] = 0
         state.heights[b, source] = height
         state.spaces[b] += height == 0
-        _update_pile(rules, state, b, source)
-    _update_pile(rules, state, b, target)
 
 
 @jit
@@ -363,13 +398,12 @@ def _draw(rules, state, b):
     """Turn the next card of the stock up to the waste. The waste is not turned over: one pass."""
     stock = int(state.stock[b]) - 1
     waste = int(state.waste[b])
-    card = state.rows[b, rules.row_stock + stock]
+    state.rows[b, rules.row_waste + waste] = state.rows[b, rules.row_stock + stock]
     state.rows[b, rules.row_stock + stock] = 0
-    state.rows[b, rules.row_waste + waste] = card
     state.rows[b, rules.row_stock_count] = min(stock, MAX_STOCK_COUNT)
-    state.tops[b, rules.piles] = card
     state.stock[b] = stock
     state.waste[b] = waste + 1
+    state.mask[b, 0] = stock > 0
 
 
 @jit
@@ -395,19 +429,25 @@ def _decode(rules, state, b, action):
         else:
             source = piles + (pair - from_piles) // piles
             target = pair - from_piles - (source - piles) * piles
-        return source, target, _cards_to_pile(rules, state, b, source, target, rules.ranks)
+        count = 1
+        if rules.moves != ONE_CARD and source < piles:
+            # The pile that it goes onto says how many.
+            count = (int(state.tops[b, target]) >> 2) - (int(state.tops[b, source]) >> 2)
+        return source, target, count
     choice = action - rules.space_actions
     from_piles = piles * rules.space_counts
     count = 1
     if choice < from_piles:
         source = choice // rules.space_counts
         count = choice - source * rules.space_counts + 1
+        if rules.spaces == SPACES_KINGS:
+            count = int(state.runs[b, source])
     else:
         source = piles + choice - from_piles
     target = 0
     while int(state.heights[b, target]) != 0:
         target += 1
-    return source, target, _cards_to_space(rules, state, b, source, count, rules.ranks)
+    return source, target, count
 
 
 @jit
@@ -418,38 +458,42 @@ def _play(rules, state, events, b, action):
     capacity_before = _capacity(rules, state, b, 0)
     to_space_before = _capacity(rules, state, b, 1)
     source, target, count = _decode(rules, state, b, action)
+    suit = -1
     if action < rules.home_actions:
         _draw(rules, state, b)
         events.drew[b] = 1
-        state.mask[b, 0] = int(state.stock[b]) > 0
         target = -1
     elif action < rules.cell_actions:
-        card = _take(rules, state, b, source)
+        card = int(_take(rules, state, b, source))
+        suit = card & 3
         state.rows[b, _foundation_for(rules, state, b, card)] += 1
         state.home[b] += 1
         events.went_home[b] = 1
-        # That foundation now takes another card.
-        for other in range(rules.sources):
-            _mask_home(rules, state, b, other)
     elif action < rules.tableau_actions:
-        card = _take(rules, state, b, source)
-        state.rows[b, rules.row_cells + target - rules.first_cell] = card
-        state.tops[b, target] = card
+        state.rows[b, rules.row_cells + target - rules.first_cell] = _take(rules, state, b, source)
         state.empty_cells[b] -= 1
     else:
         _carry(rules, state, b, source, target, count)
 
     capacity = _capacity(rules, state, b, 0)
-    _mask_source(rules, state, b, source, capacity)
+    _update_source(rules, state, b, source, capacity)
     if target >= 0:
-        _mask_source(rules, state, b, target, capacity)
+        _update_source(rules, state, b, target, capacity)
+        _mask_source(rules, state, b, target)
+    _mask_source(rules, state, b, source)
+    if suit >= 0:
+        # That foundation now takes another card.
+        _update_welcome(rules, state, b, suit)
+        for other in range(rules.sources):
+            _mask_home(rules, state, b, other)
     if rules.moves == SUPERMOVE:
         # Only a sequence longer than either capacity gains or loses a move by the change.
         to_space = _capacity(rules, state, b, 1)
         if to_space != to_space_before or capacity != capacity_before:
             for pile in range(rules.piles):
                 if int(state.runs[b, pile]) > min(to_space, to_space_before):
-                    _mask_from(rules, state, b, pile, capacity)
+                    _update_offers(rules, state, b, pile, capacity)
+                    _mask_from(rules, state, b, pile)
                     _mask_space(rules, state, b, pile)
     if (int(state.spaces[b]) == 0) != no_space_before:
         for other in range(rules.sources):
@@ -491,7 +535,11 @@ def _copy(rules, state, source, target):
         state.rows[target, place] = state.rows[source, place]
     for place in range(rules.sources):
         state.tops[target, place] = state.tops[source, place]
+        state.offers[target, place] = state.offers[source, place]
+    state.welcome[target] = state.welcome[source]
     for pile in range(rules.piles):
+        state.accepts[target, pile] = state.accepts[source, pile]
+        state.lowest[target, pile] = state.lowest[source, pile]
         state.heights[target, pile] = state.heights[source, pile]
         state.runs[target, pile] = state.runs[source, pile]
     state.stock[target] = state.stock[source]
@@ -517,14 +565,11 @@ def _derive(rules, state, b):
             height += 1
         state.heights[b, pile] = height
         spaces += int(height == 0)
-        _update_pile(rules, state, b, pile)
     state.spaces[b] = spaces
 
     empty_cells = 0
     for cell in range(rules.cells):
-        card = int(state.rows[b, rules.row_cells + cell])
-        state.tops[b, rules.first_cell + cell] = card
-        empty_cells += int(card == 0)
+        empty_cells += int(int(state.rows[b, rules.row_cells + cell]) == 0)
     state.empty_cells[b] = empty_cells
 
     home = 0
@@ -540,9 +585,13 @@ def _derive(rules, state, b):
             stock += int(int(state.rows[b, rules.row_stock + place]) != 0)
         state.waste[b] = waste
         state.stock[b] = stock
-        state.tops[b, rules.piles] = state.rows[b, rules.row_waste + waste - 1] if waste else 0
         state.rows[b, rules.row_stock_count] = min(stock, MAX_STOCK_COUNT)
 
+    capacity = _capacity(rules, state, b, 0)
+    for source in range(rules.sources):
+        _update_source(rules, state, b, source, capacity)
+    for suit in range(SUITS):
+        _update_welcome(rules, state, b, suit)
     _mask_all(rules, state, b)
     _finish(rules, state, b)
 
