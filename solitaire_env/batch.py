@@ -6,6 +6,7 @@ each.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,10 +16,10 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from solitaire_env import deals, encoders, engine
-from solitaire_env._jit import jit, threads_for
+from solitaire_env._jit import call_threaded, jit, typed_once
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import Deal
-from solitaire_env.layout import PLAYING, WON, action_layout, make_rules, observation_layout
+from solitaire_env.layout import DEAL, PLAY, PLAYING, WON, action_layout, make_rules, observation_layout
 from solitaire_env.messages import shown
 from solitaire_env.notation import (
     Position,
@@ -128,29 +129,39 @@ def layout_hash(layout: dict[str, Any]) -> str:
 
 @jit
 def _account(
-    pay_progress, pay_win, stall_limit, step_limit, end_invalid, state, events, active,
-    steps, stalls, rewards, terminated, truncated,
+    pay_progress, pay_win, stall_limit, step_limit, end_invalid,
+    status, went_home, drew, invalid, todo, numbered, steps, stalls, rewards, terminated, truncated, ended,
 ):  # fmt: skip
     """Rewards, limits and ends of a step, in place; how many episodes ended. A limit of 0 is none."""
-    ended = 0
-    for b in range(active.shape[0]):
+    episodes = 0
+    for b in range(todo.shape[0]):
         rewards[b] = 0.0
         terminated[b] = False
         truncated[b] = False
-        if int(active[b]) == 0:
-            continue
-        steps[b] += 1
-        stalls[b] += 1
-        if int(events.went_home[b]) != 0:
-            rewards[b] = pay_progress
-            if int(state.status[b]) == WON:
-                rewards[b] += pay_win
-        if int(events.went_home[b]) != 0 or int(events.drew[b]) != 0:
+        if int(todo[b]) == PLAY:
+            steps[b] += 1
+            stalls[b] += 1
+            if int(went_home[b]) != 0:
+                rewards[b] = pay_progress
+                if int(status[b]) == WON:
+                    rewards[b] += pay_win
+            if int(went_home[b]) != 0 or int(drew[b]) != 0:
+                stalls[b] = 0
+            terminated[b] = int(status[b]) != PLAYING or (end_invalid != 0 and int(invalid[b]) != 0)
+            truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
+        elif int(todo[b]) == DEAL:
+            steps[b] = 0
             stalls[b] = 0
-        terminated[b] = int(state.status[b]) != PLAYING or (end_invalid != 0 and int(events.invalid[b]) != 0)
-        truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
-        ended += int(terminated[b] or truncated[b])
-    return ended
+            numbered[b] = True
+        ended[b] = terminated[b] or truncated[b]
+        episodes += int(ended[b])
+    return episodes
+
+
+_step_row = typed_once(engine.step_row)
+_step_rows = typed_once(engine.step_rows)
+_copy_rows = typed_once(engine.copy_rows)
+_accounts = typed_once(_account)
 
 
 class Batch:
@@ -166,9 +177,10 @@ class Batch:
         self.rules = make_rules(variant)
         self.state = engine.make_state(self.rules, size)
         self.events = engine.make_events(size)
-        self.streams = np.zeros(size, dtype=np.uint64)
+        self.deals = engine.make_deals(self.rules, variant.tableau, size)
+        self.streams = self.deals.streams
         """State of each game's stream of deal numbers."""
-        self.deal_numbers = np.zeros(size, dtype=np.int64)
+        self.deal_numbers = self.deals.numbers
         """What each game was dealt from; 0 where that is not a number."""
         self.deal_numbered = np.zeros(size, dtype=np.bool_)
         """Which games were dealt from a number."""
@@ -181,8 +193,9 @@ class Batch:
         self.rewards = np.zeros(size, dtype=np.float64)
         self.terminated = np.zeros(size, dtype=np.bool_)
         self.truncated = np.zeros(size, dtype=np.bool_)
-        self.everyone = np.ones(size, dtype=np.int8)
-        self._sizes = np.array(variant.tableau, dtype=np.int64)
+        self.ended = np.zeros(size, dtype=np.bool_)
+        """Episodes that the last step ended: terminated, truncated or both."""
+        self.everyone = np.full(size, PLAY, dtype=np.int8)
         reward = get_reward(settings.reward)
         self._pay = (float(reward.progress) / self.rules.cards, float(reward.win))
         self._limits = (settings.stall_limit or 0, settings.max_episode_steps or 0)
@@ -201,32 +214,35 @@ class Batch:
 
     def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
         """New games in the named rows (int64 ``[n]``) from the next deals of their streams."""
-        numbers = deals.pick_deals(self.streams, rows)
-        self._deal_numbers(rows, numbers)
+        engine.order_rows(self.rules, self.deals, rows)
+        self._deal_numbered(rows)
 
     def deal(self, rows: npt.NDArray[np.int64], names: Sequence[Deal]) -> None:
         """New games in the named rows from named deals."""
         names = [name if isinstance(name, str) else deals.check_deal_number(name) for name in names]
         numbers = [name for name in names if not isinstance(name, str)]
         if len(numbers) == len(names):
-            self._deal_numbers(rows, np.array(numbers, dtype=np.int64))
+            self.deals.orders[rows] = deals.shuffled(self.variant, numbers)
+            self.deal_numbers[rows] = numbers
+            self._deal_numbered(rows)
             return
-        orders = np.stack([deals.deal_order(self.variant, name) for name in names])
-        self._deal_orders(rows, orders)
+        self.deals.orders[rows] = [deals.deal_order(self.variant, name) for name in names]
+        engine.deal_rows(self.rules, self.deals, self.state, rows)
+        self._start(rows)
         for row, name in zip(rows.tolist(), names, strict=True):
             self._name_deal(row, name)
 
-    def _deal_numbers(self, rows: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> None:
-        self._deal_orders(rows, deals.shuffled(self.variant, numbers))
-        self.deal_numbers[rows] = numbers
+    def _deal_numbered(self, rows: npt.NDArray[np.int64]) -> None:
+        """Deal the packs that lie ready in ``deals``, from the numbers there."""
+        engine.deal_rows(self.rules, self.deals, self.state, rows)
+        self._start(rows)
         self.deal_numbered[rows] = True
+        self._forget_names(rows)
+
+    def _forget_names(self, rows: npt.NDArray[np.int64]) -> None:
         if self.deal_names:
             for row in rows.tolist():
                 self.deal_names.pop(row, None)
-
-    def _deal_orders(self, rows: npt.NDArray[np.int64], orders: npt.NDArray[np.int8]) -> None:
-        engine.deal_rows(self.rules, self._sizes, self.variant.cells_filled, self.state, rows, orders)
-        self._start(rows)
 
     def _name_deal(self, row: int, deal: Deal | None) -> None:
         self.deal_names.pop(row, None)
@@ -279,41 +295,84 @@ class Batch:
         engine.derive_rows(self.rules, self.state, rows)
         self._start(rows)
 
+    def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
+        """Make the games in ``targets`` the same as those in ``sources``, with all that their future depends on.
+
+        Both are int64 ``[n]``; no row stands twice in ``targets``, and what is in both is read first.
+        """
+        written = np.zeros(self.size, dtype=np.bool_)
+        written[targets] = True
+        if np.count_nonzero(written) < len(targets):
+            twice = next(row for row, n in Counter(targets.tolist()).items() if n > 1)
+            raise ValueError(f"row {twice} stands twice in the targets, allowed: each row once")
+        if written[sources].any():
+            for array in self.state:
+                array[targets] = array[sources]
+        else:
+            call_threaded(len(targets), _copy_rows, self.rules, self.state, sources, targets)
+        for array in (
+            *self.events, self.streams, self.deal_numbers, self.deal_numbered, self.steps, self.stalls,
+            self.rewards, self.terminated, self.truncated, self.ended,
+        ):  # fmt: skip
+            array[targets] = array[sources]
+        if self.deal_names:
+            names = [self.deal_names.get(row) for row in sources.tolist()]
+            for row, name in zip(targets.tolist(), names, strict=True):
+                self.deal_names.pop(row, None)
+                if name is not None:
+                    self.deal_names[row] = name
+
     # ------------------------------------------------------------------------------------ steps
 
-    def step(self, actions: npt.NDArray[np.int64], active: npt.NDArray[np.int8]) -> int:
-        """Step the games with 1 in ``active`` (int8 ``[size]``); how many episodes ended.
+    def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
+        """Step the games; how many episodes ended.
 
-        Fills ``events``, ``rewards``, ``terminated`` and ``truncated``. A finished game changes no more and
-        is terminated again.
+        Fills ``events``, ``rewards``, ``terminated``, ``truncated`` and ``ended``. A finished game changes no
+        more and is terminated again.
+
+        Parameters
+        ----------
+        actions
+            int64 ``[size]``.
+        todo
+            int8 ``[size]``: PLAY the action; LEAVE the game alone; DEAL the next of its stream instead.
         """
-        if actions.min() < 0 or actions.max() >= self.rules.actions:
-            wrong = actions[(actions < 0) | (actions >= self.rules.actions)][0]
+        if self.settings.on_invalid == "raise":
+            self._refuse_illegal(actions, todo)
+        if self.size == 1 and int(todo[0]) == PLAY:
+            # Without the threads that a parallel kernel starts.
+            if not 0 <= int(actions[0]) < self.rules.actions:
+                self._refuse_outside(actions, todo)
+            _step_row(self.rules, self.state, self.events, 0, int(actions[0]))
+        else:
+            outside = call_threaded(
+                self.size, _step_rows, self.rules, self.deals, self.state, self.events, actions, todo
+            )
+            if outside:
+                self._refuse_outside(actions, todo)
+            if self.deal_names:
+                self._forget_names(np.flatnonzero(todo == DEAL))
+        episodes = _accounts(
+            *self._pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
+            self.deal_numbered, self.steps, self.stalls,
+            self.rewards, self.terminated, self.truncated, self.ended,
+        )  # fmt: skip
+        return int(episodes)
+
+    def _refuse_outside(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
+        """Refuse actions that do not lie in the space."""
+        outside = (todo == PLAY) & ((actions < 0) | (actions >= self.rules.actions))
+        if outside.any():
             raise ValueError(
-                f"action {wrong} is outside the space of {self.variant.name}, "
+                f"action {actions[outside][0]} is outside the space of {self.variant.name}, "
                 f"allowed: 0..{self.rules.actions - 1}"
             )
-        if self.settings.on_invalid == "raise":
-            self._refuse_illegal(actions, active)
-        if self.size == 1:
-            if int(active[0]):
-                engine.step_row(self.rules, self.state, self.events, 0, int(actions[0]))
-            else:
-                for happened in self.events:
-                    happened[0] = 0
-        else:
-            with threads_for(self.size):
-                engine.step_rows(self.rules, self.state, self.events, actions, active)
-        ended = _account(
-            *self._pay, *self._limits, self._end_invalid, self.state, self.events, active,
-            self.steps, self.stalls, self.rewards, self.terminated, self.truncated,
-        )  # fmt: skip
-        return int(ended)
 
-    def _refuse_illegal(self, actions: npt.NDArray[np.int64], active: npt.NDArray[np.int8]) -> None:
+    def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Refuse before anything is played, so that no game is left half a step ahead of the others."""
-        legal = self.state.mask[np.arange(self.size), actions]
-        illegal = np.flatnonzero((legal == 0) & (active != 0))
+        self._refuse_outside(actions, todo)
+        played = np.flatnonzero(todo == PLAY)
+        illegal = played[self.state.mask[played, actions[played]] == 0]
         if len(illegal):
             row = int(illegal[0])
             raise IllegalActionError(self.explain_illegal(row, int(actions[row])))
@@ -331,8 +390,10 @@ class Batch:
         """The observations ``[size, entries]``: a view that the next step overwrites."""
         if self.settings.observation == "cards":
             return self.state.rows[:, : self._seen]
-        with threads_for(self.size):
-            encoders.write_features(self.rules, self.state, self.settings.information, self._features)
+        call_threaded(
+            self.size,
+            encoders.write_features, self.rules, self.state, self.settings.information, self._features,
+        )  # fmt: skip
         return self._features
 
     def position(self, row: int) -> Position:

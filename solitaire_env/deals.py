@@ -1,16 +1,8 @@
 """Deals: a number names an order of the cards, for good, on every platform and version.
 
-The generator is SplitMix64 [1]_: the state starts as the deal number, every draw adds the golden gamma to it
-and mixes the sum to 64 bits. A whole number below ``n`` is drawn without bias from the high 32 bits ``x`` of
-a draw [2]_: ``x * n >> 32``, drawn again while ``x * n mod 2**32`` is below ``2**32 mod n``. The pack lies in
-order, deck by deck, Ace of Clubs, Diamonds, Hearts, Spades, then the twos; Fisher-Yates goes from the last
-place down to the second and swaps place ``i`` with a place from ``0..i``. Place 0 is the first card to be
-dealt.
+How the number makes the order is told, with sources, where it is done: in the engine, "the pack".
 
 Golden tests freeze this order: a changed deal is a changed environment version.
-
-.. [1] Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
-.. [2] Lemire: Fast random integer generation in an interval, ACM TOMACS 29 (1), 2019.
 """
 
 import re
@@ -20,70 +12,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env._jit import jit
+from solitaire_env import engine
 from solitaire_env.messages import shown
 from solitaire_env.variants import Variant
 
 Deal = int | str
 """A deal number, or the name of another program's deal: ``"ms:11982"``, ``"pysol:24"``."""
 
-RESERVED_DEALS: Final = 2**20
+RESERVED_DEALS: Final = engine.RESERVED_DEALS
 """Deal numbers below this are kept for evaluation: a reset without a named deal never picks one."""
 MAX_DEAL: Final = 2**63 - 1
-
-# --------------------------------------------------------------------------------------- kernels
-
-
-@jit
-def _mix(z):
-    """SplitMix64's output function on one uint64."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@jit
-def _next(states, row):
-    """Advance ``states[row]`` (uint64) in place and return 64 random bits."""
-    states[row] += np.uint64(0x9E3779B97F4A7C15)
-    return _mix(states[row])
-
-
-@jit
-def _below(states, row, n):
-    """A whole number from ``0 .. n - 1``, unbiased, for ``n < 2**32``."""
-    bound = np.uint64(n)
-    low = np.uint64(0xFFFFFFFF)
-    product = (_next(states, row) >> np.uint64(32)) * bound
-    if (product & low) < bound:
-        threshold = np.uint64(2**32) % bound
-        while (product & low) < threshold:
-            product = (_next(states, row) >> np.uint64(32)) * bound
-    return np.int64(product >> np.uint64(32))
-
-
-@jit
-def _shuffle_rows(states, orders):
-    """Fisher-Yates on each row of ``orders`` (int8 ``[n, cards]``, in place), a generator state a row."""
-    for row in range(orders.shape[0]):
-        for i in range(orders.shape[1] - 1, 0, -1):
-            j = _below(states, row, i + 1)
-            card = orders[row, i]
-            orders[row, i] = orders[row, j]
-            orders[row, j] = card
-
-
-@jit
-def _pick_rows(streams, rows, numbers):
-    """The next unreserved deal number of each row's stream (uint64, in place) into ``numbers`` (int64)."""
-    for k in range(rows.shape[0]):
-        number = np.int64(0)
-        while number < RESERVED_DEALS:
-            number = np.int64(_next(streams, rows[k]) >> np.uint64(1))
-        numbers[k] = number
-
-
-# ---------------------------------------------------------------------------------------- public
 
 
 def check_deal_number(number: int) -> int:
@@ -106,22 +44,19 @@ def shuffled(variant: Variant, numbers: Sequence[int] | npt.NDArray[np.int64]) -
     """The orders in which the cards of numbered deals are dealt, int8 ``[len(numbers), cards]``."""
     states = np.asarray(numbers, dtype=np.uint64).copy()
     orders = np.tile(ordered_pack(variant), (len(states), 1))
-    with np.errstate(over="ignore"):  # 64-bit sums wrap; interpreted numpy would warn
-        _shuffle_rows(states, orders)
+    engine.shuffle_rows(states, orders)
     return orders
 
 
 def shuffle_in_place(state: int, cards: npt.NDArray[np.int8]) -> None:
     """Shuffle some cards (int8 ``[n]``, in place) by the same rule from a generator state."""
-    with np.errstate(over="ignore"):
-        _shuffle_rows(np.array([state], dtype=np.uint64), cards.reshape(1, -1))
+    engine.shuffle_rows(np.array([state], dtype=np.uint64), cards.reshape(1, -1))
 
 
 def pick_deals(streams: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The next unreserved deal number of each named row's stream; ``streams`` is advanced in place."""
     numbers = np.empty(len(rows), dtype=np.int64)
-    with np.errstate(over="ignore"):
-        _pick_rows(streams, rows, numbers)
+    engine.pick_rows(streams, rows, numbers)
     return numbers
 
 

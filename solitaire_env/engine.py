@@ -11,17 +11,20 @@ entries that these cards touch are written again, the entries to spaces or cells
 comes or the last one goes, and those of long sequences when the supermove capacity changes.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env._jit import jit, jit_parallel, prange
+from solitaire_env._jit import jit, jit_parallel, jit_wrapping, prange
 from solitaire_env.cards import SUITS
 from solitaire_env.layout import (
     ALTERNATE_COLOR,
+    DEAL,
     MAX_STOCK_COUNT,
     ONE_CARD,
+    PLAY,
     PLAYING,
     SAME_SUIT,
     SPACES_ANY,
@@ -61,7 +64,7 @@ class State(NamedTuple):
     """Cards in the stock ``[batch]``."""
     waste: npt.NDArray[np.int16]
     """Cards in the waste ``[batch]``."""
-    home: npt.NDArray[np.int16]
+    home: npt.NDArray[np.int64]
     """Cards on the foundations ``[batch]``."""
     spaces: npt.NDArray[np.int16]
     """Empty tableau piles ``[batch]``."""
@@ -101,7 +104,7 @@ def make_state(rules: Rules, batch: int) -> State:
         runs=zeros(np.int8, rules.piles),
         stock=zeros(np.int16),
         waste=zeros(np.int16),
-        home=zeros(np.int16),
+        home=zeros(np.int64),
         spaces=zeros(np.int16),
         empty_cells=zeros(np.int16),
         mask=zeros(np.int8, rules.actions),
@@ -112,6 +115,32 @@ def make_state(rules: Rules, batch: int) -> State:
 def make_events(batch: int) -> Events:
     """Room for what happens in ``batch`` games."""
     return Events(*(np.zeros(batch, dtype=np.int8) for _ in Events._fields))
+
+
+class Deals(NamedTuple):
+    """What new games are dealt from."""
+
+    sizes: npt.NDArray[np.int64]
+    """Cards dealt to each tableau pile ``[piles]``."""
+    streams: npt.NDArray[np.uint64]
+    """State of each game's stream of deal numbers ``[batch]``."""
+    numbers: npt.NDArray[np.int64]
+    """The deal number that each game was dealt from ``[batch]``; 0 where it was not one."""
+    shuffles: npt.NDArray[np.uint64]
+    """Room for the state of the generator that shuffles ``[batch]``."""
+    orders: npt.NDArray[np.int8]
+    """The order in which the cards of each game leave the pack ``[batch, cards]``."""
+
+
+def make_deals(rules: Rules, sizes: Sequence[int], batch: int) -> Deals:
+    """Room for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles."""
+    return Deals(
+        sizes=np.array(sizes, dtype=np.int64),
+        streams=np.zeros(batch, dtype=np.uint64),
+        numbers=np.zeros(batch, dtype=np.int64),
+        shuffles=np.zeros(batch, dtype=np.uint64),
+        orders=np.zeros((batch, rules.cards), dtype=np.int8),
+    )
 
 
 # ------------------------------------------------------------------------------- what fits where
@@ -552,6 +581,79 @@ def _copy(rules, state, source, target):
     state.status[target] = state.status[source]
 
 
+# ------------------------------------------------------------------------------------- the pack
+#
+# The generator is SplitMix64 [1]: the state starts as the deal number, every draw adds the golden gamma to it
+# and mixes the sum to 64 bits. A whole number below n is drawn without bias from the high 32 bits x of a draw
+# [2]: x * n >> 32, drawn again while x * n mod 2**32 is below 2**32 mod n. The pack lies in order, deck by
+# deck, Ace of Clubs, Diamonds, Hearts, Spades, then the twos; Fisher-Yates goes from the last place down to
+# the second and swaps place i with a place from 0..i. Place 0 is the first card to be dealt.
+#
+# [1] Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
+# [2] Lemire: Fast random integer generation in an interval, ACM TOMACS 29 (1), 2019.
+
+RESERVED_DEALS: Final = 2**20
+"""Deal numbers below this are kept for evaluation: a stream never picks one."""
+
+
+@jit_wrapping
+def _mix(z):
+    """SplitMix64's output function on one uint64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@jit_wrapping
+def _next(states, b):
+    """Advance ``states[b]`` (uint64) in place and return 64 random bits."""
+    states[b] += np.uint64(0x9E3779B97F4A7C15)
+    return _mix(states[b])
+
+
+@jit
+def _below(states, b, n):
+    """A whole number from ``0 .. n - 1``, unbiased, for ``n < 2**32``."""
+    bound = np.uint64(n)
+    low = np.uint64(0xFFFFFFFF)
+    product = (_next(states, b) >> np.uint64(32)) * bound
+    if (product & low) < bound:
+        threshold = np.uint64(2**32) % bound
+        while (product & low) < threshold:
+            product = (_next(states, b) >> np.uint64(32)) * bound
+    return np.int64(product >> np.uint64(32))
+
+
+@jit
+def _shuffle(states, orders, b):
+    """Fisher-Yates on a row of ``orders``, in place."""
+    for i in range(orders.shape[1] - 1, 0, -1):
+        j = _below(states, b, i + 1)
+        card = orders[b, i]
+        orders[b, i] = orders[b, j]
+        orders[b, j] = card
+
+
+@jit
+def _pick(streams, b):
+    """The next unreserved deal number of a stream."""
+    number = np.int64(0)
+    while number < RESERVED_DEALS:
+        number = np.int64(_next(streams, b) >> np.uint64(1))
+    return number
+
+
+@jit
+def _next_order(rules, deals, b):
+    """The pack of the next deal of a game's stream, shuffled."""
+    number = _pick(deals.streams, b)
+    deals.numbers[b] = number
+    deals.shuffles[b] = np.uint64(number)
+    for k in range(rules.cards):
+        deals.orders[b, k] = SUITS + k % (SUITS * rules.ranks)
+    _shuffle(deals.shuffles, deals.orders, b)
+
+
 # --------------------------------------------------------------------------------- deals, set-up
 
 
@@ -597,22 +699,34 @@ def _derive(rules, state, b):
 
 
 @jit
-def _deal(rules, sizes, cells_filled, state, b, order):
-    """Deal ``order`` row by row, one card to each pile in turn, then to the cells; the rest is the stock."""
+def _deal(rules, deals, state, b):
+    """Deal a pack row by row, one card to each pile in turn, then to the cells; the rest is the stock."""
     state.rows[b, :] = 0
     k = 0
     for height in range(rules.pile_capacity):
         for pile in range(rules.piles):
-            if height < sizes[pile]:
-                state.rows[b, pile * rules.pile_capacity + height] = order[k]
+            if height < deals.sizes[pile]:
+                state.rows[b, pile * rules.pile_capacity + height] = deals.orders[b, k]
                 k += 1
-    for cell in range(cells_filled):
-        state.rows[b, rules.row_cells + cell] = order[k]
+    for cell in range(rules.cells_filled):
+        state.rows[b, rules.row_cells + cell] = deals.orders[b, k]
         k += 1
     for place in range(rules.stock_capacity):
         # Bottom first: the next card of the stock lies last.
-        state.rows[b, rules.row_stock + rules.stock_capacity - 1 - place] = order[k + place]
+        state.rows[b, rules.row_stock + rules.stock_capacity - 1 - place] = deals.orders[b, k + place]
     _derive(rules, state, b)
+
+
+@jit
+def _advance(rules, deals, state, events, b, action, todo):
+    """Play an action in a game, or deal it anew, or leave it alone."""
+    if todo == PLAY:
+        _step(rules, state, events, b, action)
+    else:
+        _no_events(events, b)
+        if todo == DEAL:
+            _next_order(rules, deals, b)
+            _deal(rules, deals, state, b)
 
 
 # ------------------------------------------------------------------- kernels that others call
@@ -625,38 +739,58 @@ def step_row(rules, state, events, row, action):
 
 
 @jit_parallel
-def step_rows(rules, state, events, actions, active):
-    """Step every game of the batch.
+def step_rows(rules, deals, state, events, actions, todo):
+    """Step every game of the batch; how many actions lie outside the space: if any does, nothing happens.
 
     Parameters
     ----------
     actions
-        int64 ``[batch]``, each within the space.
-    active
-        int8 ``[batch]``; games with 0 are left as they are.
+        int64 ``[batch]``.
+    todo
+        int8 ``[batch]``: PLAY the action, LEAVE the game alone, or DEAL the next one of its stream.
     """
-    for b in prange(actions.shape[0]):
-        if int(active[b]) != 0:
-            _step(rules, state, events, b, actions[b])
-        else:
-            _no_events(events, b)
+    outside = 0
+    for b in range(actions.shape[0]):
+        outside += int(todo[b] == PLAY and (actions[b] < 0 or actions[b] >= rules.actions))
+    if outside == 0:
+        for b in prange(actions.shape[0]):
+            _advance(rules, deals, state, events, b, actions[b], todo[b])
+    return outside
 
 
 @jit
-def deal_rows(rules, sizes, cells_filled, state, rows, orders):
-    """Deal new games into the named rows.
+def shuffle_rows(states, orders):
+    """Shuffle each row of ``orders`` (int8 ``[n, cards]``) from its generator's state (uint64 ``[n]``)."""
+    for b in range(orders.shape[0]):
+        _shuffle(states, orders, b)
 
-    Parameters
-    ----------
-    sizes
-        int64 ``[piles]``, cards dealt to each tableau pile.
-    rows
-        int64 ``[n]``.
-    orders
-        int8 ``[n, cards]``, the order in which the cards leave the pack.
-    """
+
+@jit
+def pick_rows(streams, rows, numbers):
+    """The next deal number of each named row's stream (int64 ``[n]``) into ``numbers`` (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
-        _deal(rules, sizes, cells_filled, state, rows[k], orders[k])
+        numbers[k] = _pick(streams, rows[k])
+
+
+@jit
+def order_rows(rules, deals, rows):
+    """Shuffle a pack for the next deal of each named row's stream (int64 ``[n]``)."""
+    for k in range(rows.shape[0]):
+        _next_order(rules, deals, rows[k])
+
+
+@jit
+def deal_rows(rules, deals, state, rows):
+    """Deal new games into the named rows (int64 ``[n]``) from their packs in ``deals.orders``."""
+    for k in range(rows.shape[0]):
+        _deal(rules, deals, state, rows[k])
+
+
+@jit_parallel
+def copy_rows(rules, state, sources, targets):
+    """Make the games of some rows the same as those of others (both int64 ``[n]``, no row twice)."""
+    for k in prange(sources.shape[0]):
+        _copy(rules, state, sources[k], targets[k])
 
 
 @jit

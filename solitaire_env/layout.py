@@ -38,6 +38,11 @@ PLAYING: Final = 0
 WON: Final = 1
 STUCK: Final = 2
 
+# What a step does to a game: nothing, the action, or the next deal of its stream instead.
+LEAVE: Final = 0
+PLAY: Final = 1
+DEAL: Final = 2
+
 
 class Rules(NamedTuple):
     """One variant in plain integers, made in :func:`make_rules` and nowhere else.
@@ -51,6 +56,7 @@ class Rules(NamedTuple):
     piles: int
     pile_capacity: int
     cells: int
+    cells_filled: int
     has_stock: int
     stock_capacity: int
     build: int
@@ -102,6 +108,7 @@ def make_rules(variant: Variant) -> Rules:
         piles=piles,
         pile_capacity=pile_capacity,
         cells=variant.cells,
+        cells_filled=variant.cells_filled,
         has_stock=has_stock,
         stock_capacity=variant.stock,
         build=_BUILD[variant.build],

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from solitaire_env import engine
 from solitaire_env.cards import FACE_DOWN
-from solitaire_env.layout import PLAYING, Rules, make_rules
+from solitaire_env.layout import PLAY, PLAYING, Rules, make_rules
 from solitaire_env.notation import Position, action_text, position_to_row
 
 Rows = npt.NDArray[np.int8]
@@ -112,8 +112,9 @@ def successors(
         parents, actions = _legal(_set_up(rules, chunk))
         after = _set_up(rules, chunk[parents])
         if len(actions):
-            everyone = np.ones(len(actions), dtype=np.int8)
-            engine.step_rows(rules, after, engine.make_events(len(actions)), actions, everyone)
+            no_deals = engine.make_deals(rules, [0] * rules.piles, 1)
+            everyone = np.full(len(actions), PLAY, dtype=np.int8)
+            engine.step_rows(rules, no_deals, after, engine.make_events(len(actions)), actions, everyone)
         yield parents + start, actions, after.rows
 
 

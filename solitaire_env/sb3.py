@@ -99,7 +99,7 @@ class SolitaireVecEnv(VecEnv):
         ended = batch.step(self._actions, batch.everyone)
         self._returns += batch.rewards
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        dones = batch.terminated | batch.truncated
+        dones = batch.ended.copy()
         if batch.settings.on_invalid != "raise":
             for row in np.flatnonzero(batch.events.invalid).tolist():
                 infos[row]["invalid_action"] = True

@@ -1,6 +1,6 @@
 """The native vector environment: many games of one variant in one compiled step."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from solitaire_env.batch import Batch, Settings, observation_space, resolve_variant
 from solitaire_env.env import RESET_OPTIONS, check_options
-from solitaire_env.layout import action_layout
+from solitaire_env.layout import PLAY, WON, action_layout
 from solitaire_env.notation import Position
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import Variant
@@ -39,7 +39,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
-    _masks: ClassVar[tuple[str, ...]] = ("action_mask", "invalid_action", "is_success", "cards_home")
 
     def __init__(
         self,
@@ -86,11 +85,11 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self.single_action_space = Discrete(action_layout(self.variant).size)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._rows = np.arange(self.num_envs, dtype=np.int64)
         self._all = np.ones(self.num_envs, dtype=np.bool_)
-        self._actions = np.zeros(self.num_envs, dtype=np.int64)
-        self._active = np.ones(self.num_envs, dtype=np.int8)
-        self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+        self._won = np.zeros(self.num_envs, dtype=np.bool_)
+        # What the next step does to each game: a game that has ended is dealt anew, or must be reset first.
+        self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
+        self._some_ended = False
         self._started = False
 
     # ------------------------------------------------------------------------------- Gymnasium
@@ -119,41 +118,32 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             self.batch.deal(rows, [names[row] for row in rows.tolist()])
         else:
             self.batch.deal_next(rows)
-        self._ended[rows] = False
+        self._go_on(rows)
         self._started = True
         return self._out(self.batch.observations()), self._infos(mask)
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play one action in every game (int ``[num_envs]``)."""
         self._need_start()
-        self._read_actions(actions)
         batch = self.batch
-        ended_before = self._ended
-        if self.autoreset_mode is AutoresetMode.NEXT_STEP and ended_before.any():
-            np.logical_not(ended_before, out=self._active, casting="unsafe")
-            # What is asked of a game that has ended is not looked at.
-            self._actions[ended_before] = 0
-            ended = batch.step(self._actions, self._active)
-            batch.deal_next(np.flatnonzero(ended_before))
-        else:
-            if self.autoreset_mode is AutoresetMode.DISABLED and ended_before.any():
-                rows = np.flatnonzero(ended_before).tolist()
-                raise gym.error.ResetNeeded(
-                    f"games {rows[:10]} have ended: reset them with options['reset_mask'] first"
-                )
-            ended = batch.step(self._actions, batch.everyone)
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._some_ended:
+            rows = np.flatnonzero(self._todo != PLAY).tolist()
+            raise gym.error.ResetNeeded(
+                f"games {rows[:10]} have ended: reset them with options['reset_mask'] first"
+            )
+        ended = batch.step(self._read_actions(actions), self._todo)
         rewards, terminated, truncated = (
             self._out(array) for array in (batch.rewards, batch.terminated, batch.truncated)
         )
         infos: dict[str, Any] = {}
-        if not ended:
-            self._ended = np.zeros(self.num_envs, dtype=np.bool_) if ended_before.any() else ended_before
-        else:
-            self._ended = batch.terminated | batch.truncated
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            if ended:
                 infos = self._final()
-                batch.deal_next(np.flatnonzero(self._ended))
-                self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+                batch.deal_next(np.flatnonzero(batch.ended))
+        elif ended or self._some_ended:
+            # True is 1: PLAY becomes DEAL.
+            np.add(batch.ended, PLAY, out=self._todo)
+            self._some_ended = ended > 0
         infos.update(self._infos(self._all))
         return self._out(batch.observations()), rewards, terminated, truncated, infos
 
@@ -188,7 +178,21 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def set_state(self, row: int, state: dict[str, Any]) -> None:
         """Restore what :meth:`get_state`, or a single environment's, gave."""
         self.batch.set_state(self._row(row), state)
-        self._ended[row] = False
+        self._go_on(row)
+
+    def copy_rows(self, sources: Any, targets: Any) -> None:
+        """Make the games of the rows ``targets`` the same as those of ``sources`` (int ``[n]`` each).
+
+        For search: a copy goes on exactly as its source would, deals to come included. A row may stand
+        several times in ``sources``, once in ``targets``; rows that stand in both are read first.
+        """
+        self._need_start()
+        sources, targets = self._check_rows("sources", sources), self._check_rows("targets", targets)
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} sources were given for {len(targets)} targets, allowed: one each")
+        self.batch.copy_rows(sources, targets)
+        self._todo[targets] = self._todo[sources]
+        self._some_ended = bool((self._todo != PLAY).any())
 
     # --------------------------------------------------------------------------------- in detail
 
@@ -201,6 +205,22 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             raise IndexError(f"there is no game {row}, allowed: 0..{self.num_envs - 1}")
         return row
 
+    def _go_on(self, rows: int | npt.NDArray[np.int64]) -> None:
+        """Games in these rows have begun anew."""
+        self._todo[rows] = PLAY
+        self._some_ended = bool((self._todo != PLAY).any())
+
+    def _check_rows(self, name: str, rows: Any) -> npt.NDArray[np.int64]:
+        rows = np.asarray(rows)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise ValueError(
+                f"{name} have shape {rows.shape} and type {rows.dtype}, allowed: one row of whole numbers"
+            )
+        if rows.size and not (0 <= rows.min() and rows.max() < self.num_envs):
+            wrong = rows[(rows < 0) | (rows >= self.num_envs)][0]
+            raise IndexError(f"there is no game {wrong} for {name}, allowed: 0..{self.num_envs - 1}")
+        return np.ascontiguousarray(rows, dtype=np.int64)
+
     def _out(self, array: Array) -> Array:
         return array.copy() if self.copy else array
 
@@ -208,12 +228,16 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         """Infos by Gymnasium's vector convention: an array a key, and ``_key`` for the rows that have it."""
         batch = self.batch
         state = batch.state
+        marks = self._out(mask)
         infos = {
             "action_mask": self._out(state.mask),
-            "invalid_action": batch.events.invalid.astype(np.bool_),
-            "is_success": state.home == batch.rules.cards,
-            "cards_home": state.home.astype(np.int64),
-            **{f"_{key}": self._out(mask) for key in self._masks},
+            "invalid_action": self._out(batch.events.invalid.view(np.bool_)),
+            "is_success": self._out(np.equal(state.status, WON, out=self._won)),
+            "cards_home": self._out(state.home),
+            "_action_mask": marks,
+            "_invalid_action": marks,
+            "_is_success": marks,
+            "_cards_home": marks,
         }
         if batch.deal_names:
             names = [batch.deal_of(row) for row in range(self.num_envs)]
@@ -226,7 +250,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _final(self) -> dict[str, Any]:
         """The last observations and infos of games that ended, before they are dealt anew."""
-        ended = self._ended
+        ended = self.batch.ended.copy()
         observations = self.batch.observations()
         final = np.full(self.num_envs, None, dtype=object)
         for row in np.flatnonzero(ended).tolist():
@@ -234,19 +258,19 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         info = {key: value.copy() for key, value in self._infos(ended).items()}
         return {"final_obs": final, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
-    def _read_actions(self, actions: Any) -> None:
+    def _read_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         try:
             actions = np.asarray(actions)
         except ValueError:
             raise ValueError(
                 f"actions are {actions!r:.60}, allowed: ({self.num_envs},) whole numbers"
             ) from None
-        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
             raise ValueError(
                 f"actions have shape {actions.shape} and type {actions.dtype}, "
                 f"allowed: ({self.num_envs},) whole numbers"
             )
-        self._actions[:] = actions
+        return np.ascontiguousarray(actions, dtype=np.int64)
 
     def _check_reset_mask(self, mask: Any) -> npt.NDArray[np.bool_]:
         if mask is None:

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from solitaire_env import batch as batch_module
-from solitaire_env import deals, encoders, engine
+from solitaire_env import encoders, engine
 from solitaire_env.batch import Batch, Settings
 from solitaire_env.cards import card_name
 from solitaire_env.deals import ordered_pack
-from solitaire_env.layout import PLAYING, STUCK, WON
+from solitaire_env.layout import DEAL, PLAYING, STUCK, WON
 from solitaire_env.notation import parse_action
 from solitaire_env.perft import count_nodes
 from solitaire_env.testing import check_state, check_supermoves
@@ -27,7 +27,7 @@ from tests.games import ALL, COMPILED
 from tests.positions import cells, fill, run, spaces
 from tests.reference import ReferenceRules
 
-KERNEL_FILES: tuple[ModuleType, ...] = (engine, deals, encoders, batch_module)
+KERNEL_FILES: tuple[ModuleType, ...] = (engine, encoders, batch_module)
 """Every file with jitted functions."""
 
 # ------------------------------------------------------------------------------ how it is compiled
@@ -157,6 +157,8 @@ def play_everything(variant: Variant) -> None:
                     engine.move_of(batch.rules, batch.state, 0, action)
                 batch.step(batch.state.mask.argmax(axis=1), batch.everyone)
                 batch.observations()
+            batch.step(np.zeros(size, dtype=np.int64), np.full(size, DEAL, dtype=np.int8))
+            batch.copy_rows(rows[:1], rows[-1:])
     count_nodes(batch.position(0), 2)
 
 
@@ -172,12 +174,8 @@ def test_each_kernel_is_compiled_once() -> None:
         if name in kernels(ast.parse(Path(str(module.__file__)).read_text()))
     }
     public = [name for name in called if name.startswith("solitaire_env.engine.") and "._" not in name]
-    assert len(public) == 6
-    from_python = [
-        *public,
-        *(f"solitaire_env.{name}" for name in ("deals._shuffle_rows", "deals._pick_rows")),
-    ]
-    from_python += ["solitaire_env.encoders._features", "solitaire_env.batch._account"]
+    assert len(public) == 10
+    from_python = [*public, "solitaire_env.encoders._features", "solitaire_env.batch._account"]
     assert {name: len(called[name]) for name in from_python} == dict.fromkeys(from_python, 1)
 
 

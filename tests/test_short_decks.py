@@ -21,7 +21,7 @@ import pytest
 
 from solitaire_env import engine
 from solitaire_env.batch import Batch, Settings
-from solitaire_env.layout import PLAYING, make_rules
+from solitaire_env.layout import PLAY, PLAYING, make_rules
 from solitaire_env.notation import action_text, format_position, position_from_row
 from solitaire_env.perft import successors, unique_rows
 from solitaire_env.variants import Build, Moves, Spaces, Variant
@@ -107,8 +107,9 @@ def explore_engine(variant: Variant, deal: int) -> Space:
         games, actions = np.divmod(legal, rules.actions)
         after = set_up(state.rows[games])
         if len(actions):
-            everyone = np.ones(len(actions), dtype=np.int8)
-            engine.step_rows(rules, after, engine.make_events(len(actions)), actions, everyone)
+            no_deals = engine.make_deals(rules, [0] * rules.piles, 1)
+            everyone = np.full(len(actions), PLAY, dtype=np.int8)
+            engine.step_rows(rules, no_deals, after, engine.make_events(len(actions)), actions, everyone)
         for name, stepped, fresh in zip(after._fields, after, set_up(after.rows), strict=True):
             if len(wrong := np.argwhere(stepped != fresh)):
                 first = wrong[0, 0]
