@@ -83,7 +83,7 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no annotations
 
     def on_start(self, event_: Any) -> None:
         """Numba starts to compile a function, of ours or another's."""
-        if event_.data["dispatcher"].__module__.startswith("solitaire_env."):
+        if str(event_.data["dispatcher"].__module__).startswith("solitaire_env."):
             event.unregister("numba:compile", self)
             print("solitaire-env: compiling the engine, once for this machine ...", file=sys.stderr)
 
