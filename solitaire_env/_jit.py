@@ -11,7 +11,9 @@ from typing import Any, Final
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core import event
+from numba.extending import intrinsic
 
 Kernel = Callable[..., Any]
 
@@ -39,6 +41,21 @@ def jit_parallel(function: Kernel) -> Kernel:
 
 
 prange = numba.prange
+
+
+def _count_trailing_zeros(_: Any, bits: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return bits(bits), generate
+
+
+def _lowest_bit(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
+
+
+lowest_bit: Kernel = _lowest_bit if numba.config.DISABLE_JIT else intrinsic(_count_trailing_zeros)
+"""The number of the lowest bit that is set in an int64 which is not 0: one machine instruction."""
 
 
 def typed_once(kernel: Kernel) -> Kernel:

@@ -6,9 +6,9 @@ modified in place) and a row number; it holds no strings, no objects, no reward 
 
 Cards are int8 and are widened where they are read: compiled and interpreted int8 sums differ.
 
-How the legal-action mask is kept: a move changes the playable card of at most two places, so only the mask
-entries that these cards touch are written again, the entries to spaces or cells when the first space or cell
-comes or the last one goes, and those of long sequences when the supermove capacity changes.
+How the legal-action mask is kept: a move changes the cards of at most two places, so the few moves that those
+made legal are cleared before and set after, the entries to spaces or cells when the first space or cell comes
+or the last one goes, and those of long sequences when the supermove capacity changes.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env._jit import jit, jit_parallel, jit_wrapping, prange
+from solitaire_env._jit import jit, jit_parallel, jit_wrapping, lowest_bit, prange
 from solitaire_env.cards import SUITS
 from solitaire_env.layout import (
     ALTERNATE_COLOR,
@@ -38,6 +38,9 @@ from solitaire_env.layout import (
 
 # ----------------------------------------------------------------------------------------- state
 
+KEYS: Final = 60
+"""Keys of cards, see "what fits where", are below 56; a King's is looked up 4 higher."""
+
 
 class State(NamedTuple):
     """A batch of games of one variant. ``rows`` alone says the position; the rest follows from it."""
@@ -46,13 +49,14 @@ class State(NamedTuple):
     """Position rows ``[batch, row_size]``, see :mod:`solitaire_env.layout`."""
     tops: npt.NDArray[np.int8]
     """The playable card of each source ``[batch, sources]``, EMPTY where there is none."""
-    offers: npt.NDArray[np.int64]
-    """The cards of each source that may leave it with all that lies on them ``[batch, sources]``, as bits."""
-    accepts: npt.NDArray[np.int64]
-    """The cards that each tableau pile takes ``[batch, piles]``, as bits; none where it is a space."""
-    lowest: npt.NDArray[np.int8]
-    """The lowest rank that a sequence onto each tableau pile may end in ``[batch, piles]``: lower, and it is
-    longer than the pile has room."""
+    keys: npt.NDArray[np.int8]
+    """The key of each playable card ``[batch, sources]``, see "what fits where"; 0 where there is none."""
+    units: npt.NDArray[np.int8]
+    """How many cards may leave each source for a pile as one, at most ``[batch, sources]``."""
+    givers: npt.NDArray[np.int64]
+    """By key, the sources that may give the card with all that lies on it ``[batch, KEYS]``, as bits."""
+    tight: npt.NDArray[np.int8]
+    """1 where a pile might get full, as no game from its deal ever does ``[batch]``."""
     welcome: npt.NDArray[np.int64]
     """The cards that the foundations take ``[batch]``, as bits."""
     heights: npt.NDArray[np.int8]
@@ -96,9 +100,10 @@ def make_state(rules: Rules, batch: int) -> State:
     return State(
         rows=zeros(np.int8, rules.row_size),
         tops=zeros(np.int8, rules.sources),
-        offers=zeros(np.int64, rules.sources),
-        accepts=zeros(np.int64, rules.piles),
-        lowest=zeros(np.int8, rules.piles),
+        keys=zeros(np.int8, rules.sources),
+        units=zeros(np.int8, rules.sources),
+        givers=zeros(np.int64, KEYS),
+        tight=zeros(np.int8),
         welcome=zeros(np.int64),
         heights=zeros(np.int8, rules.piles),
         runs=zeros(np.int8, rules.piles),
@@ -145,24 +150,28 @@ def make_deals(rules: Rules, sizes: Sequence[int], batch: int) -> Deals:
 
 # ------------------------------------------------------------------------------- what fits where
 #
-# Sets of cards are bits of an int64, bit c for the card with code c: all codes are below 64. A pile accepts
-# the cards that may be built on its last card, a source offers the cards that may leave it with all that lies
-# on them, and a move onto a pile is legal where the two meet. They meet in one card at most: those that a
-# pile accepts are of one rank, those that a source offers of different ranks.
+# A sequence runs through the ranks in one strand: a suit; where colors alternate, the black cards of even and
+# the red cards of odd rank, or the others; where any suit builds, all cards. The key of a card is 4 * rank +
+# strand, so a card may be laid on another if its key is 4 less: where the sequence at the end of a pile has it,
+# it goes with all that lies on it.
 
 
 @jit
-def _builders(rules, onto):
-    """The cards that may be laid on another: one rank lower, in the suits that the variant builds."""
-    first = onto & ~3
+def _at(place):
+    """The place, never negative: said so, numba compiles no counting from the end of the array."""
+    return place & 0xFFFF
+
+
+@jit
+def _key(rules, card):
+    """The rank and strand of a card as 4 * rank + strand; 0 for EMPTY."""
     if rules.build == SAME_SUIT:
-        suits = 1 << (onto & 3)
-    elif rules.build == ALTERNATE_COLOR:
+        return card
+    if rules.build == ALTERNATE_COLOR:
         # Clubs 0 and Spades 3 are black, Diamonds 1 and Hearts 2 are red.
-        suits = 0b0110 if ((onto + 1) & 2) == 0 else 0b1001
-    else:
-        suits = 0b1111
-    return suits << (first - 4) if first > 4 else 0
+        red = ((card + 1) >> 1) & 1
+        return (card & ~3) + (red ^ ((card >> 2) & 1)) if card else 0
+    return card & ~3
 
 
 @jit
@@ -215,16 +224,6 @@ def _capacity(rules, state, b, to_space):
 
 
 @jit
-def _update_offers(rules, state, b, pile, capacity):
-    """The cards that may leave a pile for another one, each with all that lies on it."""
-    end = pile * rules.pile_capacity + int(state.heights[b, pile])
-    cards = 0
-    for k in range(1, min(int(state.runs[b, pile]), capacity) + 1):
-        cards |= 1 << int(state.rows[b, end - k])
-    state.offers[b, pile] = cards
-
-
-@jit
 def _most_to_space(rules, state, b, pile):
     """How many cards of a pile may go to a space; where only Kings fill it, the sequence that a King leads
     goes whole.
@@ -243,30 +242,28 @@ def _most_to_space(rules, state, b, pile):
 
 @jit
 def _update_source(rules, state, b, source, capacity):
-    """What follows from the cards of a source: the playable card, what it offers and what it accepts."""
+    """What follows from the cards of a source: the playable card, and how many may leave with it."""
     if source < rules.piles:
         height = int(state.heights[b, source])
         end = source * rules.pile_capacity + height
         card = int(state.rows[b, end - 1]) if height else 0
-        state.tops[b, source] = card
-        room = rules.pile_capacity - height
-        state.accepts[b, source] = _builders(rules, card) if room else 0
-        state.lowest[b, source] = (card >> 2) - room
+        key = _key(rules, card)
         run = min(height, 1)
         if rules.moves != ONE_CARD:
-            while run < height and _on(card, _builders(rules, int(state.rows[b, end - run - 1]))):
-                card = int(state.rows[b, end - run - 1])
+            while run < height and _key(rules, int(state.rows[b, _at(end - run - 1)])) == key + 4 * run:
                 run += 1
         state.runs[b, source] = run
-        _update_offers(rules, state, b, source, capacity)
+        state.units[b, source] = min(run, capacity)
     else:
         if source < rules.first_cell:
             waste = int(state.waste[b])
             card = int(state.rows[b, rules.row_waste + waste - 1]) if waste else 0
         else:
             card = int(state.rows[b, rules.row_cells + source - rules.first_cell])
-        state.tops[b, source] = card
-        state.offers[b, source] = (1 << card) & ~1
+        key = _key(rules, card)
+        state.units[b, source] = card != 0
+    state.tops[b, source] = card
+    state.keys[b, source] = key
 
 
 # -------------------------------------------------------------------------------------- the mask
@@ -274,53 +271,92 @@ def _update_source(rules, state, b, source, capacity):
 
 @jit
 def _mask_home(rules, state, b, source):
-    state.mask[b, rules.home_actions + source] = _on(int(state.tops[b, source]), int(state.welcome[b]))
+    legal = _on(int(state.tops[b, _at(source)]), int(state.welcome[b]))
+    state.mask[b, _at(rules.home_actions + source)] = legal
 
 
 @jit
 def _mask_cell(rules, state, b, source):
-    legal = int(state.tops[b, source]) != 0 and int(state.empty_cells[b]) > 0
-    state.mask[b, rules.cell_actions + source] = legal
+    legal = (int(state.tops[b, _at(source)]) != 0) & (int(state.empty_cells[b]) > 0)
+    state.mask[b, _at(rules.cell_actions + source)] = legal
 
 
 @jit
-def _fits(state, b, target, offers, rank):
-    """Whether what a source offers, down to a card of that rank, goes onto a pile.
+def _is_tight(rules, state, b):
+    """Whether a pile might ever get full.
 
-    In a game from its deal it always has room; a position made by hand may hold a pile that is full.
+    A sequence of n cards takes at most ranks - n more. So a pile with fewer cards below the sequence at its
+    end than were dealt to the fullest pile has room for all that may come; as each does after the deal, and
+    moves add no card but to a sequence.
     """
-    return ((offers & int(state.accepts[b, target])) != 0) & (rank >= int(state.lowest[b, target]))
+    for pile in range(rules.piles):
+        height = int(state.heights[b, pile])
+        end = pile * rules.pile_capacity + height
+        run = min(height, 1)
+        while run < height and _key(rules, int(state.rows[b, end - run - 1])) == 4 + _key(
+            rules, int(state.rows[b, end - run])
+        ):
+            run += 1
+        if height - run > rules.pile_capacity - rules.ranks:
+            return True
+    return False
 
 
 @jit
-def _mask_from(rules, state, b, source):
-    """Entries of one source onto all other piles."""
-    offers = int(state.offers[b, source])
-    rank = int(state.tops[b, source]) >> 2
-    if source < rules.piles:
-        action = rules.tableau_actions + source * (rules.piles - 1)
-        for target in range(source):
-            state.mask[b, action + target] = _fits(state, b, target, offers, rank)
-        for target in range(source + 1, rules.piles):
-            state.mask[b, action + target - 1] = _fits(state, b, target, offers, rank)
-    else:
-        action = rules.tableau_actions + (source - 1) * rules.piles
-        for target in range(rules.piles):
-            state.mask[b, action + target] = _fits(state, b, target, offers, rank)
+def _has_room(rules, state, b, source, target):
+    """Whether the cards that go onto a pile have room there."""
+    count = (int(state.keys[b, target]) - int(state.keys[b, source])) >> 2
+    return int(state.heights[b, target]) + count <= rules.pile_capacity
 
 
 @jit
-def _mask_onto(rules, state, b, target):
-    """Entries of all sources onto one pile."""
-    accepts = int(state.accepts[b, target])
-    lowest = int(state.lowest[b, target])
-    action = rules.tableau_actions + target
-    for source in range(rules.sources):
-        if source != target:
-            meets = (int(state.offers[b, source]) & accepts) != 0
-            has_room = (int(state.tops[b, source]) >> 2) >= lowest
-            state.mask[b, action - int(target > source)] = meets & has_room
-        action += rules.piles - int(source < rules.piles)
+def _tableau_action(rules, source, target):
+    """Number of the action from a source onto a tableau pile; a pile has none onto itself."""
+    return (
+        rules.tableau_actions + source * rules.piles - min(source, rules.piles) + target - int(source < target)
+    )
+
+
+@jit
+def _mask_unit(rules, state, b, source, key, legal):
+    """Entries of one number of cards of a source, the deepest with that key, onto all piles that take it.
+
+    ``legal`` is 1 when the source is entered among the givers of the key, and 0 when it is struck off.
+    """
+    state.givers[b, _at(key)] ^= 1 << source
+    targets = int(state.givers[b, _at(key + 4)]) & ((1 << rules.piles) - 1)
+    while targets != 0:
+        target = lowest_bit(targets)
+        targets &= targets - 1
+        if int(state.keys[b, _at(target)]) == key + 4:
+            state.mask[b, _at(_tableau_action(rules, source, target))] = legal
+
+
+@jit
+def _mask_tableau(rules, state, b, source, legal):
+    """Entries of a source onto all piles, and of all sources onto it: the few that its cards make legal.
+
+    They are cleared before its cards change and set after it.
+    """
+    key = int(state.keys[b, _at(source)])
+    for unit in range(int(state.units[b, _at(source)])):
+        _mask_unit(rules, state, b, source, key + 4 * unit, legal)
+    if source < rules.piles and key != 0:
+        givers = int(state.givers[b, _at(key - 4)])
+        while givers != 0:
+            giver = lowest_bit(givers)
+            givers &= givers - 1
+            state.mask[b, _at(_tableau_action(rules, giver, source))] = legal
+
+
+@jit
+def _refresh_tight(rules, state, b):
+    """Clear the entries of moves for which a pile has no room."""
+    state.tight[b] = _is_tight(rules, state, b)
+    for target in range(rules.piles * int(state.tight[b])):
+        for source in range(rules.sources):
+            if source != target and not _has_room(rules, state, b, source, target):
+                state.mask[b, _tableau_action(rules, source, target)] = 0
 
 
 @jit
@@ -343,27 +379,25 @@ def _mask_space(rules, state, b, source):
 
 @jit
 def _mask_source(rules, state, b, source):
-    """Entries that the cards of one source touch."""
+    """Entries that the cards of one source make legal, once what follows from the cards is up to date."""
     _mask_home(rules, state, b, source)
     if rules.cells and source < rules.first_cell:
         _mask_cell(rules, state, b, source)
-    _mask_from(rules, state, b, source)
-    _mask_space(rules, state, b, source)
-    if source < rules.piles:
-        _mask_onto(rules, state, b, source)
+    if int(state.spaces[b]) > 0:
+        # Where there is no space these entries are 0 and stay so.
+        _mask_space(rules, state, b, source)
+    _mask_tableau(rules, state, b, source, 1)
 
 
 @jit
 def _mask_all(rules, state, b):
     """The whole mask from the position."""
+    state.mask[b, :] = 0
+    state.givers[b, :] = 0
     if rules.has_stock:
         state.mask[b, 0] = int(state.stock[b]) > 0
     for source in range(rules.sources):
-        _mask_home(rules, state, b, source)
-        if rules.cells and source < rules.first_cell:
-            _mask_cell(rules, state, b, source)
-        _mask_from(rules, state, b, source)
-        _mask_space(rules, state, b, source)
+        _mask_source(rules, state, b, source)
 
 
 @jit
@@ -372,7 +406,8 @@ def _finish(rules, state, b):
     state.status[b] = PLAYING
     if int(state.home[b]) == rules.cards:
         state.status[b] = WON
-    elif not (rules.has_stock and int(state.stock[b]) > 0):
+    elif int(state.stock[b]) == 0 and not (int(state.empty_cells[b]) > 0 and int(state.spaces[b]) < rules.piles):
+        # No card can be drawn, and none of a pile can go to a cell.
         # All of them are looked at: that is faster than a way out of the loop.
         legal = 0
         for action in range(rules.actions):
@@ -487,6 +522,9 @@ def _play(rules, state, events, b, action):
     capacity_before = _capacity(rules, state, b, 0)
     to_space_before = _capacity(rules, state, b, 1)
     source, target, count = _decode(rules, state, b, action)
+    _mask_tableau(rules, state, b, source, 0)
+    if action >= rules.cell_actions:
+        _mask_tableau(rules, state, b, target, 0)
     suit = -1
     if action < rules.home_actions:
         _draw(rules, state, b)
@@ -520,16 +558,23 @@ def _play(rules, state, events, b, action):
         to_space = _capacity(rules, state, b, 1)
         if to_space != to_space_before or capacity != capacity_before:
             for pile in range(rules.piles):
-                if int(state.runs[b, pile]) > min(to_space, to_space_before):
-                    _update_offers(rules, state, b, pile, capacity)
-                    _mask_from(rules, state, b, pile)
+                run = int(state.runs[b, pile])
+                if run > min(to_space, to_space_before):
                     _mask_space(rules, state, b, pile)
+                before = int(state.units[b, pile])
+                units = min(run, capacity)
+                for unit in range(min(before, units), max(before, units)):
+                    key = int(state.keys[b, pile]) + 4 * unit
+                    _mask_unit(rules, state, b, pile, key, int(units > before))
+                state.units[b, pile] = units
     if (int(state.spaces[b]) == 0) != no_space_before:
         for other in range(rules.sources):
             _mask_space(rules, state, b, other)
     if (int(state.empty_cells[b]) == 0) != no_cell_before:
         for other in range(rules.first_cell):
             _mask_cell(rules, state, b, other)
+    if int(state.tight[b]) != 0:
+        _refresh_tight(rules, state, b)
     _finish(rules, state, b)
 
 
@@ -564,11 +609,13 @@ def _copy(rules, state, source, target):
         state.rows[target, place] = state.rows[source, place]
     for place in range(rules.sources):
         state.tops[target, place] = state.tops[source, place]
-        state.offers[target, place] = state.offers[source, place]
+        state.keys[target, place] = state.keys[source, place]
+        state.units[target, place] = state.units[source, place]
+    for key in range(KEYS):
+        state.givers[target, key] = state.givers[source, key]
+    state.tight[target] = state.tight[source]
     state.welcome[target] = state.welcome[source]
     for pile in range(rules.piles):
-        state.accepts[target, pile] = state.accepts[source, pile]
-        state.lowest[target, pile] = state.lowest[source, pile]
         state.heights[target, pile] = state.heights[source, pile]
         state.runs[target, pile] = state.runs[source, pile]
     state.stock[target] = state.stock[source]
@@ -695,6 +742,7 @@ def _derive(rules, state, b):
     for suit in range(SUITS):
         _update_welcome(rules, state, b, suit)
     _mask_all(rules, state, b)
+    _refresh_tight(rules, state, b)
     _finish(rules, state, b)
 
 
