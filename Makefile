@@ -11,7 +11,7 @@ PACKAGE := --ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles lint types floors mutants fuzz docs bench clean
+	test-oracles lint types floors mutants fuzz docs bench instructions clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -73,6 +73,9 @@ docs: $(READY)  ## the documentation, into docs/_build
 
 bench: $(READY)  ## steps per second
 	$(PY) -m solitaire_env bench $(ARGS)
+
+instructions: $(READY)  ## instructions a step, held against the figures on file (Debian: valgrind)
+	$(PY) -m benchmarks.instructions $(ARGS)
 
 clean:  ## remove all that can be made again (runs/ stays)
 	rm -rf .venv .venvs .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache dist docs/_build

@@ -5,8 +5,11 @@ of the house: a jitted function calls jitted functions of its own file only, and
 elsewhere that could ever change.
 """
 
+import os
 import sys
+import threading
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final
 
 import numba
@@ -35,12 +38,75 @@ def jit_wrapping(function: Kernel) -> Kernel:
     return jit(np.errstate(over="ignore")(function) if numba.config.DISABLE_JIT else function)
 
 
-def jit_parallel(function: Kernel) -> Kernel:
-    """Compile with ``numba.prange`` loops spread over the threads (``NUMBA_NUM_THREADS``)."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
-
-
 prange = numba.prange
+
+
+GAMES_PER_THREAD: Final = 256
+"""A step of fewer games takes less time than waking a thread for them."""
+
+
+class _Pool:
+    """Whether numba's threads may be used now: never after a fork, and by one Python thread at a time.
+
+    Who may not use them steps in its own thread. GNU OpenMP's threads do not survive a fork: numba ends a
+    child that enters a parallel loop (SIGTERM), and a grandchild would wait for ever. Numba's own threads,
+    which it takes where there is no OpenMP, abort the process when two Python threads enter at once.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.forked = False
+
+    def after_fork(self) -> None:
+        self.forked = True
+
+
+_pool: Final = _Pool()
+if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has no fork
+    os.register_at_fork(after_in_child=_pool.after_fork)
+
+
+class ParallelKernel:
+    """A kernel with ``numba.prange`` loops, compiled twice: for one thread, and to be spread over several.
+
+    A call takes as many threads as its games are worth, and no more than the caller's limit
+    (``NUMBA_NUM_THREADS``, ``numba.set_num_threads``). Few games never start a thread.
+
+    Parameters
+    ----------
+    alone, spread
+        The two. Their last argument is an array with a row a game.
+    """
+
+    def __init__(self, alone: Kernel, spread: Kernel) -> None:
+        self.alone = alone
+        self.spread = spread
+
+    def __call__(self, *args: Any) -> Any:
+        most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set by its name
+        worth = min(len(args[-1]) // GAMES_PER_THREAD, most)
+        if worth < 2 or _pool.forked or not _pool.lock.acquire(blocking=False):
+            return self.alone(*args)
+        try:
+            limit = numba.get_num_threads()
+            if limit == 1:
+                return self.alone(*args)
+            numba.set_num_threads(min(limit, worth))
+            try:
+                return self.spread(*args)
+            finally:
+                numba.set_num_threads(limit)
+        finally:
+            _pool.lock.release()
+
+
+def jit_parallel(function: Kernel) -> ParallelKernel:
+    """Compile a kernel for one thread and for several; its last argument is an array with a row a game."""
+    # Numba's cache knows a function by its name and line, whatever it is compiled for.
+    alone = FunctionType(function.__code__, function.__globals__, f"{function.__name__}_alone")
+    alone.__qualname__ = f"{function.__qualname__}_alone"
+    spread = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
+    return ParallelKernel(jit(alone), spread)
 
 
 def _count_trailing_zeros(_: Any, bits: Any) -> Any:
@@ -64,6 +130,8 @@ def typed_once(kernel: Kernel) -> Kernel:
     All kernels have one signature, and to find it out again takes numba 1-4 us a call. The caller answers for
     the types: the same in every call, arrays C-contiguous.
     """
+    if isinstance(kernel, ParallelKernel):
+        return ParallelKernel(typed_once(kernel.alone), typed_once(kernel.spread))
     compiled: Kernel | None = None
 
     def call(*args: Any) -> Any:
@@ -76,23 +144,6 @@ def typed_once(kernel: Kernel) -> Kernel:
         return result
 
     return call
-
-
-GAMES_PER_THREAD: Final = 256
-"""A step of fewer games takes less time than waking a thread for them."""
-
-
-def call_threaded(games: int, kernel: Kernel, *args: Any) -> Any:
-    """Call a kernel with no more threads than so many games are worth, and no more than the caller's limit."""
-    limit = numba.get_num_threads()
-    threads = min(limit, max(1, games // GAMES_PER_THREAD))
-    if threads == limit:
-        return kernel(*args)
-    numba.set_num_threads(threads)
-    try:
-        return kernel(*args)
-    finally:
-        numba.set_num_threads(limit)
 
 
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no annotations

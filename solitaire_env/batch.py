@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from solitaire_env import deals, encoders, engine
-from solitaire_env._jit import call_threaded, jit, typed_once
+from solitaire_env._jit import jit, typed_once
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import Deal
 from solitaire_env.layout import DEAL, PLAY, PLAYING, WON, action_layout, make_rules, observation_layout
@@ -158,7 +158,6 @@ def _account(
     return episodes
 
 
-_step_row = typed_once(engine.step_row)
 _step_rows = typed_once(engine.step_rows)
 _copy_rows = typed_once(engine.copy_rows)
 _accounts = typed_once(_account)
@@ -309,7 +308,7 @@ class Batch:
             for array in self.state:
                 array[targets] = array[sources]
         else:
-            call_threaded(len(targets), _copy_rows, self.rules, self.state, sources, targets)
+            _copy_rows(self.rules, self.state, sources, targets)
         for array in (
             *self.events, self.streams, self.deal_numbers, self.deal_numbered, self.steps, self.stalls,
             self.rewards, self.terminated, self.truncated, self.ended,
@@ -339,19 +338,11 @@ class Batch:
         """
         if self.settings.on_invalid == "raise":
             self._refuse_illegal(actions, todo)
-        if self.size == 1 and int(todo[0]) == PLAY:
-            # Without the threads that a parallel kernel starts.
-            if not 0 <= int(actions[0]) < self.rules.actions:
-                self._refuse_outside(actions, todo)
-            _step_row(self.rules, self.state, self.events, 0, int(actions[0]))
-        else:
-            outside = call_threaded(
-                self.size, _step_rows, self.rules, self.deals, self.state, self.events, actions, todo
-            )
-            if outside:
-                self._refuse_outside(actions, todo)
-            if self.deal_names:
-                self._forget_names(np.flatnonzero(todo == DEAL))
+        outside = _step_rows(self.rules, self.deals, self.state, self.events, actions, todo)
+        if outside:
+            self._refuse_outside(actions, todo)
+        if self.deal_names:
+            self._forget_names(np.flatnonzero(todo == DEAL))
         episodes = _accounts(
             *self._pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
             self.deal_numbered, self.steps, self.stalls,
@@ -390,10 +381,7 @@ class Batch:
         """The observations ``[size, entries]``: a view that the next step overwrites."""
         if self.settings.observation == "cards":
             return self.state.rows[:, : self._seen]
-        call_threaded(
-            self.size,
-            encoders.write_features, self.rules, self.state, self.settings.information, self._features,
-        )  # fmt: skip
+        encoders.write_features(self.rules, self.state, self.settings.information, self._features)
         return self._features
 
     def position(self, row: int) -> Position:

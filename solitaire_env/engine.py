@@ -780,12 +780,6 @@ def _advance(rules, deals, state, events, b, action, todo):
 # ------------------------------------------------------------------- kernels that others call
 
 
-@jit
-def step_row(rules, state, events, row, action):
-    """Step one game. ``action`` must lie in the space."""
-    _step(rules, state, events, row, action)
-
-
 @jit_parallel
 def step_rows(rules, deals, state, events, actions, todo):
     """Step every game of the batch; how many actions lie outside the space: if any does, nothing happens.

@@ -53,10 +53,10 @@ def divide(position: Position, depth: int) -> dict[str, int]:
     rules = make_rules(position.variant)
     rows = np.tile(_row(position), (depth, 1))
     nodes = {}
-    for action in _legal(_set_up(rules, rows[:1]))[1].tolist():
-        state = _set_up(rules, rows)
-        engine.step_row(rules, state, engine.make_events(1), 0, action)
-        nodes[action_text(position.variant, action)] = _play_out(rules, state)
+    _, actions, after = next(successors(rules, rows[:1]))
+    for action, row in zip(actions.tolist(), after, strict=True):
+        rows[0] = row
+        nodes[action_text(position.variant, action)] = _play_out(rules, _set_up(rules, rows))
     return nodes
 
 

@@ -189,7 +189,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self._need_start()
         sources, targets = self._check_rows("sources", sources), self._check_rows("targets", targets)
         if len(sources) != len(targets):
-            raise ValueError(f"{len(sources)} sources were given for {len(targets)} targets, allowed: one each")
+            raise ValueError(
+                f"{len(sources)} sources were given for {len(targets)} targets, allowed: one each"
+            )
         self.batch.copy_rows(sources, targets)
         self._todo[targets] = self._todo[sources]
         self._some_ended = bool((self._todo != PLAY).any())

@@ -1,0 +1,164 @@
+"""Instructions that a step takes, held against figures on file: a guard of speed that no busy machine fools.
+
+::
+
+    python -m benchmarks.instructions            fails where a game takes over 10 % more than its figure
+    python -m benchmarks.instructions --update   writes the figures anew
+
+Callgrind (Debian package ``valgrind``) runs the steps on a simulated processor and counts instructions: the
+same number every time, within 0.1 %, whatever else the machine does. A count does not see what a cache miss,
+a wrongly predicted branch or a slow instruction costs; ``benchmarks.throughput`` measures that.
+
+- Kernels are compiled for a generic x86-64 (``NUMBA_CPU_NAME=generic``): callgrind does not know AVX-512, and
+  the figures are of no machine's model. They are of versions of numba and LLVM, which ``constraints.txt``
+  pins, and of Python, whose interpreter runs a part of each step.
+- One process, without callgrind, compiles into a cache of its own and records random legal actions. A second,
+  under callgrind, loads both and tells callgrind to count the calls of ``step`` alone, a game at a time
+  (``--instr-atstart=no`` and client requests). To count all of it and take off a shorter run's count would
+  need no requests, but twice the time for each of ten runs: start-up is most of what such a run counts.
+"""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import tyro
+
+from benchmarks.replay import CALLS, NUM_ENVS
+from solitaire_env.cli import print_table
+from solitaire_env.variants import VARIANTS
+
+FIGURES: Final = Path(__file__).with_name("instructions.json")
+ROOT: Final = Path(__file__).parents[1]
+TOLERANCE: Final = 0.10
+"""Share by which a game may exceed its figure. With another Python it takes up to 3 % more."""
+
+ENVIRONMENT: Final = {
+    **{name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")},
+    "NUMBA_CPU_NAME": "generic",
+    "NUMBA_CPU_FEATURES": "",
+    "NUMBA_NUM_THREADS": "1",
+    "NUMBA_CACHE_DIR": str(ROOT / ".cache" / "generic"),
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Instructions that a step of the vector environment takes, held against the figures on file."""
+
+    update: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Write the figures anew, in place of comparing."""
+
+
+def versions() -> dict[str, str]:
+    """What the figures depend on."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"python": python, **{name: version(name) for name in ("numba", "llvmlite", "numpy")}}
+
+
+def read_totals(folder: Path) -> dict[str, int]:
+    """Instructions of each game, from the files that callgrind wrote at its client requests."""
+    totals = {}
+    for path in folder.glob("callgrind.out.*"):
+        text = path.read_text(encoding="utf-8")
+        game = re.search(r"^desc: Trigger: Client Request: (\S+)$", text, re.MULTILINE)
+        total = re.search(r"^totals: (\d+)$", text, re.MULTILINE)
+        if game and total:
+            totals[game[1]] = int(total[1])
+    return totals
+
+
+def count() -> dict[str, float]:
+    """Instructions a step of each game, counted now: half a minute."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        raise OSError(f"this machine is {platform.machine()!r}, allowed: x86_64, which the figures are of")
+    if not shutil.which("valgrind"):
+        raise OSError("valgrind is not installed (Debian: apt-get install valgrind)")
+    replay = [sys.executable, "-m", "benchmarks.replay"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        callgrind = [
+            "valgrind",
+            "--quiet",
+            "--tool=callgrind",
+            "--instr-atstart=no",
+            f"--callgrind-out-file={folder / 'callgrind.out'}",
+        ]
+        for command in ([*replay, "record", name], [*callgrind, *replay, "count", name]):
+            subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True)
+        totals = read_totals(folder)
+    missing = [variant.name for variant in VARIANTS if not totals.get(variant.name)]
+    if missing:
+        raise OSError(f"callgrind counted nothing for {', '.join(missing)}")
+    return {variant.name: totals[variant.name] / (CALLS * NUM_ENVS) for variant in VARIANTS}
+
+
+def figures_text(counted: Mapping[str, float], made_with: Mapping[str, str]) -> str:
+    """The file of figures, JSON."""
+    what = (
+        f"instructions per environment step: SolitaireVectorEnv, {NUM_ENVS} games, copy=False, "
+        f"{CALLS} calls of step from a reset, random legal actions; generic x86-64, one thread"
+    )
+    figures = {game: round(instructions) for game, instructions in counted.items()}
+    return json.dumps({"counted": what, "versions": made_with, "instructions": figures}, indent=2) + "\n"
+
+
+def compare(counted: Mapping[str, float], figures: Mapping[str, int]) -> tuple[list[list[Any]], list[str]]:
+    """A row of the table for each game, and a sentence for each that fails."""
+    rows, faults = [], []
+    for game, now in counted.items():
+        if game not in figures:
+            rows.append([game, f"{now:,.0f}", None, None])
+            faults.append(f"{game} has no figure in {FIGURES.name}: write it with --update")
+            continue
+        figure = figures[game]
+        change = now / figure - 1
+        rows.append([game, f"{now:,.0f}", f"{figure:,}", f"{change:+.1%}"])
+        if change > TOLERANCE:
+            faults.append(
+                f"{game} takes {now:,.0f} instructions a step, {change:.1%} over its figure {figure:,}, "
+                f"allowed: {TOLERANCE:.0%}; if it must be so: python -m benchmarks.instructions --update"
+            )
+    return rows, faults
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Count, print the table, and compare or write the figures; the exit code."""
+    arguments = tyro.cli(Arguments, prog="python -m benchmarks.instructions", args=args)
+    try:
+        known = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+        counted = count()
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        print(f"python -m benchmarks.instructions: {error}", file=sys.stderr)
+        return 2
+    rows, faults = compare(counted, known.get("instructions", {}))
+    print_table(["game", "instructions a step", "on file", "change"], rows)
+    if arguments.update:
+        FIGURES.write_text(figures_text(counted, versions()), encoding="utf-8")
+        return 0
+    if known.get("versions") not in (None, versions()):
+        print(f"\nThe figures are of {listed(known['versions'])}; here are {listed(versions())}.")
+    for fault in faults:
+        print(f"python -m benchmarks.instructions: {fault}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+def listed(made_with: Mapping[str, str]) -> str:
+    """Names with their versions, in a sentence."""
+    return ", ".join(f"{name} {number}" for name, number in made_with.items())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

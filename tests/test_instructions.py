@@ -1,0 +1,113 @@
+"""The guard of speed: what it reads, and what it says. To count needs valgrind: ``make instructions``."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import instructions
+from benchmarks.instructions import compare, figures_text, main, read_totals, versions
+from benchmarks.replay import Callgrind
+from solitaire_env.variants import VARIANTS
+
+COUNTED = {variant.name: 1000.25 for variant in VARIANTS}
+FIGURES = dict.fromkeys(COUNTED, 1000)
+
+
+def test_reads_what_callgrind_wrote(tmp_path: Path) -> None:
+    """A part for each request; the last one, of the program's end, is none of ours."""
+    dumps = {
+        "callgrind.out": ("Program termination", 7),
+        "callgrind.out.1": ("Client Request: eights-down", 228014554),
+        "callgrind.out.2": ("Client Request: busy-aces", 137170714),
+    }
+    for name, (trigger, total) in dumps.items():
+        (tmp_path / name).write_text(
+            f"# callgrind format\nversion: 1\ndesc: Trigger: {trigger}\n\nevents: Ir\nfn=(1) f\n"
+            f"16 {total}\n\ntotals: {total}\n"
+        )
+    assert read_totals(tmp_path) == {"eights-down": 228014554, "busy-aces": 137170714}
+
+
+@pytest.mark.parametrize(("now", "change"), [(1099, "+9.9%"), (1000.4, "+0.0%"), (500, "-50.0%")])
+def test_within_the_tolerance(now: float, change: str) -> None:
+    rows, faults = compare({"busy-aces": now}, {"busy-aces": 1000})
+    assert rows == [["busy-aces", f"{now:,.0f}", "1,000", change]] and faults == []
+
+
+def test_over_the_tolerance() -> None:
+    rows, faults = compare({"busy-aces": 1101.0, "eights-down": 5}, {"busy-aces": 1000, "eights-down": 5})
+    assert [row[-1] for row in rows] == ["+10.1%", "+0.0%"]
+    (fault,) = faults
+    for word in ("busy-aces", "1,101", "1,000", "10.1%", "allowed: 10%", "--update"):
+        assert word in fault
+
+
+def test_a_game_without_a_figure() -> None:
+    rows, (fault,) = compare({"new-game": 1234.0}, FIGURES)
+    assert rows == [["new-game", "1,234", None, None]]
+    assert "new-game has no figure" in fault
+
+
+def test_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No figures, figures written, held, other versions, a slower engine."""
+    monkeypatch.setattr(instructions, "FIGURES", tmp_path / "instructions.json")
+    monkeypatch.setattr(instructions, "count", lambda: COUNTED)
+    assert main([]) == 1
+    assert "has no figure" in capsys.readouterr().err
+    assert main(["--update"]) == 0
+    assert json.loads((tmp_path / "instructions.json").read_text())["instructions"] == FIGURES
+    assert main([]) == 0
+    assert "figures are of" not in capsys.readouterr().out
+    (tmp_path / "instructions.json").write_text(figures_text(COUNTED, {**versions(), "numba": "0.1"}))
+    assert main([]) == 0
+    assert "numba 0.1," in capsys.readouterr().out
+    monkeypatch.setattr(instructions, "count", lambda: {**COUNTED, "busy-aces": 2000.0})
+    assert main([]) == 1
+    assert "busy-aces takes 2,000 instructions a step, 100.0% over" in capsys.readouterr().err
+    (tmp_path / "instructions.json").write_text("{")
+    assert main([]) == 2
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "answer", "words"),
+    [
+        (shutil, "which", None, ("valgrind is not installed", "apt-get install valgrind")),
+        (platform, "machine", "aarch64", ("'aarch64'", "allowed: x86_64")),
+    ],
+)
+def test_where_it_cannot_count(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    module: object,
+    name: str,
+    answer: str | None,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(module, name, lambda *_: answer)
+    assert main([]) == 2
+    said = capsys.readouterr().err
+    assert all(word in said for word in words)
+
+
+def test_figures_on_file() -> None:
+    """One for each game."""
+    figures = json.loads(instructions.FIGURES.read_text(encoding="utf-8"))
+    assert set(figures["instructions"]) == {variant.name for variant in VARIANTS}
+    assert set(figures["versions"]) == set(versions())
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code of Linux on x86-64"
+)
+def test_requests_do_nothing_without_callgrind() -> None:
+    callgrind = Callgrind()
+    callgrind(callgrind.START_INSTRUMENTATION)
+    callgrind(callgrind.STOP_INSTRUMENTATION)
+    callgrind(callgrind.DUMP_STATS_AT, "busy-aces")
