@@ -5,13 +5,14 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; 
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 PY := .venv/bin/python
 READY := .venv/ready
+PEERS := .venvs/peers
 SPREAD := --numprocesses auto
 # Without what needs torch, and what only reads the package's text.
 PACKAGE := --ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles lint types floors mutants fuzz docs bench instructions clean
+	test-oracles lint types floors mutants fuzz docs bench bench-peers instructions clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -71,8 +72,19 @@ docs: $(READY)  ## the documentation, into docs/_build
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(PY) -m sphinx --fail-on-warning docs docs/_build
 
-bench: $(READY)  ## steps per second
-	$(PY) -m solitaire_env bench $(ARGS)
+bench: $(READY)  ## speed and size of our environments
+	$(PY) -m benchmarks $(ARGS)
+
+bench-peers: $(PEERS)/ready  ## the same beside EnvPool, Pgx, Jumanji and OpenSpiel: the table and chart of ratios
+	$(PEERS)/bin/python -m benchmarks --peers --out benchmarks/results $(ARGS)
+
+$(PEERS)/ready: pyproject.toml constraints.txt benchmarks/peers.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "the peers need Python >= 3.11; try: make bench-peers PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt --requirement benchmarks/peers.txt \
+		--editable ".[train]"
+	@touch $@
 
 instructions: $(READY)  ## instructions a step, held against the figures on file (Debian: valgrind)
 	$(PY) -m benchmarks.instructions $(ARGS)

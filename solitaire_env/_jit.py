@@ -83,15 +83,16 @@ class ParallelKernel:
         self.spread = spread
 
     def __call__(self, *args: Any) -> Any:
-        most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set by its name
-        worth = min(len(args[-1]) // GAMES_PER_THREAD, most)
+        worth = len(args[-1]) // GAMES_PER_THREAD
         if worth < 2 or _pool.forked or not _pool.lock.acquire(blocking=False):
             return self.alone(*args)
         try:
             limit = numba.get_num_threads()
             if limit == 1:
                 return self.alone(*args)
-            numba.set_num_threads(min(limit, worth))
+            if limit <= worth:
+                return self.spread(*args)
+            numba.set_num_threads(worth)
             try:
                 return self.spread(*args)
             finally:

@@ -10,11 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
-from benchmarks import throughput
 from solitaire_env import cli
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position
@@ -383,34 +381,6 @@ def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool
     recording.actions[0] = 0
     with pytest.raises((RuntimeError, ValueError)):
         recording.replay()
-
-
-def test_the_benchmark_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--games", "eights-down", "--num-envs", "3", "--threads", "1", "--rounds", "1", "--seconds", "0"]
-    try:
-        assert throughput.main(small) == 0
-    finally:
-        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    out = capsys.readouterr().out
-    assert re.search(r"Eights Down, copied +[\d,]+ +[\d,]+ +[\d,]+ +-", out) and cli.TIMED in out
-
-
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (["--games", "klondike"], "unknown variant 'klondike', allowed: forty-thieves, "),
-        (["--threads", "0"], "number of threads must be between 1 and"),
-        (["--rounds", "0"], "--rounds is 0, allowed: at least 1"),
-        (["--games", "--peers"], "pip install envpool"),
-    ],
-)
-def test_the_benchmark_refuses(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, args: list[str], words: str
-) -> None:
-    monkeypatch.setitem(sys.modules, "envpool", None)
-    assert throughput.main(args) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and words in err and len(err.splitlines()) == 1
 
 
 # ---------------------------------------------------------------------------------------- errors

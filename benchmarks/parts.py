@@ -1,0 +1,242 @@
+"""What each part of the benchmark measures, and the bars that it must reach."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numba
+from tyro.conf import FlagCreatePairsOff
+
+from benchmarks import ours, peers, startup, training
+from benchmarks.rounds import Contestant, Speeds
+from benchmarks.table import Row, limit_row, rate_row, ratio_row, slowdown_row
+from solitaire_env import VARIANTS
+from solitaire_env.registration import env_variant
+
+SIZES: Final = (256, 1024, 4096, 16_384, 65_536)
+"""Numbers of games in the part ``scaling``; the last does not fit into a processor's caches."""
+THREADED: Final = (1024, 16_384)
+"""Numbers of games by which one thread and more are compared."""
+SCALING_CALLS: Final = 64
+"""Vector steps in a pass there: the same part of the games for each number of them."""
+PROCESSES: Final = 5
+"""New processes of which the median counts."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Speed and size of the environments, beside other libraries' in the same run."""
+
+    parts: tuple[str, ...] = ("vector", "scaling", "single", "copy-rows", "memory", "training", "startup")
+    """Parts to run."""
+    games: tuple[str, ...] = tuple(variant.name for variant in VARIANTS)
+    """Games of the part vector; the others take the first."""
+    num_envs: int = 1024
+    """Number of games, and of the peers' environments."""
+    threads: int = min(2, numba.get_num_threads())
+    """Threads for each."""
+    rounds: int = 5
+    """Rounds; the median counts."""
+    calls: int = 1000
+    """Vector steps in a pass."""
+    seconds: float = 0.5
+    """Time of each contestant in a round, at least."""
+    peers: FlagCreatePairsOff[bool] = False
+    """Measure other libraries too; they must be installed."""
+    out: Path | None = None
+    """Folder for the table, table.md, and the chart, throughput.png."""
+
+
+class Part(NamedTuple):
+    """Contestants that take turns with those of the other parts, and the rows that come of their speeds."""
+
+    contestants: list[Contestant]
+    rows: Callable[[Speeds], list[Row]]
+    charted: bool = False
+    """Whether the chart shows the contestants."""
+
+
+def vector(arguments: Arguments) -> Part:
+    """The vector environment: observations not copied, copied, and as features; beside the peers'."""
+    num_envs, threads, calls = arguments.num_envs, arguments.threads, arguments.calls
+    titles = {game: env_variant(game).title for game in arguments.games}
+    kinds: dict[str, dict[str, Any]] = {
+        "": {"copy": False},
+        ", copy=True": {"copy": True},
+        ", features": {"copy": False, "observation": "features"},
+    }
+    contestants = [
+        ours.vector(f"{title}{kind}", game, num_envs, threads, calls, **settings)
+        for kind, settings in kinds.items()
+        for game, title in titles.items()
+    ]
+    if arguments.peers:
+        contestants += peers.all_vector(num_envs, threads, calls)
+
+    def rows(speeds: Speeds) -> list[Row]:
+        names = [f"{title}{kind}" for kind in kinds for title in titles.values()]
+        if not arguments.peers:
+            return [rate_row(name, speeds[name], "steps/s") for name in names]
+        envpool = max((speeds[name] for name in peers.ENVPOOL), key=lambda speed: speed.median)
+        first = env_variant("forty-thieves").title
+        bars = {"": 10.0, ", copy=True": 8.0, ", features": 5.0}
+        of_envpool = [
+            ratio_row(
+                f"{title}{kind} / EnvPool CartPole-v1",
+                speeds[f"{title}{kind}"],
+                envpool,
+                15 if (title, kind) == (first, "") else bars[kind],
+            )
+            for kind in kinds
+            for title in titles.values()
+        ]
+        of_others = [
+            ratio_row(f"{first} / {peer}", speeds[first], speeds[peer], at_least)
+            for peer, at_least in OTHER_PEERS.items()
+            if first in speeds
+        ]
+        return [*of_envpool[:1], *of_others, *of_envpool[1:]]
+
+    return Part(contestants, rows, charted=True)
+
+
+OTHER_PEERS: Final = {
+    peers.PGX: 15.0,
+    peers.JUMANJI: None,
+    peers.OPEN_SPIEL: 400.0,
+    peers.OPEN_SPIEL_NUMPY: None,
+}
+"""Peers of Forty Thieves and the ratios that it must reach, where there is a bar."""
+
+
+def scaling(arguments: Arguments) -> Part:
+    """One thread and more, and the number of games: on one thread, as few games are not spread over more."""
+    game, threads = arguments.games[0], arguments.threads
+    title = env_variant(game).title
+
+    def name(num_envs: int, threads: int) -> str:
+        return f"{title}, {num_envs:,} envs, {threads} thread{'s' if threads > 1 else ''}"
+
+    cases = [(size, 1) for size in SIZES]
+    if threads > 1:
+        cases += [(size, threads) for size in THREADED]
+    contestants = [ours.vector(name(*case), game, *case, SCALING_CALLS, copy=False) for case in cases]
+
+    def rows(speeds: Speeds) -> list[Row]:
+        of_threads = [
+            ratio_row(
+                f"{title}, {size:,} envs: {threads} threads / 1",
+                speeds[name(size, threads)],
+                speeds[name(size, 1)],
+                1.7 if threads == 2 else None,
+            )
+            for size in THREADED
+            if threads > 1
+        ]
+        times = [1e9 / speeds[name(size, 1)].median for size in SIZES]
+        cached, shortest = times[:-1], min(times[:-1])
+        span = f"{SIZES[0]:,} to {SIZES[-2]:,} envs"
+        return [
+            *of_threads,
+            slowdown_row(f"{title}, 1 thread, {span}: slowest / fastest", max(cached), shortest, 1.25),
+            slowdown_row(f"{title}, 1 thread, {SIZES[-1]:,} envs / those", times[-1], shortest, 1.6),
+        ]
+
+    return Part(contestants, rows)
+
+
+def single(arguments: Arguments) -> Part:
+    """One environment through ``gym.make``, beside Gymnasium's own CartPole."""
+    name = f"{env_variant(arguments.games[0]).title}, gym.make"
+
+    def rows(speeds: Speeds) -> list[Row]:
+        return [ratio_row(f"{name} / {peers.GYMNASIUM}", speeds[name], speeds[peers.GYMNASIUM], 1)]
+
+    return Part([ours.gym_make(name, arguments.games[0]), peers.gymnasium_cartpole()], rows, charted=True)
+
+
+def copy_rows(arguments: Arguments) -> Part:
+    """Rows copied inside the batch."""
+    game = arguments.games[0]
+    name = f"{env_variant(game).title}, copy_rows"
+    contestant = ours.copy_rows(name, game, arguments.num_envs, arguments.threads, arguments.calls)
+    return Part([contestant], lambda speeds: [rate_row(name, speeds[name], "rows/s", 5e6)])
+
+
+def memory(arguments: Arguments) -> Part:
+    """Bytes of the arrays of one environment."""
+    game, num_envs = arguments.games[0], arguments.num_envs
+
+    def rows(_: Speeds) -> list[Row]:
+        kilobytes = ours.bytes_per_env(game, num_envs) / 1000
+        return [limit_row(f"{env_variant(game).title}: memory an environment", kilobytes, "KB", 1.5)]
+
+    return Part([], rows)
+
+
+def train(arguments: Arguments) -> Part:
+    """MaskablePPO over the native VecEnv, beside the same over DummyVecEnv."""
+    game, threads = arguments.games[0], arguments.threads
+    training.require()
+
+    def rows(_: Speeds) -> list[Row]:
+        result = training.measure_training(game, arguments.rounds, threads)
+        what = f"{env_variant(game).title}, MaskablePPO, {training.NUM_ENVS} envs"
+        return [
+            ratio_row(f"{what}: collection / DummyVecEnv", result.native, result.dummy, 3),
+            limit_row(f"{what}: share of the environment", 100 * result.share, "%", 5),
+        ]
+
+    return Part([], rows)
+
+
+def start(arguments: Arguments) -> Part:
+    """Import, and the first step in a new process."""
+    game = arguments.games[0]
+
+    def rows(_: Speeds) -> list[Row]:
+        found = [limit_row("import solitaire_env", startup.import_time(PROCESSES), "s", 0.3)]
+        for kind in ("gym.make", "vector"):
+            first = startup.first_step(kind, game, arguments.num_envs, PROCESSES)
+            said = f", {first.lines} line{'' if first.lines == 1 else 's'} on stderr"
+            found += [
+                limit_row(f"first step, {kind}, warm cache", first.warm, "s", 0.7),
+                limit_row(f"first step, {kind}, cold cache", first.cold, "s", 15, said, first.lines == 1),
+            ]
+        return found
+
+    return Part([], rows)
+
+
+PARTS: Final[dict[str, Callable[[Arguments], Part]]] = {
+    "vector": vector,
+    "scaling": scaling,
+    "single": single,
+    "copy-rows": copy_rows,
+    "memory": memory,
+    "training": train,
+    "startup": start,
+}
+
+
+def make_parts(arguments: Arguments) -> list[Part]:
+    """The parts that the command line asks for, ready to run.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not allowed.
+    ImportError
+        If a library that is asked for is not installed.
+    """
+    if not arguments.games:
+        raise ValueError("--games is empty, allowed: one game or more")
+    for name in ("rounds", "calls"):
+        if getattr(arguments, name) < 1:
+            raise ValueError(f"--{name} is {getattr(arguments, name)}, allowed: at least 1")
+    unknown = [name for name in arguments.parts if name not in PARTS]
+    if unknown:
+        raise ValueError(f"--parts has {unknown[0]!r}, allowed: {', '.join(PARTS)}")
+    numba.set_num_threads(arguments.threads)
+    return [PARTS[name](arguments) for name in arguments.parts]
