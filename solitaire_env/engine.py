@@ -187,7 +187,7 @@ def _foundation_for(rules, state, b, card):
     Foundations of a suit lie fullest first, so the first that fits is the fullest.
     """
     place = rules.row_foundations + (card & 3) * rules.decks
-    while int(state.rows[b, place]) != (card >> 2) - 1:
+    while int(state.rows[b, _at(place)]) != (card >> 2) - 1:
         place += 1
     return place
 
@@ -244,26 +244,26 @@ def _most_to_space(rules, state, b, pile):
 def _update_source(rules, state, b, source, capacity):
     """What follows from the cards of a source: the playable card, and how many may leave with it."""
     if source < rules.piles:
-        height = int(state.heights[b, source])
+        height = int(state.heights[b, _at(source)])
         end = source * rules.pile_capacity + height
-        card = int(state.rows[b, end - 1]) if height else 0
+        card = int(state.rows[b, _at(end - 1)]) if height else 0
         key = _key(rules, card)
         run = min(height, 1)
         if rules.moves != ONE_CARD:
             while run < height and _key(rules, int(state.rows[b, _at(end - run - 1)])) == key + 4 * run:
                 run += 1
-        state.runs[b, source] = run
-        state.units[b, source] = min(run, capacity)
+        state.runs[b, _at(source)] = run
+        state.units[b, _at(source)] = min(run, capacity)
     else:
         if source < rules.first_cell:
             waste = int(state.waste[b])
-            card = int(state.rows[b, rules.row_waste + waste - 1]) if waste else 0
+            card = int(state.rows[b, _at(rules.row_waste + waste - 1)]) if waste else 0
         else:
-            card = int(state.rows[b, rules.row_cells + source - rules.first_cell])
+            card = int(state.rows[b, _at(rules.row_cells + source - rules.first_cell)])
         key = _key(rules, card)
-        state.units[b, source] = card != 0
-    state.tops[b, source] = card
-    state.keys[b, source] = key
+        state.units[b, _at(source)] = card != 0
+    state.tops[b, _at(source)] = card
+    state.keys[b, _at(source)] = key
 
 
 # -------------------------------------------------------------------------------------- the mask
@@ -360,6 +360,19 @@ def _refresh_tight(rules, state, b):
 
 
 @jit
+def _update_units(rules, state, b, capacity):
+    """How many cards may leave each pile as one, and the entries that come or go with that."""
+    for pile in range(rules.piles):
+        units = min(int(state.runs[b, pile]), capacity)
+        before = int(state.units[b, pile])
+        if units != before:
+            state.units[b, pile] = units
+            key = int(state.keys[b, pile])
+            for unit in range(min(before, units), max(before, units)):
+                _mask_unit(rules, state, b, pile, key + 4 * unit, int(units > before))
+
+
+@jit
 def _mask_space(rules, state, b, source):
     """Entries of one source to a space."""
     if rules.spaces == SPACES_NONE:
@@ -423,18 +436,18 @@ def _finish(rules, state, b):
 @jit
 def _take(rules, state, b, source):
     """Take the playable card of a source away and return it."""
-    card = state.tops[b, source]
+    card = state.tops[b, _at(source)]
     if source < rules.piles:
-        height = int(state.heights[b, source]) - 1
-        state.rows[b, source * rules.pile_capacity + height] = 0
-        state.heights[b, source] = height
+        height = int(state.heights[b, _at(source)]) - 1
+        state.rows[b, _at(source * rules.pile_capacity + height)] = 0
+        state.heights[b, _at(source)] = height
         state.spaces[b] += height == 0
     elif source < rules.first_cell:
         waste = int(state.waste[b]) - 1
-        state.rows[b, rules.row_waste + waste] = 0
+        state.rows[b, _at(rules.row_waste + waste)] = 0
         state.waste[b] = waste
     else:
-        state.rows[b, rules.row_cells + source - rules.first_cell] = 0
+        state.rows[b, _at(rules.row_cells + source - rules.first_cell)] = 0
         state.empty_cells[b] += 1
     return card
 
@@ -442,11 +455,12 @@ def _take(rules, state, b, source):
 @jit
 def _carry(rules, state, b, source, target, count):
     """Move the last ``count`` cards of a source onto a pile, in their order."""
-    start = target * rules.pile_capacity + int(state.heights[b, target])
-    state.spaces[b] -= int(state.heights[b, target]) == 0
-    state.heights[b, target] += count
+    height = int(state.heights[b, _at(target)])
+    start = target * rules.pile_capacity + height
+    state.spaces[b] -= height == 0
+    state.heights[b, _at(target)] = height + count
     if count == 1:
-        state.rows[b, start] = _take(rules, state, b, source)
+        state.rows[b, _at(start)] = _take(rules, state, b, source)
     else:
         height = int(state.heights[b, source]) - count
         end = source * rules.pile_capacity + height
@@ -462,9 +476,9 @@ def _draw(rules, state, b):
     """Turn the next card of the stock up to the waste. The waste is not turned over: one pass."""
     stock = int(state.stock[b]) - 1
     waste = int(state.waste[b])
-    state.rows[b, rules.row_waste + waste] = state.rows[b, rules.row_stock + stock]
-    state.rows[b, rules.row_stock + stock] = 0
-    state.rows[b, rules.row_stock_count] = min(stock, MAX_STOCK_COUNT)
+    state.rows[b, _at(rules.row_waste + waste)] = state.rows[b, _at(rules.row_stock + stock)]
+    state.rows[b, _at(rules.row_stock + stock)] = 0
+    state.rows[b, _at(rules.row_stock_count)] = min(stock, MAX_STOCK_COUNT)
     state.stock[b] = stock
     state.waste[b] = waste + 1
     state.mask[b, 0] = stock > 0
@@ -517,10 +531,8 @@ def _decode(rules, state, b, action):
 @jit
 def _play(rules, state, events, b, action):
     """Play a legal action and bring the mask and the status up to date."""
-    no_space_before = int(state.spaces[b]) == 0
-    no_cell_before = int(state.empty_cells[b]) == 0
-    capacity_before = _capacity(rules, state, b, 0)
-    to_space_before = _capacity(rules, state, b, 1)
+    spaces = int(state.spaces[b])
+    cells = int(state.empty_cells[b])
     source, target, count = _decode(rules, state, b, action)
     _mask_tableau(rules, state, b, source, 0)
     if action >= rules.cell_actions:
@@ -553,24 +565,14 @@ def _play(rules, state, events, b, action):
         _update_welcome(rules, state, b, suit)
         for other in range(rules.sources):
             _mask_home(rules, state, b, other)
-    if rules.moves == SUPERMOVE:
-        # Only a sequence longer than either capacity gains or loses a move by the change.
-        to_space = _capacity(rules, state, b, 1)
-        if to_space != to_space_before or capacity != capacity_before:
-            for pile in range(rules.piles):
-                run = int(state.runs[b, pile])
-                if run > min(to_space, to_space_before):
-                    _mask_space(rules, state, b, pile)
-                before = int(state.units[b, pile])
-                units = min(run, capacity)
-                for unit in range(min(before, units), max(before, units)):
-                    key = int(state.keys[b, pile]) + 4 * unit
-                    _mask_unit(rules, state, b, pile, key, int(units > before))
-                state.units[b, pile] = units
-    if (int(state.spaces[b]) == 0) != no_space_before:
+    to_space = (int(state.spaces[b]) == 0) != (spaces == 0)
+    if rules.moves == SUPERMOVE and (int(state.spaces[b]) != spaces or int(state.empty_cells[b]) != cells):
+        _update_units(rules, state, b, capacity)
+        to_space |= int(state.spaces[b]) > 0
+    if to_space:
         for other in range(rules.sources):
             _mask_space(rules, state, b, other)
-    if (int(state.empty_cells[b]) == 0) != no_cell_before:
+    if (int(state.empty_cells[b]) == 0) != (cells == 0):
         for other in range(rules.first_cell):
             _mask_cell(rules, state, b, other)
     if int(state.tight[b]) != 0:
@@ -675,7 +677,7 @@ def _below(states, b, n):
 def _shuffle(states, orders, b):
     """Fisher-Yates on a row of ``orders``, in place."""
     for i in range(orders.shape[1] - 1, 0, -1):
-        j = _below(states, b, i + 1)
+        j = _at(_below(states, b, i + 1))
         card = orders[b, i]
         orders[b, i] = orders[b, j]
         orders[b, j] = card
@@ -706,7 +708,7 @@ def _next_order(rules, deals, b):
 
 @jit
 def _derive(rules, state, b):
-    """Everything that follows from a position row: counts, playable cards, sequences, mask, status."""
+    """What follows from a position row: counts, playable cards, sequences, mask."""
     spaces = 0
     for pile in range(rules.piles):
         height = 0
@@ -742,8 +744,6 @@ def _derive(rules, state, b):
     for suit in range(SUITS):
         _update_welcome(rules, state, b, suit)
     _mask_all(rules, state, b)
-    _refresh_tight(rules, state, b)
-    _finish(rules, state, b)
 
 
 @jit
@@ -751,7 +751,8 @@ def _deal(rules, deals, state, b):
     """Deal a pack row by row, one card to each pile in turn, then to the cells; the rest is the stock."""
     state.rows[b, :] = 0
     k = 0
-    for height in range(rules.pile_capacity):
+    # As high as the fullest pile, see make_rules.
+    for height in range(rules.pile_capacity - rules.ranks + 1):
         for pile in range(rules.piles):
             if height < deals.sizes[pile]:
                 state.rows[b, pile * rules.pile_capacity + height] = deals.orders[b, k]
@@ -763,6 +764,8 @@ def _deal(rules, deals, state, b):
         # Bottom first: the next card of the stock lies last.
         state.rows[b, rules.row_stock + rules.stock_capacity - 1 - place] = deals.orders[b, k + place]
     _derive(rules, state, b)
+    state.tight[b] = 0
+    _finish(rules, state, b)
 
 
 @jit
@@ -840,6 +843,8 @@ def derive_rows(rules, state, rows):
     """Bring everything but ``state.rows`` up to date in the named rows (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         _derive(rules, state, rows[k])
+        _refresh_tight(rules, state, rows[k])
+        _finish(rules, state, rows[k])
 
 
 @jit
