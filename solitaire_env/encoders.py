@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env import engine
-from solitaire_env._jit import jit_parallel, prange
-from solitaire_env.cards import KING
+from solitaire_env._jit import jit, jit_parallel, prange, typed_once
+from solitaire_env.cards import KING, SUITS
 from solitaire_env.layout import ONE_CARD, Rules, make_rules, observation_layout
 from solitaire_env.notation import Position, position_from_row
 from solitaire_env.variants import Variant
@@ -96,65 +96,115 @@ def observation_size(variant: Variant, observation: str, information: str = "pla
     return max(int(part.stop) for part in layout.values())
 
 
-@jit_parallel
-def _features(rules, state, thoughtful, out):
-    """Write the features of every game into ``out`` (float32 ``[batch, size]``)."""
-    ranks = float(rules.ranks)
+@jit
+def _at(place):
+    """The place, never negative: said so, numba compiles no counting from the end of the array."""
+    return place & 0xFFFF
+
+
+@jit
+def _card_features(rules, state, b, depths, out):
+    """Where the copies of each card are: home, playable, buried in the tableau, and how deep."""
+    share = 1.0 / rules.decks
     grid = rules.sources * SOURCE_FEATURES
-    counts = grid + 4 * rules.ranks * CARD_FEATURES
-    copies = float(rules.decks)
-    for b in prange(out.shape[0]):
-        row = state.rows[b]
-        home = state.rows[b, rules.row_foundations : rules.row_stock_count]
-        out[b, :counts] = 0.0
-        for suit in range(4):
-            for rank in range(1, rules.ranks + 1):
-                place = grid + (suit * rules.ranks + rank - 1) * CARD_FEATURES
-                for deck in range(rules.decks):
-                    if int(home[suit * rules.decks + deck]) >= rank:
-                        out[b, place] += 1.0 / copies
-                out[b, place + 3] = 1.0
-        for source in range(rules.sources):
-            place = source * SOURCE_FEATURES
-            card = int(state.tops[b, source])
-            if card != 0:
-                out[b, place] = (card >> 2) / ranks
-                out[b, place + 1 + (card & 3)] = 1.0
-                for deck in range(rules.decks):
-                    if int(home[(card & 3) * rules.decks + deck]) + 1 == (card >> 2):
-                        out[b, place + 5] = 1.0
-                out[b, grid + ((card & 3) * rules.ranks + (card >> 2) - 1) * CARD_FEATURES + 1] += (
-                    1.0 / copies
-                )
+    # Card 4 * rank + suit has the features from here + suits * suit + ranks * rank.
+    ranks = CARD_FEATURES
+    suits = rules.ranks * CARD_FEATURES
+    for suit in range(SUITS):
+        first = rules.row_foundations + suit * rules.decks
+        place = grid + suit * suits
+        # Foundations of a suit lie fullest first.
+        home = rules.decks
+        for rank in range(1, rules.ranks + 1):
+            while home > 0 and int(state.rows[b, _at(first + home - 1)]) < rank:
+                home -= 1
+            out[b, _at(place)] = home * share
+            out[b, _at(place + 1)] = 0.0
+            out[b, _at(place + 2)] = 0.0
+            out[b, _at(place + 3)] = 1.0
+            place += ranks
+    for source in range(rules.sources):
+        card = int(state.tops[b, source])
+        if card != 0:
+            place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
+            out[b, _at(place + 1)] += share
             if source < rules.piles:
-                height = int(state.heights[b, source])
-                start = source * rules.pile_capacity
-                for above in range(height):
-                    card = int(row[start + height - 1 - above])
-                    cell = grid + ((card & 3) * rules.ranks + (card >> 2) - 1) * CARD_FEATURES
-                    if above > 0:
-                        out[b, cell + 2] += 1.0 / copies
-                    out[b, cell + 3] = min(out[b, cell + 3], np.float32(above / rules.pile_capacity))
-                out[b, place + 6] = height / rules.pile_capacity
-                if rules.moves != ONE_CARD:
-                    out[b, place + 7] = int(state.runs[b, source]) / ranks
-            elif source < rules.first_cell:
-                out[b, place + 6] = int(state.waste[b]) / rules.stock_capacity
-        out[b, counts] = int(state.stock[b]) / max(rules.stock_capacity, 1)
-        out[b, counts + 1] = int(state.spaces[b]) / rules.piles
-        out[b, counts + 2] = int(state.empty_cells[b]) / max(rules.cells, 1)
-        out[b, counts + 3] = int(state.home[b]) / rules.cards
-        if thoughtful:
-            stock = int(state.stock[b])
-            for k in range(rules.stock_capacity):
-                place = counts + 4 + 5 * k
-                out[b, place : place + 5] = 0.0
-                if k < stock:
-                    card = int(row[rules.row_stock + stock - 1 - k])
-                    out[b, place] = (card >> 2) / ranks
-                    out[b, place + 1 + (card & 3)] = 1.0
+                out[b, _at(place + 3)] = 0.0
+    for pile in range(rules.piles):
+        start = pile * rules.pile_capacity
+        height = int(state.heights[b, pile])
+        for above in range(1, height):
+            card = int(state.rows[b, _at(start + height - 1 - above)])
+            place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
+            out[b, _at(place + 2)] += share
+            out[b, _at(place + 3)] = min(out[b, _at(place + 3)], depths[above])
+
+
+@jit
+def _source_features(rules, state, b, depths, out):
+    """The playable card of each source, and what lies under it."""
+    for source in range(rules.sources):
+        card = int(state.tops[b, source])
+        place = source * SOURCE_FEATURES
+        for k in range(SOURCE_FEATURES):
+            out[b, _at(place + k)] = 0.0
+        if card != 0:
+            out[b, _at(place)] = (card >> 2) / rules.ranks
+            out[b, _at(place + 1 + (card & 3))] = 1.0
+            out[b, _at(place + 5)] = (int(state.welcome[b]) >> card) & 1
+        if source < rules.piles:
+            out[b, _at(place + 6)] = depths[int(state.heights[b, source])]
+            if rules.moves != ONE_CARD:
+                out[b, _at(place + 7)] = int(state.runs[b, source]) / rules.ranks
+        elif source < rules.first_cell:
+            out[b, _at(place + 6)] = int(state.waste[b]) / rules.stock_capacity
+
+
+@jit
+def _stock_features(rules, state, b, place, out):
+    """The cards of the stock, the next to be drawn first."""
+    stock = int(state.stock[b])
+    for k in range(rules.stock_capacity):
+        out[b, place : place + 5] = 0.0
+        if k < stock:
+            card = int(state.rows[b, rules.row_stock + stock - 1 - k])
+            out[b, place] = (card >> 2) / rules.ranks
+            out[b, place + 1 + (card & 3)] = 1.0
+        place += 5
+
+
+@jit
+def _game_features(rules, state, b, thoughtful, depths, out):
+    """All features of one game."""
+    _source_features(rules, state, b, depths, out)
+    _card_features(rules, state, b, depths, out)
+    counts = rules.sources * SOURCE_FEATURES + SUITS * rules.ranks * CARD_FEATURES
+    out[b, counts] = int(state.stock[b]) / max(rules.stock_capacity, 1)
+    out[b, counts + 1] = int(state.spaces[b]) / rules.piles
+    out[b, counts + 2] = int(state.empty_cells[b]) / max(rules.cells, 1)
+    out[b, counts + 3] = int(state.home[b]) / rules.cards
+    if thoughtful:
+        _stock_features(rules, state, b, counts + 4, out)
+
+
+@jit_parallel
+def _features(rules, state, thoughtful, depths, out):
+    """Write the features of every game into ``out`` (float32 ``[batch, size]``).
+
+    ``depths`` is float32 ``[pile_capacity + 1]``: a number of cards / capacity.
+    """
+    for b in prange(out.shape[0]):
+        _game_features(rules, state, b, thoughtful, depths, out)
+
+
+_write_features = typed_once(_features)
+
+
+@cache
+def _depths(rules: Rules) -> npt.NDArray[np.float32]:
+    return np.array([n / rules.pile_capacity for n in range(rules.pile_capacity + 1)], dtype=np.float32)
 
 
 def write_features(rules: Rules, state: engine.State, information: str, out: npt.NDArray[np.float32]) -> None:
     """Write the ``features`` observation of every game into ``out`` (float32 ``[batch, size]``)."""
-    _features(rules, state, int(information == "thoughtful" and rules.has_stock), out)
+    _write_features(rules, state, int(information == "thoughtful" and rules.has_stock), _depths(rules), out)
