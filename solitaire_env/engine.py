@@ -39,7 +39,9 @@ from solitaire_env.layout import (
 # ----------------------------------------------------------------------------------------- state
 
 KEYS: Final = 60
-"""Keys of cards, see "what fits where", are below 56; a King's is looked up 4 higher."""
+"""Keys of cards, see "what fits where", are below 56; what a King would go on is looked up 4 higher."""
+RANKS: Final = 14
+"""Ranks are below this."""
 
 
 class State(NamedTuple):
@@ -53,8 +55,11 @@ class State(NamedTuple):
     """The key of each playable card ``[batch, sources]``, see "what fits where"; 0 where there is none."""
     units: npt.NDArray[np.int8]
     """How many cards may leave each source for a pile as one, at most ``[batch, sources]``."""
-    givers: npt.NDArray[np.int64]
-    """By key, the sources that may give the card with all that lies on it ``[batch, KEYS]``, as bits."""
+    links: npt.NDArray[np.int8]
+    """The sources by the key of their playable card, lists in order ``[batch, KEYS + sources]``: the number of
+    the first source with that key, and that of the next after each source; from 1, 0 for none."""
+    deeper: npt.NDArray[np.int64]
+    """By rank, the piles that may give such a card with others on it ``[batch, RANKS]``, as bits."""
     tight: npt.NDArray[np.int8]
     """1 where a pile might get full, as no game from its deal ever does ``[batch]``."""
     welcome: npt.NDArray[np.int64]
@@ -102,7 +107,8 @@ def make_state(rules: Rules, batch: int) -> State:
         tops=zeros(np.int8, rules.sources),
         keys=zeros(np.int8, rules.sources),
         units=zeros(np.int8, rules.sources),
-        givers=zeros(np.int64, KEYS),
+        links=zeros(np.int8, KEYS + rules.sources),
+        deeper=zeros(np.int64, RANKS),
         tight=zeros(np.int8),
         welcome=zeros(np.int64),
         heights=zeros(np.int8, rules.piles),
@@ -152,8 +158,8 @@ def make_deals(rules: Rules, sizes: Sequence[int], batch: int) -> Deals:
 #
 # A sequence runs through the ranks in one strand: a suit; where colors alternate, the black cards of even and
 # the red cards of odd rank, or the others; where any suit builds, all cards. The key of a card is 4 * rank +
-# strand, so a card may be laid on another if its key is 4 less: where the sequence at the end of a pile has it,
-# it goes with all that lies on it.
+# strand, so a card may be laid on another if its key is 4 less, and n cards onto a pile if the key of the
+# last of them is 4 * n less.
 
 
 @jit
@@ -318,35 +324,67 @@ def _tableau_action(rules, source, target):
 
 
 @jit
-def _mask_unit(rules, state, b, source, key, legal):
-    """Entries of one number of cards of a source, the deepest with that key, onto all piles that take it.
+def _link(rules, state, b, source, key):
+    """Enter a source in the list of its key."""
+    place = key
+    while 0 < int(state.links[b, _at(place)]) <= source:
+        place = KEYS + int(state.links[b, _at(place)]) - 1
+    state.links[b, _at(KEYS + source)] = state.links[b, _at(place)]
+    state.links[b, _at(place)] = source + 1
 
-    ``legal`` is 1 when the source is entered among the givers of the key, and 0 when it is struck off.
+
+@jit
+def _unlink(rules, state, b, source, key):
+    """Strike a source off the list of its key."""
+    place = key
+    while int(state.links[b, _at(place)]) != source + 1:
+        place = KEYS + int(state.links[b, _at(place)]) - 1
+    state.links[b, _at(place)] = state.links[b, _at(KEYS + source)]
+    state.links[b, _at(KEYS + source)] = 0
+
+
+@jit
+def _mask_unit(rules, state, b, source, unit, legal):
+    """Entries of a source's card with ``unit`` cards on it, onto the piles that take them.
+
+    ``legal`` is 1 when the card may go from now on, and 0 when it may no more.
     """
-    state.givers[b, _at(key)] ^= 1 << source
-    targets = int(state.givers[b, _at(key + 4)]) & ((1 << rules.piles) - 1)
-    while targets != 0:
-        target = lowest_bit(targets)
-        targets &= targets - 1
-        if int(state.keys[b, _at(target)]) == key + 4:
-            state.mask[b, _at(_tableau_action(rules, source, target))] = legal
+    key = int(state.keys[b, _at(source)]) + 4 * unit
+    target = int(state.links[b, _at(key + 4)]) - 1
+    while 0 <= target < rules.piles:
+        state.mask[b, _at(_tableau_action(rules, source, target))] = legal
+        target = int(state.links[b, _at(KEYS + target)]) - 1
+    if unit > 0:
+        state.deeper[b, _at(key >> 2)] ^= 1 << source
 
 
 @jit
 def _mask_tableau(rules, state, b, source, legal):
     """Entries of a source onto all piles, and of all sources onto it: the few that its cards make legal.
 
-    They are cleared before its cards change and set after it.
+    They are cleared before its cards change, while it is still in its list, and set after it.
     """
     key = int(state.keys[b, _at(source)])
+    if key == 0:
+        return
     for unit in range(int(state.units[b, _at(source)])):
-        _mask_unit(rules, state, b, source, key + 4 * unit, legal)
-    if source < rules.piles and key != 0:
-        givers = int(state.givers[b, _at(key - 4)])
-        while givers != 0:
-            giver = lowest_bit(givers)
-            givers &= givers - 1
+        _mask_unit(rules, state, b, source, unit, legal)
+    if source < rules.piles:
+        giver = int(state.links[b, _at(key - 4)]) - 1
+        while giver >= 0:
             state.mask[b, _at(_tableau_action(rules, giver, source))] = legal
+            giver = int(state.links[b, _at(KEYS + giver)]) - 1
+        if rules.moves != ONE_CARD:
+            givers = int(state.deeper[b, _at((key >> 2) - 1)])
+            while givers != 0:
+                giver = lowest_bit(givers)
+                givers &= givers - 1
+                if ((int(state.keys[b, _at(giver)]) ^ key) & 3) == 0:
+                    state.mask[b, _at(_tableau_action(rules, giver, source))] = legal
+    if legal:
+        _link(rules, state, b, source, key)
+    else:
+        _unlink(rules, state, b, source, key)
 
 
 @jit
@@ -363,13 +401,15 @@ def _refresh_tight(rules, state, b):
 def _update_units(rules, state, b, capacity):
     """How many cards may leave each pile as one, and the entries that come or go with that."""
     for pile in range(rules.piles):
-        units = min(int(state.runs[b, pile]), capacity)
+        run = int(state.runs[b, pile])
+        if run > 1 and int(state.spaces[b]) > 0:
+            _mask_space(rules, state, b, pile)
+        units = min(run, capacity)
         before = int(state.units[b, pile])
         if units != before:
             state.units[b, pile] = units
-            key = int(state.keys[b, pile])
             for unit in range(min(before, units), max(before, units)):
-                _mask_unit(rules, state, b, pile, key + 4 * unit, int(units > before))
+                _mask_unit(rules, state, b, pile, unit, int(units > before))
 
 
 @jit
@@ -406,7 +446,8 @@ def _mask_source(rules, state, b, source):
 def _mask_all(rules, state, b):
     """The whole mask from the position."""
     state.mask[b, :] = 0
-    state.givers[b, :] = 0
+    state.links[b, :] = 0
+    state.deeper[b, :] = 0
     if rules.has_stock:
         state.mask[b, 0] = int(state.stock[b]) > 0
     for source in range(rules.sources):
@@ -565,13 +606,11 @@ def _play(rules, state, events, b, action):
         _update_welcome(rules, state, b, suit)
         for other in range(rules.sources):
             _mask_home(rules, state, b, other)
-    to_space = (int(state.spaces[b]) == 0) != (spaces == 0)
-    if rules.moves == SUPERMOVE and (int(state.spaces[b]) != spaces or int(state.empty_cells[b]) != cells):
-        _update_units(rules, state, b, capacity)
-        to_space |= int(state.spaces[b]) > 0
-    if to_space:
+    if (int(state.spaces[b]) == 0) != (spaces == 0):
         for other in range(rules.sources):
             _mask_space(rules, state, b, other)
+    if rules.moves == SUPERMOVE and (int(state.spaces[b]) != spaces or int(state.empty_cells[b]) != cells):
+        _update_units(rules, state, b, capacity)
     if (int(state.empty_cells[b]) == 0) != (cells == 0):
         for other in range(rules.first_cell):
             _mask_cell(rules, state, b, other)
@@ -613,8 +652,10 @@ def _copy(rules, state, source, target):
         state.tops[target, place] = state.tops[source, place]
         state.keys[target, place] = state.keys[source, place]
         state.units[target, place] = state.units[source, place]
-    for key in range(KEYS):
-        state.givers[target, key] = state.givers[source, key]
+    for place in range(KEYS + rules.sources):
+        state.links[target, place] = state.links[source, place]
+    for rank in range(RANKS):
+        state.deeper[target, rank] = state.deeper[source, rank]
     state.tight[target] = state.tight[source]
     state.welcome[target] = state.welcome[source]
     for pile in range(rules.piles):
