@@ -130,7 +130,8 @@ def layout_hash(layout: dict[str, Any]) -> str:
 @jit
 def _account(
     pay_progress, pay_win, stall_limit, step_limit, end_invalid,
-    status, went_home, drew, invalid, todo, numbered, steps, stalls, rewards, terminated, truncated, ended,
+    status, went_home, drew, invalid, todo,
+    numbered, steps, stalls, rewards, terminated, truncated, ended, won,
 ):  # fmt: skip
     """Rewards, limits and ends of a step, in place; how many episodes ended. A limit of 0 is none."""
     episodes = 0
@@ -154,6 +155,7 @@ def _account(
             stalls[b] = 0
             numbered[b] = True
         ended[b] = terminated[b] or truncated[b]
+        won[b] = int(status[b]) == WON
         episodes += int(ended[b])
     return episodes
 
@@ -194,6 +196,8 @@ class Batch:
         self.truncated = np.zeros(size, dtype=np.bool_)
         self.ended = np.zeros(size, dtype=np.bool_)
         """Episodes that the last step ended: terminated, truncated or both."""
+        self.won = np.zeros(size, dtype=np.bool_)
+        """Games that are won."""
         self.everyone = np.full(size, PLAY, dtype=np.int8)
         reward = get_reward(settings.reward)
         self._pay = (float(reward.progress) / self.rules.cards, float(reward.win))
@@ -258,6 +262,7 @@ class Batch:
         self.steps[rows] = 0
         self.stalls[rows] = 0
         self.events.invalid[rows] = 0
+        self.won[rows] = self.state.status[rows] == WON
 
     def place(self, row: int, position: Position | str) -> None:
         """Start a game in a row from a position or its text.
@@ -311,7 +316,7 @@ class Batch:
             _copy_rows(self.rules, self.state, sources, targets)
         for array in (
             *self.events, self.streams, self.deal_numbers, self.deal_numbered, self.steps, self.stalls,
-            self.rewards, self.terminated, self.truncated, self.ended,
+            self.rewards, self.terminated, self.truncated, self.ended, self.won,
         ):  # fmt: skip
             array[targets] = array[sources]
         if self.deal_names:
@@ -346,7 +351,7 @@ class Batch:
         episodes = _accounts(
             *self._pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
             self.deal_numbered, self.steps, self.stalls,
-            self.rewards, self.terminated, self.truncated, self.ended,
+            self.rewards, self.terminated, self.truncated, self.ended, self.won,
         )  # fmt: skip
         return int(episodes)
 

@@ -1,6 +1,6 @@
 """The native vector environment: many games of one variant in one compiled step."""
 
-from typing import Any
+from typing import Any, Final
 
 import gymnasium as gym
 import numpy as np
@@ -12,12 +12,15 @@ from gymnasium.vector.utils import batch_space
 
 from solitaire_env.batch import Batch, Settings, observation_space, resolve_variant
 from solitaire_env.env import RESET_OPTIONS, check_options
-from solitaire_env.layout import PLAY, WON, action_layout
+from solitaire_env.layout import PLAY, action_layout
 from solitaire_env.notation import Position
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import Variant
 
 Array = npt.NDArray[Any]
+
+_MARKS: Final = ("_action_mask", "_invalid_action", "_is_success", "_cards_home")
+"""Infos that tell which rows have the info of that name."""
 
 
 class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
@@ -86,7 +89,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._all = np.ones(self.num_envs, dtype=np.bool_)
-        self._won = np.zeros(self.num_envs, dtype=np.bool_)
         # What the next step does to each game: a game that has ended is dealt anew, or must be reset first.
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
         self._some_ended = False
@@ -229,25 +231,23 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """Infos by Gymnasium's vector convention: an array a key, and ``_key`` for the rows that have it."""
         batch = self.batch
-        state = batch.state
-        marks = self._out(mask)
-        infos = {
-            "action_mask": self._out(state.mask),
-            "invalid_action": self._out(batch.events.invalid.view(np.bool_)),
-            "is_success": self._out(np.equal(state.status, WON, out=self._won)),
-            "cards_home": self._out(state.home),
-            "_action_mask": marks,
-            "_invalid_action": marks,
-            "_is_success": marks,
-            "_cards_home": marks,
+        infos: dict[str, Any] = {
+            "action_mask": batch.state.mask,
+            "invalid_action": batch.events.invalid.view(np.bool_),
+            "is_success": batch.won,
+            "cards_home": batch.state.home,
+            "deal": batch.deal_numbers,
         }
+        dealt = batch.deal_numbered
         if batch.deal_names:
             names = [batch.deal_of(row) for row in range(self.num_envs)]
             infos["deal"] = np.array([*names, None], dtype=object)[:-1]
-            infos["_deal"] = mask & np.array([name is not None for name in names])
-        else:
-            infos["deal"] = self._out(batch.deal_numbers)
-            infos["_deal"] = mask & batch.deal_numbered
+            dealt = np.array([name is not None for name in names])
+        infos["_deal"] = dealt if mask is self._all else dealt & mask
+        if self.copy:
+            infos = {key: array.copy() for key, array in infos.items()}
+            mask = mask.copy()
+        infos.update(dict.fromkeys(_MARKS, mask))
         return infos
 
     def _final(self) -> dict[str, Any]:
