@@ -20,6 +20,8 @@ from numba.extending import intrinsic
 
 Kernel = Callable[..., Any]
 
+_INTERPRETED: Final[bool] = numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # set by its name
+
 
 def jit(function: Kernel) -> Kernel:
     """Compile for one thread; the interpreter lock is released while it runs.
@@ -35,7 +37,7 @@ def jit(function: Kernel) -> Kernel:
 
 def jit_wrapping(function: Kernel) -> Kernel:
     """The same for sums and products that are meant to wrap at 64 bits: interpreted, numpy would warn."""
-    return jit(np.errstate(over="ignore")(function) if numba.config.DISABLE_JIT else function)
+    return jit(np.errstate(over="ignore")(function) if _INTERPRETED else function)
 
 
 prange = numba.prange
@@ -121,7 +123,7 @@ def _lowest_bit(bits: int) -> int:
     return (bits & -bits).bit_length() - 1
 
 
-lowest_bit: Kernel = _lowest_bit if numba.config.DISABLE_JIT else intrinsic(_count_trailing_zeros)
+lowest_bit: Kernel = _lowest_bit if _INTERPRETED else intrinsic(_count_trailing_zeros)
 """The number of the lowest bit that is set in an int64 which is not 0: one machine instruction."""
 
 
@@ -147,17 +149,17 @@ def typed_once(kernel: Kernel) -> Kernel:
     return call
 
 
-class _Notice(event.Listener):  # type: ignore[misc]  # numba has no annotations
+class _Notice(event.Listener):
     """Says once, on stderr, that compiling has begun: it takes seconds, and what it makes is kept on disk."""
 
     def on_start(self, event_: Any) -> None:
         """Numba starts to compile a function, of ours or another's."""
         if str(event_.data["dispatcher"].__module__).startswith("solitaire_env."):
-            event.unregister("numba:compile", self)
+            event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
             print("solitaire-env: compiling the engine, once for this machine ...", file=sys.stderr)
 
     def on_end(self, event_: Any) -> None:
         """Numba has compiled a function."""
 
 
-event.register("numba:compile", _Notice())
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

@@ -300,7 +300,7 @@ class Batch:
         self._start(rows)
 
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
-        """Make the games in ``targets`` the same as those in ``sources``, with all that their future depends on.
+        """Make the games in ``targets`` the same as those in ``sources``, their futures too.
 
         Both are int64 ``[n]``; no row stands twice in ``targets``, and what is in both is read first.
         """
@@ -310,13 +310,13 @@ class Batch:
             twice = next(row for row, n in Counter(targets.tolist()).items() if n > 1)
             raise ValueError(f"row {twice} stands twice in the targets, allowed: each row once")
         if written[sources].any():
-            for array in self.state:
-                array[targets] = array[sources]
+            arrays: list[npt.NDArray[Any]] = list(self.state)
         else:
             _copy_rows(self.rules, self.state, sources, targets)
+            arrays = []
         for array in (
-            *self.events, self.streams, self.deal_numbers, self.deal_numbered, self.steps, self.stalls,
-            self.rewards, self.terminated, self.truncated, self.ended, self.won,
+            *arrays, *self.events, self.streams, self.deal_numbers, self.deal_numbered,
+            self.steps, self.stalls, self.rewards, self.terminated, self.truncated, self.ended, self.won,
         ):  # fmt: skip
             array[targets] = array[sources]
         if self.deal_names:

@@ -220,7 +220,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             raise ValueError(
                 f"{name} have shape {rows.shape} and type {rows.dtype}, allowed: one row of whole numbers"
             )
-        if rows.size and not (0 <= rows.min() and rows.max() < self.num_envs):
+        if rows.size and (rows.min() < 0 or rows.max() >= self.num_envs):
             wrong = rows[(rows < 0) | (rows >= self.num_envs)][0]
             raise IndexError(f"there is no game {wrong} for {name}, allowed: 0..{self.num_envs - 1}")
         return np.ascontiguousarray(rows, dtype=np.int64)

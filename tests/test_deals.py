@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solitaire_env import deals, engine
+from solitaire_env import engine
 from solitaire_env.cards import card_name
 from solitaire_env.deals import (
     MAX_DEAL,

@@ -77,7 +77,15 @@ def faults_of_kernels(source: str) -> list[str]:
     eternal = {
         name for name, module in origin.items() if module in ("solitaire_env.cards", "solitaire_env.layout")
     }
-    allowed = {"np", "prange", "lowest_bit", *own, *constants, *(n for n in eternal if n.isupper()), *dir(builtins)}
+    allowed = {
+        "np",
+        "prange",
+        "lowest_bit",
+        *own,
+        *constants,
+        *(n for n in eternal if n.isupper()),
+        *dir(builtins),
+    }
     return [
         f"{function.name}, line {node.lineno}: {node.id}"
         for function in own.values()
