@@ -35,8 +35,8 @@ from typing import Any, Final
 import tyro
 
 from benchmarks.replay import CALLS, NUM_ENVS
+from solitaire_env import VARIANTS
 from solitaire_env.cli import print_table
-from solitaire_env.variants import VARIANTS
 
 FIGURES: Final = Path(__file__).with_name("instructions.json")
 ROOT: Final = Path(__file__).parents[1]

@@ -17,8 +17,8 @@ from typing import Final
 
 import numpy as np
 
+from solitaire_env import VARIANTS, Variant
 from solitaire_env.registration import step_limit
-from solitaire_env.variants import VARIANTS, Variant
 from solitaire_env.vector import SolitaireVectorEnv
 
 NUM_ENVS: Final = 512
