@@ -35,6 +35,11 @@ def jit(function: Kernel) -> Kernel:
     )(function)
 
 
+def jit_called(function: Kernel) -> Kernel:
+    """The same for what is done seldom: a call of it is left a call, so there is less to compile."""
+    return numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)  # type: ignore
+
+
 def jit_wrapping(function: Kernel) -> Kernel:
     """The same for sums and products that are meant to wrap at 64 bits: interpreted, numpy would warn."""
     return jit(np.errstate(over="ignore")(function) if _INTERPRETED else function)

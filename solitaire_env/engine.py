@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env._jit import jit, jit_parallel, jit_wrapping, lowest_bit, prange
+from solitaire_env._jit import jit, jit_called, jit_parallel, jit_wrapping, lowest_bit, prange
 from solitaire_env.cards import SUITS
 from solitaire_env.layout import (
     ALTERNATE_COLOR,
@@ -56,8 +56,8 @@ class State(NamedTuple):
     units: npt.NDArray[np.int8]
     """How many cards may leave each source for a pile as one, at most ``[batch, sources]``."""
     links: npt.NDArray[np.int8]
-    """Lists of the sources by the key of their playable card, in order ``[batch, KEYS + sources]``: the number
-    of the first source with that key, and that of the next after each source; from 1, 0 for none."""
+    """Lists of the sources by the key of their playable card ``[batch, KEYS + sources]``, in order: number
+    of the first source with that key, and of the next after each source; from 1, 0 for none."""
     deeper: npt.NDArray[np.int64]
     """By rank, the piles that may give such a card with others on it ``[batch, RANKS]``, as bits."""
     tight: npt.NDArray[np.int8]
@@ -370,7 +370,7 @@ def _mask_tableau(rules, state, b, source, legal):
         _unlink(rules, state, b, source, key)
 
 
-@jit
+@jit_called
 def _is_tight(rules, state, b):
     """Whether a pile might ever get full.
 
@@ -455,7 +455,7 @@ def _mask_all(rules, state, b):
         _mask_source(rules, state, b, source)
 
 
-@jit
+@jit_called
 def _refresh_tight(rules, state, b):
     """Clear the entries of moves for which a pile has no room."""
     state.tight[b] = _is_tight(rules, state, b)
@@ -586,14 +586,15 @@ def _play(rules, state, events, b, action):
     spaces = int(state.spaces[b])
     cells = int(state.empty_cells[b])
     source, target, count = _decode(rules, state, b, action)
-    _mask_tableau(rules, state, b, source, 0)
-    if action >= rules.cell_actions:
-        _mask_tableau(rules, state, b, target, 0)
+    if target == source:
+        target = -1  # a draw
+    for place in (source, target):
+        if place >= 0:
+            _mask_tableau(rules, state, b, place, 0)
     suit = -1
     if action < rules.home_actions:
         _draw(rules, state, b)
         events.drew[b] = 1
-        target = -1
     elif action < rules.cell_actions:
         card = int(_take(rules, state, b, source))
         suit = card & 3
@@ -607,11 +608,10 @@ def _play(rules, state, events, b, action):
         _carry(rules, state, b, source, target, count)
 
     capacity = _capacity(rules, state, b, 0)
-    _update_source(rules, state, b, source, capacity)
-    if target >= 0:
-        _update_source(rules, state, b, target, capacity)
-        _mask_source(rules, state, b, target)
-    _mask_source(rules, state, b, source)
+    for place in (source, target):
+        if place >= 0:
+            _update_source(rules, state, b, place, capacity)
+            _mask_source(rules, state, b, place)
     if suit >= 0:
         # That foundation now takes another card.
         _update_welcome(rules, state, b, suit)
@@ -758,7 +758,7 @@ def _next_order(rules, deals, b):
 # --------------------------------------------------------------------------------- deals, set-up
 
 
-@jit
+@jit_called
 def _derive(rules, state, b):
     """What follows from a position row: counts, playable cards, sequences, mask."""
     spaces = 0
@@ -798,7 +798,7 @@ def _derive(rules, state, b):
     _mask_all(rules, state, b)
 
 
-@jit
+@jit_called
 def _deal(rules, deals, state, b):
     """Deal a pack row by row, one card to each pile in turn, then to the cells; the rest is the stock."""
     state.rows[b, :] = 0
@@ -820,19 +820,23 @@ def _deal(rules, deals, state, b):
     _finish(rules, state, b)
 
 
-@jit
-def _advance(rules, deals, state, events, b, action, todo):
-    """Play an action in a game, or deal it anew, or leave it alone."""
-    if todo == PLAY:
-        _step(rules, state, events, b, action)
-    else:
-        _no_events(events, b)
-        if todo == DEAL:
-            _next_order(rules, deals, b)
-            _deal(rules, deals, state, b)
+@jit_called
+def _advance(rules, deals, state, events, actions, todo, start, stop):
+    """Play an action in each game of some rows, or deal it anew, or leave it alone."""
+    for b in range(start, stop):
+        if int(todo[b]) == PLAY:
+            _step(rules, state, events, b, actions[b])
+        else:
+            _no_events(events, b)
+            if int(todo[b]) == DEAL:
+                _next_order(rules, deals, b)
+                _deal(rules, deals, state, b)
 
 
 # ------------------------------------------------------------------- kernels that others call
+
+PARTS: Final = 64
+"""Into so many parts a batch is split, of which each thread takes its share."""
 
 
 @jit_parallel
@@ -850,8 +854,12 @@ def step_rows(rules, deals, state, events, actions, todo):
     for b in range(actions.shape[0]):
         outside += int(todo[b] == PLAY and (actions[b] < 0 or actions[b] >= rules.actions))
     if outside == 0:
-        for b in prange(actions.shape[0]):
-            _advance(rules, deals, state, events, b, actions[b], todo[b])
+        # A function of its own is compiled but once for one thread and for several.
+        parts = min(PARTS, actions.shape[0])
+        for part in prange(parts):
+            start = actions.shape[0] * part // parts
+            stop = actions.shape[0] * (part + 1) // parts
+            _advance(rules, deals, state, events, actions, todo, start, stop)
     return outside
 
 
