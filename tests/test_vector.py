@@ -394,6 +394,81 @@ def test_a_restored_game_has_not_ended() -> None:
     env.step([0, 0, 0])
 
 
+# -------------------------------------------------------------------------------- rows copied
+
+
+@pytest.mark.parametrize("observation", ["cards", "features"])
+@pytest.mark.parametrize("name", ["busy-aces", "eights-down", "forty-bandits"])
+def test_copied_rows_go_on_as_their_sources(name: str, observation: str) -> None:
+    """Next deals and limits included."""
+    env = started(6, name, observation=observation, max_episode_steps=25, stall_limit=20)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        env.step(legal(env, rng))
+    env.copy_rows([4, 1, 1], [0, 3, 5])
+    check_state(env.batch)
+    pairs = [4, 1, 1], [0, 3, 5]
+    for _ in range(60):
+        actions = legal(env, rng)
+        actions[pairs[1]] = actions[pairs[0]]
+        observations, rewards, terminated, truncated, infos = env.step(actions)
+        for array in (observations, rewards, terminated, truncated, *infos.values()):
+            np.testing.assert_array_equal(array[pairs[0]], array[pairs[1]])
+    assert len(set(infos["deal"].tolist())) == 3
+
+
+def test_rows_in_both_are_read_first() -> None:
+    env = started(3)
+    before = [env.position(row) for row in range(3)]
+    env.copy_rows(np.array([1, 2, 0]), np.array([0, 1, 2]))
+    check_state(env.batch)
+    assert [env.position(row) for row in range(3)] == [before[1], before[2], before[0]]
+    env.copy_rows([], [])
+    assert env.position(0) == before[1]
+
+
+def test_copied_rows_have_their_deals_names() -> None:
+    env = started(4)
+    env.reset(options={"deal": ["pysol:5", 7, 8, "ms:9"]})
+    env.copy_rows([0, 1], [2, 3])
+    assert env.step([0] * 4)[4]["deal"].tolist() == ["pysol:5", 7, "pysol:5", 7]
+
+
+def test_a_copy_of_a_game_that_has_ended() -> None:
+    env = started(3, autoreset_mode="Disabled", max_episode_steps=2)
+    env.step([0, 0, 0])
+    saved = env.get_state(1)
+    env.step([0, 0, 0])
+    env.set_state(1, saved)
+    env.copy_rows([1, 1], [0, 2])
+    env.step([0, 0, 0])
+    env.copy_rows([0], [1])
+    with pytest.raises(gym.error.ResetNeeded, match=r"games \[0, 1, 2\] have ended"):
+        env.step([0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "words"),
+    [
+        ([0, 1], [2, 2], ("row 2 stands twice", "each row once")),
+        ([0], [1, 2], ("1 sources were given for 2 targets", "one each")),
+        ([3], [0], ("no game 3 for sources", "0..2")),
+        ([0], [-1], ("no game -1 for targets", "0..2")),
+        ([0.5], [1], ("sources have shape (1,) and type float64", "whole numbers")),
+        ([[0]], [1], ("sources have shape (1, 1)", "whole numbers")),
+        (0, [1], ("sources have shape ()", "whole numbers")),
+    ],
+    ids=repr,
+)
+def test_copies_of_rows_that_are_refused(
+    sources: Any, targets: Any, words: tuple[str, ...], refuses: Refuses
+) -> None:
+    env = started()
+    before = env.batch.state.rows.copy()
+    refuses(lambda: env.copy_rows(sources, targets), *words)
+    np.testing.assert_array_equal(env.batch.state.rows, before)
+
+
 def test_render() -> None:
     env = started(render_mode="ansi")
     boards = env.render()
