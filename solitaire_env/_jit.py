@@ -90,7 +90,8 @@ class ParallelKernel:
         self.spread = spread
 
     def __call__(self, *args: Any) -> Any:
-        worth = len(args[-1]) // GAMES_PER_THREAD
+        most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set by its name
+        worth = min(len(args[-1]) // GAMES_PER_THREAD, most)
         if worth < 2 or _pool.forked or not _pool.lock.acquire(blocking=False):
             return self.alone(*args)
         try:
