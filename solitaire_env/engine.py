@@ -835,8 +835,8 @@ def _advance(rules, deals, state, events, actions, todo, start, stop):
 
 # ------------------------------------------------------------------- kernels that others call
 
-PARTS: Final = 64
-"""Into so many parts a batch is split, of which each thread takes its share."""
+PART: Final = 128
+"""Games that a thread takes on at a time."""
 
 
 @jit_parallel
@@ -855,7 +855,7 @@ def step_rows(rules, deals, state, events, actions, todo):
         outside += int(todo[b] == PLAY and (actions[b] < 0 or actions[b] >= rules.actions))
     if outside == 0:
         # A function of its own is compiled but once for one thread and for several.
-        parts = min(PARTS, actions.shape[0])
+        parts = max(1, actions.shape[0] // PART)
         for part in prange(parts):
             start = actions.shape[0] * part // parts
             stop = actions.shape[0] * (part + 1) // parts
