@@ -181,7 +181,7 @@ def train(arguments: Arguments) -> Part:
     training.require()
 
     def rows(_: Speeds) -> list[Row]:
-        result = training.measure_training(game, arguments.rounds, threads)
+        result = training.measure_training(game, arguments.rounds)
         what = f"{env_variant(game).title}, MaskablePPO, {training.NUM_ENVS} envs"
         return [
             ratio_row(f"{what}: collection / DummyVecEnv", result.native, result.dummy, 3),

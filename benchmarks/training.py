@@ -30,11 +30,11 @@ class Training(NamedTuple):
 class _Trainee:
     """A model, and the seconds of its last round of collection and update."""
 
-    def __init__(self, envs: Any, threads: int) -> None:
+    def __init__(self, envs: Any) -> None:
         import torch
         from sb3_contrib import MaskablePPO
 
-        self.torch, self.threads = torch, threads
+        self.torch = torch
         self.spent = {"collect": 0.0, "env": 0.0, "all": 0.0}
         envs.step = self._timed(envs.step, "env")
         envs.env_method = self._timed(envs.env_method, "env")  # asks for the action masks
@@ -56,7 +56,8 @@ class _Trainee:
 
     def round(self) -> tuple[float, float]:
         """One rollout and its update: steps a second of collection, and the share of the environment."""
-        self.torch.set_num_threads(self.threads)  # numba sets its own number when it starts its threads
+        # So few rows take two threads four times as long. Numba sets the number when it starts its threads.
+        self.torch.set_num_threads(1)
         self.spent.update(dict.fromkeys(self.spent, 0.0))
         self._timed(self.model.learn, "all")(self.steps, reset_num_timesteps=False)
         return self.steps / self.spent["collect"], self.spent["env"] / self.spent["all"]
@@ -72,7 +73,7 @@ def require() -> None:
         ) from None
 
 
-def measure_training(game: str, rounds: int, threads: int) -> Training:
+def measure_training(game: str, rounds: int) -> Training:
     """Train by turns; a first round of each does not count.
 
     The single environments have SB3's ``Monitor`` around them, as the native one reports episodes too.
@@ -83,8 +84,8 @@ def measure_training(game: str, rounds: int, threads: int) -> Training:
     from solitaire_env.sb3 import SolitaireVecEnv
 
     name = env_id(env_variant(game))
-    native = _Trainee(SolitaireVecEnv(name, NUM_ENVS), threads)
-    dummy = _Trainee(DummyVecEnv([lambda: Monitor(gym.make(name))] * NUM_ENVS), threads)
+    native = _Trainee(SolitaireVecEnv(name, NUM_ENVS))
+    dummy = _Trainee(DummyVecEnv([lambda: Monitor(gym.make(name))] * NUM_ENVS))
     native.round()
     dummy.round()
     collected, shares, collected_by_dummy = [], [], []

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env import engine
-from solitaire_env._jit import jit, jit_parallel, prange, typed_once
+from solitaire_env._jit import jit, jit_called, jit_parallel, prange, typed_once
 from solitaire_env.cards import KING, SUITS
 from solitaire_env.layout import ONE_CARD, Rules, make_rules, observation_layout
 from solitaire_env.notation import Position, position_from_row
@@ -21,6 +21,9 @@ from solitaire_env.variants import Variant
 
 OBSERVATIONS: Final = ("cards", "features")
 INFORMATION: Final = ("player", "thoughtful")
+
+PART: Final = 128
+"""Games that a thread takes on at a time."""
 
 # What the features say of each source and of each card of the suit-rank grid.
 SOURCE_FEATURES: Final = 8
@@ -173,18 +176,19 @@ def _stock_features(rules, state, b, place, out):
         place += 5
 
 
-@jit
-def _game_features(rules, state, b, thoughtful, depths, out):
-    """All features of one game."""
-    _source_features(rules, state, b, depths, out)
-    _card_features(rules, state, b, depths, out)
+@jit_called
+def _game_features(rules, state, thoughtful, depths, out, start, stop):
+    """All features of the games of some rows."""
     counts = rules.sources * SOURCE_FEATURES + SUITS * rules.ranks * CARD_FEATURES
-    out[b, counts] = int(state.stock[b]) / max(rules.stock_capacity, 1)
-    out[b, counts + 1] = int(state.spaces[b]) / rules.piles
-    out[b, counts + 2] = int(state.empty_cells[b]) / max(rules.cells, 1)
-    out[b, counts + 3] = int(state.home[b]) / rules.cards
-    if thoughtful:
-        _stock_features(rules, state, b, counts + 4, out)
+    for b in range(start, stop):
+        _source_features(rules, state, b, depths, out)
+        _card_features(rules, state, b, depths, out)
+        out[b, counts] = int(state.stock[b]) / max(rules.stock_capacity, 1)
+        out[b, counts + 1] = int(state.spaces[b]) / rules.piles
+        out[b, counts + 2] = int(state.empty_cells[b]) / max(rules.cells, 1)
+        out[b, counts + 3] = int(state.home[b]) / rules.cards
+        if thoughtful:
+            _stock_features(rules, state, b, counts + 4, out)
 
 
 @jit_parallel
@@ -193,8 +197,11 @@ def _features(rules, state, thoughtful, depths, out):
 
     ``depths`` is float32 ``[pile_capacity + 1]``: a number of cards / capacity.
     """
-    for b in prange(out.shape[0]):
-        _game_features(rules, state, b, thoughtful, depths, out)
+    parts = max(1, out.shape[0] // PART)
+    for part in prange(parts):
+        start = out.shape[0] * part // parts
+        stop = out.shape[0] * (part + 1) // parts
+        _game_features(rules, state, thoughtful, depths, out, start, stop)
 
 
 _write_features = typed_once(_features)
