@@ -177,7 +177,7 @@ def memory(arguments: Arguments) -> Part:
 
 def train(arguments: Arguments) -> Part:
     """MaskablePPO over the native VecEnv, beside the same over DummyVecEnv."""
-    game, threads = arguments.games[0], arguments.threads
+    game = arguments.games[0]
     training.require()
 
     def rows(_: Speeds) -> list[Row]:
