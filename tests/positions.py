@@ -329,6 +329,13 @@ BUILDING = [
 
 FOUNDATIONS = [
     Case(
+        "a King goes home once for each Queen there",
+        "forty-thieves forty-bandits busy-aces",
+        "foundations: S 12 5 | t1: 4H KS | t2: 5H KS | waste: ... KC",
+        legal="t1>f t2>f",
+        then=(Then(play="t1>f", shows="foundations: ... S 13 5", legal=""),),
+    ),
+    Case(
         "a card goes home on the next lower of its suit alone",
         "forty-thieves forty-bandits busy-aces",
         "foundations: S 5 3 | t1: KH 4S | t2: KD 6S | t3: JH 5S | waste: ... KC",
@@ -1180,6 +1187,78 @@ HOUSE_RULES = [
     ),
 ]
 
+LOW = "2C 2C 2D 2D 2H 2H 2S 2S 3C 3C 3D 3D 3H 3H"
+"""Fourteen cards that are no run."""
+HIGH = "6C 7C 8C 9C TC JC QC KC 7D 8D 9D TD JD QD 7H 8H 9H"
+"""Nor are these seventeen."""
+
+FULL_PILES = [
+    Case(
+        "the last place of a pile is filled, and then it is full",
+        "forty-thieves forty-bandits",
+        f"t1: {LOW} KS | t2: 4H JS QS | waste: ... KC",
+        legal="t2>t1",
+        then=(Then(play="t2>t1", shows=f"t1: {LOW} KS QS | t2: 4H JS", legal=""),),
+    ),
+    *(
+        Case(
+            f"nothing goes from {source} onto a full pile {target}",
+            "forty-thieves forty-bandits",
+            f"{target}: {LOW} 3S KS | {source_line} | stock: {stock}",
+            legal="draw",
+            then=(Then(play="draw", legal=""),),
+        )
+        for source, target, source_line, stock in (
+            ("the second pile", "t1", "t2: 4H QS | waste: ... KC", "KH"),
+            ("the first pile", "t10", "t1: 4H QS | waste: ... KC", "KH"),
+            ("the waste", "t1", "waste: ... KC", "QS"),
+            ("the waste", "t10", "waste: ... KC", "QS"),
+        )
+    ),
+    Case(
+        "nor a card that is laid open, until a card has left it",
+        "forty-thieves",
+        f"t1: {LOW} KS 8H | t2: 4H QS 7S | t3: 4D 8S | t4: 5H 9H | waste: ... KC",
+        legal="t1>t4 t2>t3",
+        then=(
+            Then(play="t2>t3", shows="t2: 4H QS | t3: 4D 8S 7S", legal="t1>t4"),
+            Then(play="t1>t4", shows=f"t1: {LOW} KS | t4: 5H 9H 8H", legal="t2>t1"),
+        ),
+    ),
+    Case(
+        "a card more than was dealt, and a run from a King to a Two upon it: full",
+        "forty-thieves forty-bandits",
+        f"t1: 5H 5D 4H 4D {run('KS', 12)} | t2: 6H AS | waste: ... KC",
+        legal="t2>f",
+    ),
+    Case(
+        "as many cards as were dealt: room for the Ace",
+        "forty-thieves forty-bandits",
+        f"t1: 5H 5D 4H {run('KS', 12)} | t2: 6H AS | waste: ... KC",
+        legal="t2>f t2>t1",
+    ),
+    *(
+        Case(
+            f"room for {room} of three",
+            BANDITS,
+            f"t1: {' '.join(LOW.split()[room + 1 :])} 3S KS QS | t2: 4H JS TS 9S | waste: ... KC",
+            legal="t2>t1" if room > 2 else "",
+        )
+        for room in (1, 2, 3)
+    ),
+    *(
+        Case(
+            f"the King lies on {below} cards: {'no ' * (below > 16)}room for a Queen from a cell",
+            EIGHTS,
+            "foundations: C 5 D 5 H 5 | cells: QS -- -- -- -- -- -- -- | t3: KD QH | t4: KH | t5..:"
+            f"|t1: {' '.join(HIGH.split()[:below])} KS"
+            f"|t2: {' '.join(HIGH.split()[below:])} 6D 6H TH {run('JS', 11)} JH",
+            legal=f"t1..t4>c t2>t3 t3>t4 {'c1>t1 ' * (below <= 16)}t1>s",
+        )
+        for below in (16, 17)
+    ),
+]
+
 CASES = [
     *BUILDING,
     *FOUNDATIONS,
@@ -1189,4 +1268,5 @@ CASES = [
     *SHORTCUTS,
     *EIGHTS_DOWN,
     *HOUSE_RULES,
+    *FULL_PILES,
 ]

@@ -18,7 +18,7 @@ from solitaire_env import encoders, engine
 from solitaire_env.batch import Batch, Settings
 from solitaire_env.cards import card_name
 from solitaire_env.deals import ordered_pack
-from solitaire_env.layout import DEAL, PLAYING, STUCK, WON
+from solitaire_env.layout import DEAL, PLAYING, STUCK, WON, make_rules
 from solitaire_env.notation import parse_action
 from solitaire_env.perft import count_nodes
 from solitaire_env.testing import check_state, check_supermoves
@@ -220,6 +220,21 @@ def test_rows_do_not_depend_on_their_neighbours() -> None:
                 np.testing.assert_array_equal(one[0], other[row])
 
 
+@pytest.mark.parametrize("name", ["eights-down", "forty-bandits", "short-4, any suit, any, supermove"])
+def test_every_array_of_a_game_is_copied(name: str) -> None:
+    rules = make_rules(ALL[name])
+    state = engine.make_state(rules, 5)
+    for array in state:
+        array[:] = np.resize(np.arange(127), array.shape)
+    sources, targets = np.array([0, 2, 2]), np.array([3, 1, 4])
+    expected = [array.copy() for array in state]
+    for array in expected:
+        array[targets] = array[sources]
+    engine.copy_rows(rules, state, sources, targets)
+    for field, array, right in zip(state._fields, state, expected, strict=True):
+        np.testing.assert_array_equal(array, right, err_msg=field)
+
+
 def test_stock_count_stops_at_127() -> None:
     """Eighty Thieves' stock of 128 does not fit an int8; the exact count follows from the cards seen."""
     batch = started(get_variant("eighty-thieves"), 1)
@@ -260,6 +275,43 @@ def test_a_full_pile_takes_no_card(name: str, moved: list[str]) -> None:
         batch.place(0, "\n".join([f"variant: {name}", f"stock: {stock}", f"waste: {waste}", home, *lines]))
         assert bool(batch.state.mask[0, parse_action(variant, "t2>t1")]) == fits
         assert check_state(batch) == []
+
+
+@pytest.mark.parametrize("pile", range(10))
+def test_a_pile_that_might_get_full_is_known(pile: int) -> None:
+    """One that has a card more below its sequence than was dealt to it; until the next deal."""
+    batch = started(get_variant("forty-thieves"), 1)
+    assert batch.state.tight[0] == 0
+    lines = batch.position_text(0).splitlines()
+    lines[1], _, card = lines[1].rpartition(" ")
+    line = next(n for n, line in enumerate(lines) if line.startswith(f"t{pile + 1}:"))
+    lines[line] += f" {card}"
+    batch.place(0, "\n".join(lines))
+    assert batch.state.tight[0] == 1
+    assert check_state(batch) == []
+    batch.deal(np.array([0]), [1])
+    assert batch.state.tight[0] == 0
+    assert check_state(batch) == []
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 12])
+@pytest.mark.parametrize("below", [3, 4])
+def test_room_for_a_sequence(below: int, length: int) -> None:
+    """Upon three cards, one less than are dealt, there is room for all that may come; not upon four."""
+    variant = get_variant("forty-thieves")
+    pack = list(map(card_name, ordered_pack(variant).tolist()))
+    sequence = run("KS", length).split()
+    for card in sequence:
+        pack.remove(card)
+    others = iter(pack)
+    piles = [[*islice(others, below), *sequence], *(list(islice(others, 4)) for _ in range(9))]
+    lines = [f"t{n}: {' '.join(pile)}" for n, pile in enumerate(piles, 1)]
+    home = "foundations: C 0 0 D 0 0 H 0 0 S 0 0"
+    waste, stock = " ".join(islice(others, 30)), " ".join(others)
+    batch = Batch(variant, Settings(), 1)
+    batch.place(0, "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines]))
+    assert batch.state.tight[0] == (below > 3)
+    assert check_state(batch) == []
 
 
 MOVES = {

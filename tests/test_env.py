@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from solitaire_env import encoders
 from solitaire_env.batch import IllegalActionError
-from solitaire_env.cards import EMPTY
+from solitaire_env.cards import EMPTY, parse_card
 from solitaire_env.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.layout import make_rules
@@ -68,6 +68,25 @@ def test_check_env_with_options(name: str) -> None:
     made = gym.make(env_id(published), build=variant.build, spaces=variant.spaces, moves=variant.moves)
     assert made.unwrapped.variant == variant  # type: ignore[attr-defined]
     check_env(made.unwrapped)
+
+
+@pytest.mark.parametrize("information", encoders.INFORMATION)
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_bounds_of_cards(name: str, information: str) -> None:
+    """A card is up to the King of Spades, a foundation up to the highest rank, the count up to an int8."""
+    env = SolitaireEnv(name, information=information)
+    expected = np.full(env.observation_space.shape, parse_card("KS"))
+    expected[env.observation_layout["foundations"]] = env.variant.ranks
+    if env.variant.stock:
+        expected[env.observation_layout["stock_count"]] = min(env.variant.stock, 127)
+    np.testing.assert_array_equal(env.observation_space.high, expected)  # type: ignore[attr-defined]
+    assert not env.observation_space.low.any()  # type: ignore[attr-defined]
+
+
+def test_bounds_are_kept_for_all() -> None:
+    """Nobody may write to what the next environment gets."""
+    with pytest.raises(ValueError, match="read-only"):
+        encoders.cards_high(PUBLISHED["busy-aces"])[0] = 0
 
 
 @pytest.mark.parametrize("env", IDS)

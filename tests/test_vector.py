@@ -385,43 +385,63 @@ def test_states_go_between_single_and_vector() -> None:
     np.testing.assert_array_equal(env.step([0, 0, 0])[0][2], single.step(0)[0])
 
 
-def test_a_restored_game_has_not_ended() -> None:
-    env = started(autoreset_mode="Disabled", max_episode_steps=1)
-    saved = env.get_state(0)
-    env.step([0, 0, 0])
-    for row in range(3):
-        env.set_state(row, saved)
-    env.step([0, 0, 0])
-
-
 # -------------------------------------------------------------------------------- rows copied
 
 
-@pytest.mark.parametrize("observation", ["cards", "features"])
-@pytest.mark.parametrize("name", ["busy-aces", "eights-down", "forty-bandits"])
-def test_copied_rows_go_on_as_their_sources(name: str, observation: str) -> None:
-    """Next deals and limits included."""
-    env = started(6, name, observation=observation, max_episode_steps=25, stall_limit=20)
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize(
+    ("sources", "targets"), [([0, 1, 1], [3, 4, 5]), ([0, 1, 2], [1, 2, 0]), ([4], [4]), ([], [])], ids=repr
+)
+def test_copied_rows(sources: list[int], targets: list[int], mode: AutoresetMode) -> None:
+    """A copy is its source in all that is kept, and goes on as it does; the others stay as they were."""
+    env = started(6, ALL["short-4, same suit, any, sequence"], autoreset_mode=mode, max_episode_steps=13)
+    batch = env.batch
     rng = np.random.default_rng(0)
-    for _ in range(10):
+    for _ in range(12):
         env.step(legal(env, rng))
-    env.copy_rows([4, 1, 1], [0, 3, 5])
-    check_state(env.batch)
-    pairs = [4, 1, 1], [0, 3, 5]
-    for _ in range(60):
+        if mode is AutoresetMode.DISABLED and batch.ended.any():
+            env.reset(options={"reset_mask": batch.ended.copy()})
+    env.reset(options={"reset_mask": np.arange(6) == 1, "position": env.position(0)})
+    env.step(legal(env, rng))
+    arrays = {name: value for name, value in vars(batch).items() if isinstance(value, np.ndarray)}
+    del arrays["everyone"]
+    kept = [*batch.state, *batch.events, *arrays.values()]
+    expected = [array.copy() for array in kept]
+    for array in expected:
+        array[targets] = array[sources]
+    env.copy_rows(sources, targets)
+    for array, right in zip(kept, expected, strict=True):
+        np.testing.assert_array_equal(array, right)
+    assert check_state(env) == []
+    for _ in range(30 if targets else 0):
+        pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s not in targets]
+        if mode is AutoresetMode.DISABLED and batch.ended.any():
+            env.reset(options={"reset_mask": batch.ended.copy()})
         actions = legal(env, rng)
-        actions[pairs[1]] = actions[pairs[0]]
-        observations, rewards, terminated, truncated, infos = env.step(actions)
-        for array in (observations, rewards, terminated, truncated, *infos.values()):
-            np.testing.assert_array_equal(array[pairs[0]], array[pairs[1]])
-    assert len(set(infos["deal"].tolist())) == 3
+        for source, target in pairs:
+            actions[target] = actions[source]
+        observation, reward, terminated, truncated, info = env.step(actions)
+        for source, target in pairs:
+            for array in (observation, reward, terminated, truncated, info["deal"], info["action_mask"]):
+                np.testing.assert_array_equal(array[source], array[target])
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=repr)
+def test_names_of_deals_are_forgotten(mode: AutoresetMode) -> None:
+    """Where no game is of another program's deal any more, the numbers are an array of numbers again."""
+    pytest.importorskip("pysol_cards")
+    env = SolitaireVectorEnv(2, "busy-aces", autoreset_mode=mode, max_episode_steps=1)
+    for again in (lambda: env.reset(options={"deal": 3})[1], lambda: [env.step([0, 0]) for _ in "12"][-1][4]):
+        _, info = env.reset(options={"deal": ["ms:1", 2]})
+        assert info["deal"].dtype == object
+        assert again()["deal"].dtype == np.int64
 
 
 def test_rows_in_both_are_read_first() -> None:
     env = started(3)
     before = [env.position(row) for row in range(3)]
     env.copy_rows(np.array([1, 2, 0]), np.array([0, 1, 2]))
-    check_state(env.batch)
+    assert check_state(env) == []
     assert [env.position(row) for row in range(3)] == [before[1], before[2], before[0]]
     env.copy_rows([], [])
     assert env.position(0) == before[1]
