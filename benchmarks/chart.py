@@ -26,7 +26,8 @@ def draw(path: Path, contestants: Sequence[Contestant], speeds: Speeds, title: s
     bars = axes.barh([contestant.name for contestant in order], rates, color=colors)
     axes.bar_label(bars, [short(rate) for rate in rates], padding=4, fontsize=9)
     axes.set_xscale("log")
-    axes.set(title=title, xlabel="environment steps a second", xlim=(min(rates) / 3, max(rates) * 3))
+    axes.set(xlabel="environment steps a second", xlim=(min(rates) / 3, max(rates) * 3))
+    figure.suptitle(title, fontsize=11)  # over the names, too, not only over the bars
     axes.margins(y=0.01)
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)
