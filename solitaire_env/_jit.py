@@ -118,7 +118,7 @@ def jit_parallel(function: Kernel) -> ParallelKernel:
     return ParallelKernel(jit(alone), spread)
 
 
-def _count_trailing_zeros(_: Any, bits: Any) -> Any:
+def _count_trailing_zeros(_: Any, bits: Any) -> Any:  # pragma: no cover  # called as numba compiles
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 

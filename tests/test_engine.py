@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+from numba.core import event
 
+from solitaire_env import _jit, encoders, engine
 from solitaire_env import batch as batch_module
-from solitaire_env import encoders, engine
 from solitaire_env.batch import Batch, Settings
 from solitaire_env.cards import card_name
 from solitaire_env.deals import ordered_pack
@@ -185,6 +186,18 @@ def test_each_kernel_is_compiled_once() -> None:
     assert len(public) == 9
     from_python = [*public, "solitaire_env.encoders._features", "solitaire_env.batch._account"]
     assert {name: len(called[name]) for name in from_python} == dict.fromkeys(from_python, 1)
+
+
+def test_it_is_said_once_that_the_engine_is_compiled(capsys: pytest.CaptureFixture[str]) -> None:
+    notice = _jit._Notice()
+    event.register("numba:compile", notice)
+    for module in ("numpy", "__main__", "solitaire_env.engine"):
+        assert notice in event._registered["numba:compile"]
+        dispatcher = SimpleNamespace(__module__=module)
+        notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
+        notice.on_end(None)
+    assert notice not in event._registered["numba:compile"]
+    assert capsys.readouterr().err.count("compiling the engine") == 1
 
 
 # ------------------------------------------------------------------------------- steps and states
