@@ -168,4 +168,5 @@ class _Notice(event.Listener):
         """Numba has compiled a function."""
 
 
-event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]
+_notice: Final = _Notice()
+event.register("numba:compile", _notice)  # type: ignore[no-untyped-call]

@@ -15,6 +15,17 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 Refuses = Callable[..., None]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_notice() -> None:
+    """Whichever test compiles first would have a line on stderr that is not its own."""
+    from numba.core import event
+
+    from solitaire_env import _jit
+
+    if _jit._notice in event._registered["numba:compile"]:
+        event.unregister("numba:compile", _jit._notice)
+
+
 @pytest.fixture
 def refuses() -> Refuses:
     """``refuses(call, *words)``: the call raises an error of one or two lines that has all the words.
