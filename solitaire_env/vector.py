@@ -120,7 +120,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             self.batch.deal(rows, [names[row] for row in rows.tolist()])
         else:
             self.batch.deal_next(rows)
-        self._go_on(rows)
+        self._set_todo(rows, PLAY)
         self._started = True
         return self._out(self.batch.observations()), self._infos(mask)
 
@@ -180,7 +180,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def set_state(self, row: int, state: dict[str, Any]) -> None:
         """Restore what :meth:`get_state`, or a single environment's, gave."""
         self.batch.set_state(self._row(row), state)
-        self._go_on(row)
+        self._set_todo(row, PLAY)
 
     def copy_rows(self, sources: Any, targets: Any) -> None:
         """Make the games of the rows ``targets`` the same as those of ``sources`` (int ``[n]`` each).
@@ -195,8 +195,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
                 f"{len(sources)} sources were given for {len(targets)} targets, allowed: one each"
             )
         self.batch.copy_rows(sources, targets)
-        self._todo[targets] = self._todo[sources]
-        self._some_ended = bool((self._todo != PLAY).any())
+        self._set_todo(targets, self._todo[sources])
 
     # --------------------------------------------------------------------------------- in detail
 
@@ -209,9 +208,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             raise IndexError(f"there is no game {row}, allowed: 0..{self.num_envs - 1}")
         return row
 
-    def _go_on(self, rows: int | npt.NDArray[np.int64]) -> None:
-        """Games in these rows have begun anew."""
-        self._todo[rows] = PLAY
+    def _set_todo(self, rows: int | npt.NDArray[np.int64], todo: int | npt.NDArray[np.int8]) -> None:
+        """Settle what the next step does to the games in these rows."""
+        self._todo[rows] = todo
         self._some_ended = bool((self._todo != PLAY).any())
 
     def _check_rows(self, name: str, rows: Any) -> npt.NDArray[np.int64]:
