@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from solitaire_env import deals, encoders, engine
-from solitaire_env._jit import jit, typed_once
+from solitaire_env._jit import jit_kernel, typed_once
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import Deal
 from solitaire_env.layout import DEAL, PLAY, PLAYING, WON, action_layout, make_rules, observation_layout
@@ -127,7 +127,7 @@ def layout_hash(layout: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()[:16]
 
 
-@jit
+@jit_kernel
 def _account(
     pay_progress, pay_win, stall_limit, step_limit, end_invalid,
     status, went_home, drew, invalid, todo,

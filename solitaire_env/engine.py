@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env._jit import jit, jit_called, jit_parallel, jit_wrapping, lowest_bit, prange
+from solitaire_env._jit import jit, jit_called, jit_kernel, jit_parallel, jit_wrapping, lowest_bit, prange
 from solitaire_env.cards import SUITS
 from solitaire_env.layout import (
     ALTERNATE_COLOR,
@@ -472,11 +472,11 @@ def _finish(rules, state, b):
     if int(state.home[b]) == rules.cards:
         state.status[b] = WON
     elif int(state.stock[b]) == 0 and (int(state.empty_cells[b]) == 0 or int(state.spaces[b]) == rules.piles):
-        # No card can be drawn, and none of a pile can go to a cell. All entries are looked at: that is faster
-        # than a way out of the loop.
-        legal = 0
+        # No card can be drawn, and none of a pile can go to a cell. All entries are looked at, as bytes: that
+        # is faster than a way out of the loop.
+        legal = np.int8(0)
         for action in range(rules.actions):
-            legal |= int(state.mask[b, action])
+            legal = np.int8(legal | state.mask[b, action])
         state.status[b] = PLAYING if legal else STUCK
     if int(state.status[b]) != PLAYING:
         state.mask[b, :] = 1
@@ -750,8 +750,10 @@ def _next_order(rules, deals, b):
     number = _pick(deals.streams, b)
     deals.numbers[b] = number
     deals.shuffles[b] = np.uint64(number)
-    for k in range(rules.cards):
-        deals.orders[b, k] = SUITS + k % (SUITS * rules.ranks)
+    deck = SUITS * rules.ranks
+    for first in range(0, rules.cards, deck):
+        for k in range(deck):
+            deals.orders[b, _at(first + k)] = SUITS + k
     _shuffle(deals.shuffles, deals.orders, b)
 
 
@@ -863,28 +865,28 @@ def step_rows(rules, deals, state, events, actions, todo):
     return outside
 
 
-@jit
+@jit_kernel
 def shuffle_rows(states, orders):
     """Shuffle each row of ``orders`` (int8 ``[n, cards]``) from its generator's state (uint64 ``[n]``)."""
     for b in range(orders.shape[0]):
         _shuffle(states, orders, b)
 
 
-@jit
+@jit_kernel
 def pick_rows(streams, rows, numbers):
     """The next deal number of each named row's stream (int64 ``[n]``) into ``numbers`` (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         numbers[k] = _pick(streams, rows[k])
 
 
-@jit
+@jit_kernel
 def order_rows(rules, deals, rows):
     """Shuffle a pack for the next deal of each named row's stream (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         _next_order(rules, deals, rows[k])
 
 
-@jit
+@jit_kernel
 def deal_rows(rules, deals, state, rows):
     """Deal new games into the named rows (int64 ``[n]``) from their packs in ``deals.orders``."""
     for k in range(rows.shape[0]):
@@ -898,7 +900,7 @@ def copy_rows(rules, state, sources, targets):
         _copy(rules, state, sources[k], targets[k])
 
 
-@jit
+@jit_kernel
 def derive_rows(rules, state, rows):
     """Bring everything but ``state.rows`` up to date in the named rows (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
@@ -907,7 +909,7 @@ def derive_rows(rules, state, rows):
         _finish(rules, state, rows[k])
 
 
-@jit
+@jit_kernel
 def count_paths(rules, state, events, depth, played):
     """How many ways there are to play ``depth`` (at least 1) legal actions from the game in row 0.
 
@@ -941,7 +943,7 @@ def count_paths(rules, state, events, depth, played):
     return paths
 
 
-@jit
+@jit_kernel
 def move_of(rules, state, row, action):
     """Source, target and number of cards of a legal action: see ``_decode``."""
     return _decode(rules, state, row, action)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import njit
 
 from solitaire_env import engine
 from solitaire_env.cards import card_name
@@ -151,7 +152,9 @@ def test_draws_of_large_numbers() -> None:
     """Every other one is made again, some several times."""
     n = 2**31 + 1
     generator, states = SplitMix64(7), np.array([0, 7], dtype=np.uint64)
-    drawn = [int(engine._below(states, 1, n)) for _ in range(100)]
+    # What compiled functions call is not for Python to call.
+    below = njit(lambda states, n: engine._below(states, 1, n))
+    drawn = [int(below(states, n)) for _ in range(100)]
     assert drawn == [generator.below(n) for _ in range(100)]
     assert states.tolist() == [0, generator.state]
 

@@ -135,6 +135,21 @@ def test_parallel_kernels_write_to_plain_arrays(module: ModuleType) -> None:
             assert written == [], function.name
 
 
+@pytest.mark.parametrize("module", KERNEL_FILES, ids=lambda module: module.__name__)
+def test_python_calls_kernels_only(module: ModuleType) -> None:
+    """A function that only compiled functions may call (``jit``, ``jit_called``) would crash the process."""
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    inner = {
+        name
+        for name, function in kernels(tree).items()
+        if not {"jit_kernel", "jit_parallel"} & set(map(ast.unparse, function.decorator_list))
+    }
+    assert all(name.startswith("_") for name in inner)
+    for node in tree.body:
+        if getattr(node, "name", None) not in kernels(tree):
+            assert inner.isdisjoint(each.id for each in ast.walk(node) if isinstance(each, ast.Name)), node
+
+
 def test_every_file_with_kernels_is_checked() -> None:
     """No other file jits, and numba itself is named in one place."""
     package = Path(str(engine.__file__)).parent
