@@ -4,12 +4,13 @@ All answer ``policy(observations, masks) -> actions``; see :mod:`solitaire_env.e
 """
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from solitaire_env.advice import load_class
 
 Array = npt.NDArray[Any]
 
@@ -155,20 +156,6 @@ class Greedy:
 
 
 BUILT_IN: dict[str, Callable[[dict[str, Any]], Any]] = {"random": Random, "greedy": Greedy}
-
-
-def load_class(path: str) -> Callable[[dict[str, Any]], Any]:
-    """The class, or function, of a ``module:Class`` text; it is called with the layout and gives a policy."""
-    module, _, attribute = path.partition(":")
-    try:
-        if not all(map(str.isidentifier, module.split("."))):
-            raise ImportError(f"{module!r} is not the name of a module")
-        made = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"policy {path!r} cannot be loaded: {error}") from None
-    if not callable(made):
-        raise ValueError(f"policy {path!r} is a {type(made).__name__}, allowed: a class or a function")
-    return made  # type: ignore[no-any-return]
 
 
 def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_model: bool = False) -> Any:

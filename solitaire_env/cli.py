@@ -24,7 +24,7 @@ import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
-from solitaire_env.layout import Action, action_layout, make_rules
+from solitaire_env.layout import action_layout, make_rules
 from solitaire_env.messages import one_line
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
@@ -33,6 +33,7 @@ from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 if TYPE_CHECKING:
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.notation import Position
+    from solitaire_env.session import Session
     from solitaire_env.vector import SolitaireVectorEnv
 
 PROG: Final = "python -m solitaire_env"
@@ -242,96 +243,25 @@ def _board(env: "SolitaireEnv", last_move: str | None = None) -> str:
     return render_ansi(_position(env).hidden(), last_move, color=color, symbols=symbols)
 
 
-class Session:
-    """A game that is being played by words, and the way back through it."""
+def _obey(session: "Session", word: str) -> str | None:
+    """Do what a word asks for; what there is to say, None when a move was made or taken back."""
 
-    def __init__(self, env: "SolitaireEnv") -> None:
-        self.env = env
-        self.before: list[tuple[dict[str, Any], str]] = []
-        """For each move the state that it was made in, and the move in words."""
+    def tell(action: int) -> str:
+        return f"{session.env.action_text(action):<8}{session.env.describe_action(action)}"
 
-    def board(self) -> str:
-        """The board, with the last move."""
-        return _board(self.env, self.before[-1][1] if self.before else None)
-
-    def won(self) -> bool:
-        """Whether all cards are home."""
-        return sum(sum(tops) for tops in _position(self.env).foundations) == self.env.variant.cards
-
-    def legal(self) -> list[int]:
-        """The legal actions: none when the game is finished."""
-        from solitaire_env.batch import IllegalActionError
-
-        actions: list[int] = np.flatnonzero(self.env.action_masks()).tolist()
-        try:
-            self.env.describe_action(actions[0])
-        except IllegalActionError:
-            return []  # the mask of a finished game is all ones
-        return actions
-
-    def tell(self, action: int) -> str:
-        """A legal action as text and in words."""
-        return f"{self.env.action_text(action):<8}{self.env.describe_action(action)}"
-
-    def move(self, text: str) -> None:
-        """Play action text.
-
-        Raises
-        ------
-        ValueError
-            If there is no such action, or it is not legal here.
-        """
-        action = self.env.parse_action(text)
-        if action not in self.legal():
-            raise ValueError(f"{text} is not legal here; ? lists what is")
-        words = f"{self.env.describe_action(action)} ({text})"
-        self.before.append((self.env.get_state(), words))
-        self.env.step(action)
-
-    def undo(self) -> None:
-        """Take the last move back."""
-        if not self.before:
-            raise ValueError("there is no move to take back")
-        self.env.set_state(self.before.pop()[0])
-
-    def hint(self) -> int | None:
-        """A sensible legal action, None where there is none. It looks one move ahead and is no solver.
-
-        Home first, then onto a pile, then a card from the stock, then a space, then a cell; after these what
-        the next move could undo, and last what leads back to a position that this game has had.
-        """
-        layout = action_layout(self.env.variant)
-        piles = layout.rules.piles
-        seen = {tuple(state["row"]) for state, _ in self.before}
-        tableau = _position(self.env).tableau
-        trial = self.env.clone()
-        here = trial.get_state()
-
-        def badness(number: int) -> tuple[bool, bool, int]:
-            action = layout.decode(number)
-            trial.set_state(here)
-            trial.step(number)
-            undone = False
-            if action.source < piles and action.kind in ("tableau", "space"):
-                target = tableau.index(()) if action.kind == "space" else action.target
-                undone = bool(trial.action_masks()[layout.encode(Action("tableau", target, action.source))])
-            order = ("home", "tableau", "draw", "space", "cell").index(action.kind)
-            return tuple(trial.get_state()["row"]) in seen, undone, order
-
-        return min(self.legal(), key=badness, default=None)
-
-    def obey(self, word: str) -> str | None:
-        """Do what a word asks for; what there is to say, None when a move was made or taken back."""
-        if word == "?":
-            return "\n".join(map(self.tell, self.legal())) or "no move is legal; u takes a move back"
-        if word == "h":
-            hint = self.hint()
-            return "no move is legal; u takes a move back" if hint is None else f"perhaps {self.tell(hint)}"
-        if word == "u":
-            self.undo()
-        else:
-            self.move(word)
+    if word == "?":
+        return "\n".join(map(tell, session.legal())) or "no move is legal; u takes a move back"
+    if word == "h":
+        hint = session.hint()
+        return "no move is legal; u takes a move back" if hint is None else f"perhaps {tell(hint)}"
+    if word == "u":
+        session.undo()
         return None
+    action = session.env.parse_action(word)
+    if action not in session.legal():
+        raise ValueError(f"{word} is not legal here; ? lists what is")
+    session.play(action)
+    return None
 
 
 def play(env: "SolitaireEnv") -> None:
@@ -340,6 +270,8 @@ def play(env: "SolitaireEnv") -> None:
     A line holds words: action text, ``?``, ``h``, ``u`` or ``q``. Whoever leaves, be it by the end of the
     input or by Ctrl-C, is given the position to go on from.
     """
+    from solitaire_env.session import Session
+
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - input() then edits lines
     if isinstance(sys.stdin, io.TextIOWrapper):
@@ -352,21 +284,21 @@ def play(env: "SolitaireEnv") -> None:
     try:
         while True:
             if changed:
-                print(f"\n{session.board()}\n")
-                if session.won():
-                    print(f"Won, in {len(session.before)} moves.")
+                print(f"\n{_board(env, session.last and f'{session.last.words} ({session.last.text})')}\n")
+                if session.won:
+                    print(f"Won, in {len(session.played)} moves.")
                     return
                 if not session.legal():
                     print("Stuck: no move is legal. u takes a move back, q quits.")
             changed = False
-            line = input(f"move {len(session.before) + 1}> ")
+            line = input(f"move {len(session.played) + 1}> ")
             if not sys.stdin.isatty():
                 print(line)
             for word in line.lower().split():
                 if word == "q":
                     raise EOFError
                 try:
-                    said = session.obey(word)
+                    said = _obey(session, word)
                 except ValueError as error:
                     print(error)
                     break

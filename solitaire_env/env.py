@@ -211,6 +211,18 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         """What a legal action does in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
         return notation.describe_action(self.variant, self._batch.state, 0, self._legal(action))
 
+    def move(self, action: int) -> notation.Move:
+        """What a legal action moves in this position, and between which piles."""
+        return notation.move_of(self.variant, self._batch.state, 0, self._legal(action))
+
+    def legal_actions(self) -> list[int]:
+        """The legal actions; none when the game is finished, whose mask is all ones."""
+        self._need_start()
+        if self._batch.state.status[0]:
+            return []
+        legal: list[int] = np.flatnonzero(self._batch.state.mask[0]).tolist()
+        return legal
+
     def expand(self, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
         return shortcuts.expand(self.variant, self._batch.state, 0, self._legal(action))

@@ -11,6 +11,9 @@ masks int8 ``[n, actions]`` and actions int ``[n]``. It may say more of itself b
 ``memoryless``
     True when equal observations get equal answers. Such a policy that comes back to a position goes round for
     ever, and the game is counted as truncated at once.
+``explain(observations, masks) -> (probabilities, values)``
+    What it thinks: float ``[n, actions]``, 0 where illegal, and float ``[n]``, the return that it expects
+    from there; each None where it does not know.
 """
 
 import json
@@ -19,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol, get_args, get_type_hints
+from typing import Any, Final, Protocol, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +34,11 @@ from solitaire_env.layout import PLAYING, WON
 from solitaire_env.messages import shown
 from solitaire_env.notation import action_text
 from solitaire_env.registration import env_id, env_variant, step_limit
-from solitaire_env.transcripts import Transcript, check_policy_name, format_transcript
+from solitaire_env.transcripts import Thought, Transcript, check_policy_name, format_transcript
 from solitaire_env.variants import Variant
+
+TOP_ACTIONS: Final = 5
+"""So many of a policy's likeliest actions are told."""
 
 
 class Policy(Protocol):
@@ -505,6 +511,25 @@ class _Table:
             for row in [row for row in queues if played.steps[row] >= self.limit]:
                 del queues[row]
         played.terminated[:] = ended
+
+
+def think(
+    policy: Any, variant: Variant, observations: npt.NDArray[Any], masks: npt.NDArray[np.int8]
+) -> list[Thought | None]:
+    """What a policy thinks of ``n`` positions of the game that it sees; None where it does not say."""
+    explain = getattr(policy, "explain", None)
+    if explain is None:
+        return [None] * len(masks)
+    probabilities, values = explain(observations, masks)
+    thoughts: list[Thought | None] = []
+    for row in range(len(masks)):
+        top: tuple[tuple[str, float], ...] = ()
+        if probabilities is not None:
+            of_row = np.asarray(probabilities[row], dtype=np.float64)
+            likeliest = np.argsort(-of_row, kind="stable")[:TOP_ACTIONS]
+            top = tuple((action_text(variant, int(a)), float(of_row[a])) for a in likeliest if of_row[a] > 0)
+        thoughts.append(Thought(None if values is None else float(values[row]), top))
+    return thoughts
 
 
 def policy_layout(env: str | Variant, policy: Any = None, *, moves: str | None = None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ a pile, ``c2>s`` to a space, ``t2x4>s`` four cards to a space.
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ from solitaire_env.cards import (
     make_card,
     parse_card,
 )
-from solitaire_env.layout import MAX_STOCK_COUNT, Action, action_layout, make_rules
+from solitaire_env.layout import MAX_STOCK_COUNT, action_layout, make_rules
 from solitaire_env.messages import shown
 from solitaire_env.variants import Variant, get_variant
 
@@ -392,26 +393,57 @@ def _action_numbers(variant: Variant) -> dict[str, int]:
     return _ACTION_NUMBERS[variant]
 
 
-def describe_action(variant: Variant, state: engine.State, row: int, number: int) -> str:
-    """What a legal action does in a position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
+class Move(NamedTuple):
+    """What an action moves, and between which piles."""
+
+    source: str
+    """``t1``.., ``waste``, ``c1``.. or ``stock``."""
+    target: str
+    """``t1``.., ``waste``, ``c1``.. or ``foundations``."""
+    cards: Pile
+    """Bottom first."""
+
+
+def move_of(variant: Variant, state: engine.State, row: int, number: int) -> Move:
+    """What a legal action moves in a position; the card is told though the stock hides it."""
     r = make_rules(variant)
-    action: Action = action_layout(variant).decode(number)
-    if action.kind == "draw":
-        return "draw a card from the stock"
+    kind = action_layout(variant).decode(number).kind
+    if kind == "draw":
+        card = int(state.rows[row, r.row_stock + int(state.stock[row]) - 1])
+        return Move("stock", "waste", (card,))
     source, target, count = engine.move_of(r, state, row, number)
-    playable = card_name(int(state.tops[row, source]))
-    place = {"t": "{}", "w": "the waste", "c": "cell {}"}
-    origin = source_name(variant, source)
-    origin = place[origin[0]].format(origin if origin[0] == "t" else origin[1:])
-    if action.kind == "home":
-        return f"{playable} home, from {origin}"
-    if action.kind == "cell":
-        return f"{playable} to a cell, from {origin}"
     if count > 1:
         end = source * r.pile_capacity + int(state.heights[row, source])
-        cards = f"{card_name(int(state.rows[row, end - count]))} to {playable}, {count} cards,"
+        cards = tuple(int(card) for card in state.rows[row, end - count : end])
     else:
-        cards = playable
-    if action.kind == "space":
-        return f"{cards} from {origin} to the space t{target + 1}"
-    return f"{cards} from {origin} to t{target + 1}, onto {card_name(int(state.tops[row, target]))}"
+        cards = (int(state.tops[row, source]),)
+    to = "foundations" if kind == "home" else pile_name(variant, target)
+    return Move(pile_name(variant, source), to, cards)
+
+
+def pile_name(variant: Variant, source: int) -> str:
+    """Name of the pile that a source is: ``t1``.., ``waste``, ``c1``.."""
+    name = source_name(variant, source)
+    return "waste" if name == "w" else name
+
+
+def describe_action(variant: Variant, state: engine.State, row: int, number: int) -> str:
+    """What a legal action does in a position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
+    kind = action_layout(variant).decode(number).kind
+    if kind == "draw":
+        return "draw a card from the stock"
+    move = move_of(variant, state, row, number)
+    place = {"t": "{}", "w": "the waste", "c": "cell {}"}[move.source[0]]
+    origin = place.format(move.source if move.source[0] == "t" else move.source[1:])
+    playable = card_name(move.cards[-1])
+    if kind == "home":
+        return f"{playable} home, from {origin}"
+    if kind == "cell":
+        return f"{playable} to a cell, from {origin}"
+    cards = playable
+    if len(move.cards) > 1:
+        cards = f"{card_name(move.cards[0])} to {playable}, {len(move.cards)} cards,"
+    if kind == "space":
+        return f"{cards} from {origin} to the space {move.target}"
+    onto = card_name(int(state.tops[row, int(move.target[1:]) - 1]))
+    return f"{cards} from {origin} to {move.target}, onto {onto}"

@@ -27,9 +27,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-import numpy as np
-
-from solitaire_env.batch import IllegalActionError
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import MAX_DEAL, Deal
 from solitaire_env.env import SolitaireEnv
@@ -46,6 +43,15 @@ MAX_TEXT: Final = 1_000_000
 _HEAD: Final = ("env", "build", "spaces", "moves", "policy", "deal", "result")
 _NUMBER: Final = "0|[1-9][0-9]{0,18}"
 _RESULT: Final = re.compile(rf"({'|'.join(get_args(Result))}), ({_NUMBER}) cards home, ({_NUMBER}) steps")
+
+
+class Thought(NamedTuple):
+    """What a policy thought before it chose."""
+
+    value: float | None
+    """The return that it expected; None where it does not say."""
+    actions: tuple[tuple[str, float], ...]
+    """Its likeliest actions, likeliest first: text in the policy's own action set, and probability."""
 
 
 @dataclass(frozen=True)
@@ -219,22 +225,13 @@ def replay(transcript: Transcript) -> Iterator[Step]:
             raise ValueError(f"step {number}, {shown(text)}: {error}") from None
         _, reward, _, _, info = env.step(action)
         yield Step(number, action, text, words, reward, env.position())
-    result = "won" if info["is_success"] else "stuck" if _is_finished(env) else "truncated"
+    result = "won" if info["is_success"] else "truncated" if env.legal_actions() else "stuck"
     if (t.result, t.cards_home) != (result, info["cards_home"]) or not _steps_fit(t):
         raise ValueError(
             f"step {len(t.actions)}, the last: the transcript says {t.result}, {t.cards_home} cards home, "
             f"{t.steps} steps; the game is {result if result != 'truncated' else 'not over'}, "
             f"{info['cards_home']} cards home, {len(t.actions)} steps"
         )
-
-
-def _is_finished(env: SolitaireEnv) -> bool:
-    """The mask of a finished game is all ones, though no action is legal."""
-    try:
-        env.describe_action(int(np.flatnonzero(env.action_masks())[0]))
-    except IllegalActionError:
-        return True
-    return False
 
 
 def _steps_fit(t: Transcript) -> bool:

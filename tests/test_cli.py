@@ -17,6 +17,7 @@ from solitaire_env import cli
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position
 from solitaire_env.render.ansi import WASTE_SHOWN, render_ansi
+from solitaire_env.session import Session
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import ALL, PUBLISHED
 
@@ -320,17 +321,17 @@ def test_a_game_is_stuck(screen: Screen, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_hints_are_legal_and_go_on(name: str) -> None:
-    session = cli.Session(start(name, deal=1))
+    session = Session(start(name, deal=1))
     seen = {session.env.position()}
     for _ in range(80):
         hint = session.hint()
         if hint is None:
             break
         assert hint in session.legal()
-        session.move(session.env.action_text(hint))
+        session.play(hint)
         seen.add(session.env.position())
-    assert len(seen) == len(session.before) + 1, "a hint led back though another move did not"
-    while session.before:
+    assert len(seen) == len(session.played) + 1, "a hint led back though another move did not"
+    while session.played:
         session.undo()
     assert session.env.position() == start(name, deal=1).position()
 

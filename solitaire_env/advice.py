@@ -1,0 +1,123 @@
+"""What a policy would play in the game of a single environment, and why.
+
+A policy is as :mod:`solitaire_env.evaluation` says.
+"""
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.evaluation import policy_layout, think
+from solitaire_env.messages import shown
+from solitaire_env.transcripts import Thought
+from solitaire_env.variants import Variant
+
+
+class Advice(NamedTuple):
+    """What a policy would do."""
+
+    text: str
+    """Text of its action, in the policy's own action set."""
+    words: str
+    """What that does, in words."""
+    actions: tuple[int, ...]
+    """The actions of the environment that it comes to: several where a supermove is played card by card."""
+    thought: Thought | None
+    """How it came to that, from a policy that explains itself."""
+
+
+class Adviser:
+    """A policy that is asked about single games.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    variant
+        The game that is played, house rules included.
+    """
+
+    def __init__(self, policy: Any, variant: Variant) -> None:
+        self.policy = policy
+        self.variant = variant
+        self.name = str(getattr(policy, "name", None) or type(policy).__name__)
+        moves = getattr(policy, "moves", None) or variant.moves
+        seen = variant.with_rules(moves=moves)
+        if seen != variant and (variant.moves != "one card" or moves != "supermove"):
+            raise ValueError(
+                f"the policy plays moves={moves!r}, {variant.name} has {variant.moves!r}; "
+                "only 'supermove' on a 'one card' game can be expanded"
+            )
+        self._seen = SolitaireEnv(
+            seen,
+            observation=getattr(policy, "observation", None) or "cards",
+            information=getattr(policy, "information", None) or "player",
+            on_invalid="raise",
+        )
+
+    def advise(self, env: SolitaireEnv) -> Advice | None:
+        """What the policy would do in the environment's position; None where no action is legal.
+
+        Raises
+        ------
+        IllegalActionError
+            If the policy names an action that is not legal.
+        """
+        observation, info = self._seen.reset(options={"position": env.position()})
+        if not self._seen.legal_actions():
+            return None
+        observations, masks = observation[None], info["action_mask"][None]
+        action = int(np.asarray(self.policy(observations, masks))[0])
+        text, words = self._seen.action_text(action), self._seen.describe_action(action)
+        same = self._seen.variant == self.variant
+        actions = (action,) if same else tuple(self._seen.expand(action))
+        thought = think(self.policy, self._seen.variant, observations, masks)[0]
+        return Advice(text, words, actions, thought)
+
+
+def load_class(path: str) -> Callable[..., Any]:
+    """The class, or function, of a ``module:Class`` text.
+
+    Raises
+    ------
+    ValueError
+        If there is no such thing.
+    """
+    module, _, attribute = path.partition(":")
+    try:
+        if not all(map(str.isidentifier, module.split("."))):
+            raise ImportError(f"{module!r} is not the name of a module")
+        made = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"policy {path!r} cannot be loaded: {error}") from None
+    if not callable(made):
+        raise ValueError(f"policy {path!r} is a {type(made).__name__}, allowed: a class or a function")
+    return made  # type: ignore[no-any-return]
+
+
+def load_policy(name: str, variant: Variant) -> Any:
+    """A policy for a game by name.
+
+    Parameters
+    ----------
+    name
+        ``module:Class``, which is called with the game's layout as the policy wants to see it; or
+        ``module:function@text``, a function that is called with the text and with another function, which
+        gives the layout for a policy: ``agents:policy@runs/busy-aces-1``.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be loaded.
+    """
+    path, at, text = name.partition("@")
+    if not re.fullmatch(r"[\w.]+:\w+", path):
+        raise ValueError(f"unknown policy {shown(name)}, allowed: 'module:Class' or 'module:function@text'")
+    made = load_class(path)
+    if at:
+        return made(text, lambda policy: policy_layout(variant, policy))
+    return made(policy_layout(variant, made))
