@@ -103,9 +103,11 @@ class ParallelKernel:
         self.spread = spread
 
     def __call__(self, *args: Any) -> Any:
+        worth = len(args[-1]) // GAMES_PER_THREAD
+        if worth < 2:
+            return self.alone(*args)
         most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set by its name
-        worth = min(len(args[-1]) // GAMES_PER_THREAD, most)
-        if worth < 2 or _pool.forked or not _pool.lock.acquire(blocking=False):
+        if most < 2 or _pool.forked or not _pool.lock.acquire(blocking=False):
             return self.alone(*args)
         try:
             limit = numba.get_num_threads()

@@ -118,7 +118,8 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         )
         self.render_mode = render_mode
         self.observation_space = observation_space(self.variant, self.settings)
-        self.action_space = Discrete(action_layout(self.variant).size)
+        self._actions = action_layout(self.variant)
+        self.action_space = Discrete(self._actions.size)
         self._batch = Batch(self.variant, self.settings, 1)
         self._started = False
         self._last_action: str | None = None
@@ -147,7 +148,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         """Play one action (a whole number of the action space)."""
         self._need_start()
         number = _action_number(action)
-        action_layout(self.variant).decode(number)
+        self._actions.decode(number)
         batch = self._batch
         batch.step(np.array([number], dtype=np.int64), batch.everyone)
         if self.render_mode is not None:
@@ -231,7 +232,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         """The number of an action, refused when it is not legal here."""
         self._need_start()
         number = _action_number(action)
-        action_layout(self.variant).decode(number)
+        self._actions.decode(number)
         if self._batch.state.status[0]:
             raise IllegalActionError("the game is finished: no action is legal")
         if not self._batch.state.mask[0, number]:
