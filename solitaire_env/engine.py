@@ -420,13 +420,13 @@ def _mask_space(rules, state, b, source):
 def _update_units(rules, state, b, capacity):
     """How many cards may leave each pile as one, and the entries that come or go with that."""
     for pile in range(rules.piles):
-        run = int(state.runs[b, pile])
-        if run > 1 and int(state.spaces[b]) > 0:
-            _mask_space(rules, state, b, pile)
-        units = min(run, capacity)
-        before = int(state.units[b, pile])
-        if units != before:
-            state.units[b, pile] = units
+        run = int(state.runs[b, _at(pile)])
+        if run > 1:
+            if int(state.spaces[b]) > 0:
+                _mask_space(rules, state, b, pile)
+            units = min(run, capacity)
+            before = int(state.units[b, _at(pile)])
+            state.units[b, _at(pile)] = units
             for unit in range(min(before, units), max(before, units)):
                 _mask_unit(rules, state, b, pile, unit, int(units > before))
 

@@ -542,16 +542,28 @@ ENGINE: dict[str, list[tuple[str, ...]]] = {
         ),
         (
             "sequences are looked at again where there is no space",
-            " and int(state.spaces[b]) > 0",
-            "",
+            "int(state.spaces[b]) > 0",
+            "True",
             "Then nothing goes to a space before or after: the same is written again.",
         ),
         ("more than the run leaves a pile", "min(run, capacity)", "capacity"),
         ("the capacity does not matter", "min(run, capacity)", "run"),
         ("a card more than the capacity leaves a pile", "min(run, capacity)", "min(run, capacity + 1)"),
-        ("how many leave is not changed when it falls", "if units != before", "if units > before"),
-        ("how many leave is not changed when it rises", "if units != before", "if units < before"),
-        ("how many leave a pile is not kept", "            state.units[b, pile] = units", "            pass"),
+        (
+            "entries stay when fewer may leave",
+            "range(min(before, units), max(before, units))",
+            "range(before, units)",
+        ),
+        (
+            "no entries come when more may leave",
+            "range(min(before, units), max(before, units))",
+            "range(units, before)",
+        ),
+        (
+            "how many leave a pile is not kept",
+            "            state.units[b, _at(pile)] = units",
+            "            pass",
+        ),
         (
             "the entries of long sequences do not change",
             "_mask_unit(rules, state, b, pile, unit, int(units > before))",
