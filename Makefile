@@ -24,7 +24,7 @@ $(PY):
 	$(PYTHON) -m venv --clear .venv
 
 $(READY): pyproject.toml constraints.txt | $(PY)
-	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[train,deals,dev]"
+	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[train,render,deals,dev]"
 	@touch $@
 
 train: $(READY)  ## train the default network, evaluate it, say where it lies

@@ -14,7 +14,16 @@ from solitaire_env.encoders import decode_cards, feature_layout
 from solitaire_env.layout import action_layout, observation_layout
 from solitaire_env.messages import shown
 from solitaire_env.notation import Position
-from solitaire_env.render.ansi import render_ansi
+from solitaire_env.render import (
+    RENDER_FPS,
+    RENDER_MODES,
+    SIZE,
+    LastMove,
+    check_render_mode,
+    check_render_size,
+    last_move,
+    render,
+)
 from solitaire_env.variants import Variant
 
 _ROW_0 = np.zeros(1, dtype=np.int64)
@@ -82,13 +91,17 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     stall_limit
         See above; None is none.
     render_mode
-        None or ``"ansi"``.
+        None; ``"ansi"``: :meth:`render` gives the board as text; ``"rgb_array"``: as pixels, uint8
+        ``[height, width, 3]``; ``"human"``: a window shows every reset and step, ``metadata["render_fps"]`` a
+        second, until :meth:`close` or whoever looks closes it.
+    render_size
+        Width and height of the picture in pixels.
 
     ## Version History
     v0: first version.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
 
     def __init__(
         self,
@@ -103,11 +116,10 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         on_invalid: str = "noop",
         stall_limit: int | None = None,
         render_mode: str | None = None,
+        render_size: tuple[int, int] = SIZE,
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(
-                f"unknown render_mode {render_mode!r}, allowed: None, {self.metadata['render_modes']}"
-            )
+        self.render_mode = check_render_mode(render_mode)
+        self.render_size = check_render_size(render_size)
         self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
         self.settings = Settings(
             observation=observation,
@@ -116,13 +128,13 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
             on_invalid=on_invalid,
             stall_limit=stall_limit,
         )
-        self.render_mode = render_mode
         self.observation_space = observation_space(self.variant, self.settings)
         self._actions = action_layout(self.variant)
         self.action_space = Discrete(self._actions.size)
         self._batch = Batch(self.variant, self.settings, 1)
         self._started = False
-        self._last_action: str | None = None
+        self._last: LastMove | None = None
+        self._screen: Any = None
 
     # ------------------------------------------------------------------------------- Gymnasium
 
@@ -141,7 +153,9 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         else:
             self._batch.deal_next(_ROW_0)
         self._started = True
-        self._last_action = None
+        self._last = None
+        if self.render_mode == "human":
+            self._show()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
@@ -150,9 +164,11 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         number = _action_number(action)
         self._actions.decode(number)
         batch = self._batch
+        last = None if self.render_mode is None else last_move(self.variant, batch.state, 0, number)
         batch.step(np.array([number], dtype=np.int64), batch.everyone)
-        if self.render_mode is not None:
-            self._last_action = notation.action_text(self.variant, number)
+        self._last = last
+        if self.render_mode == "human":
+            self._show()
         return (
             self._observation(),
             float(batch.rewards[0]),
@@ -162,16 +178,45 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         )
 
     def render(self) -> Any:
-        """The board as text, with ``render_mode="ansi"``."""
+        """The board, as the render mode says: text, pixels, or None as a window shows it already."""
         if self.render_mode is None:
             gym.logger.warn(
                 "render() without a render_mode: pass one to gym.make, such as render_mode='ansi'"
             )
             return None
         self._need_start()
+        return None if self.render_mode == "human" else self._picture(self.render_mode)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._screen is not None:
+            self._screen.close()
+
+    def _picture(self, mode: str) -> Any:
+        return render(mode, self._visible(), self._last, self._batch.deal_of(0), self.render_size)
+
+    def _visible(self) -> Position:
         position = self._batch.position(0)
-        shown = position if self.settings.information == "thoughtful" else position.hidden()
-        return render_ansi(shown, last_action=self._last_action)
+        return position if self.settings.information == "thoughtful" else position.hidden()
+
+    def _show(self) -> None:
+        if self._screen is None:
+            from solitaire_env.render.screen import Screen
+
+            self._screen = Screen(self.variant.title)
+        if not self._screen.closed:
+            self._screen.show(self._picture("human"), self.metadata["render_fps"])
+
+    def _repr_html_(self) -> str | None:
+        """The board as SVG, for a notebook; None before the first reset."""
+        if not self._started:
+            return None
+        from solitaire_env.render.board import headline
+        from solitaire_env.render.svg import render_svg
+
+        words, move = self._last or ("", None)
+        position = self._visible()
+        return render_svg(position, move=move, caption=headline(position, self._batch.deal_of(0)), note=words)
 
     def _observation(self) -> npt.NDArray[Any]:
         observation: npt.NDArray[Any] = self._batch.observations()[0].copy()
@@ -269,14 +314,16 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         """Restore what :meth:`get_state` gave; the observation and info of that moment."""
         self._batch.set_state(0, state)
         self._started = True
-        self._last_action = None
+        self._last = None
         return self._observation(), self._info()
 
     def clone(self) -> "SolitaireEnv":
         """An environment of its own in the same state."""
         arguments = asdict(self.settings)
         del arguments["max_episode_steps"]  # the TimeLimit wrapper's
-        other = SolitaireEnv(self.variant, render_mode=self.render_mode, **arguments)
+        other = SolitaireEnv(
+            self.variant, render_mode=self.render_mode, render_size=self.render_size, **arguments
+        )
         other.spec = self.spec
         if self._started:
             other.set_state(self.get_state())

@@ -70,6 +70,12 @@ class Position:
             (FACE_DOWN,) * len(self.stock),
         )
 
+    def _repr_html_(self) -> str:
+        """The board as SVG, for a notebook."""
+        from solitaire_env.render.svg import render_svg
+
+        return render_svg(self)
+
     def unseen(self) -> tuple[int, ...]:
         """The cards that a player has not seen, in the order of their codes: those of the stock."""
         pack = Counter({card: self.variant.decks for card in range(4, 4 * self.variant.ranks + 4)})

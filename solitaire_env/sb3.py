@@ -15,7 +15,14 @@ from solitaire_env.batch import Batch, Settings, observation_space, resolve_vari
 from solitaire_env.env import RESET_OPTIONS, check_options
 from solitaire_env.layout import action_layout
 from solitaire_env.registration import env_variant, step_limit
-from solitaire_env.render.ansi import render_ansi
+from solitaire_env.render import (
+    RENDER_FPS,
+    SIZE,
+    VECTOR_RENDER_MODES,
+    check_render_mode,
+    check_render_size,
+    render,
+)
 from solitaire_env.variants import Variant
 
 REGISTERED = "registered"
@@ -41,6 +48,7 @@ class SolitaireVecEnv(VecEnv):
         moves: str | None = None,
         max_episode_steps: int | str | None = REGISTERED,
         render_mode: str | None = None,
+        render_size: tuple[int, int] = SIZE,
         **settings: Any,
     ) -> None:
         variant = env_variant(env_id) if isinstance(env_id, str) else env_id
@@ -48,8 +56,9 @@ class SolitaireVecEnv(VecEnv):
         limit = step_limit(self.variant) if max_episode_steps == REGISTERED else max_episode_steps
         self.settings = Settings(max_episode_steps=limit, **settings)  # type: ignore[arg-type]
         self.batch = Batch(self.variant, self.settings, num_envs)
-        self.render_mode = render_mode
-        self.metadata = {"render_modes": ["ansi"]}
+        self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
+        self.render_size = check_render_size(render_size)
+        self.metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
         size = self.batch.size
         self._rows = np.arange(size, dtype=np.int64)
         self._actions = np.zeros(size, dtype=np.int64)
@@ -142,15 +151,27 @@ class SolitaireVecEnv(VecEnv):
         """Nothing is held open."""
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
-        """No pictures are drawn: ``render_mode`` is None or ``"ansi"``."""
-        return [None] * self.num_envs
+        """The boards as pixels, uint8 ``[height, width, 3]`` each; None with another render mode."""
+        return self._pictures() if self.render_mode == "rgb_array" else [None] * self.num_envs
 
     def render(self, mode: str | None = None) -> Any:
-        """The boards as text, with ``render_mode="ansi"``."""
-        if (mode or self.render_mode) != "ansi":
+        """All boards, as the render mode says: as one text, or tiled in one picture, uint8 ``[h, w, 3]``."""
+        if self.render_mode is None:
             return None
-        positions = map(self.batch.position, range(self.num_envs))
-        return "\n\n".join(render_ansi(position.hidden()) for position in positions)
+        if self.render_mode == "ansi":
+            return "\n\n".join(self._pictures())
+        return super().render(mode)
+
+    def _pictures(self) -> list[Any]:
+        return [
+            render(
+                str(self.render_mode),
+                self.batch.position(row).hidden(),
+                deal=self.batch.deal_of(row),
+                size=self.render_size,
+            )
+            for row in range(self.num_envs)
+        ]
 
     # ---------------------------------------------------- what SB3 asks of the games one by one
 

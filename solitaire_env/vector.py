@@ -14,7 +14,16 @@ from solitaire_env.batch import Batch, Settings, observation_space, resolve_vari
 from solitaire_env.env import RESET_OPTIONS, check_options
 from solitaire_env.layout import PLAY, action_layout
 from solitaire_env.notation import Position
-from solitaire_env.render.ansi import render_ansi
+from solitaire_env.render import (
+    RENDER_FPS,
+    SIZE,
+    VECTOR_RENDER_MODES,
+    LastMove,
+    check_render_mode,
+    check_render_size,
+    last_move,
+    render,
+)
 from solitaire_env.variants import Variant
 
 Array = npt.NDArray[Any]
@@ -41,7 +50,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     ``position`` as one for all or one a row, and ``reset_mask`` (bool ``[num_envs]``) for the rows to reset.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
 
     def __init__(
         self,
@@ -58,13 +67,12 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         stall_limit: int | None = None,
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
+        render_size: tuple[int, int] = SIZE,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(
-                f"unknown render_mode {render_mode!r}, allowed: None, {self.metadata['render_modes']}"
-            )
+        self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
+        self.render_size = check_render_size(render_size)
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError:
@@ -82,7 +90,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self.batch = Batch(self.variant, self.settings, num_envs)
         self.num_envs = self.batch.size
         self.copy = copy
-        self.render_mode = render_mode
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = observation_space(self.variant, self.settings)
         self.single_action_space = Discrete(action_layout(self.variant).size)
@@ -93,6 +100,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
         self._some_ended = False
         self._started = False
+        self._last: list[LastMove | None] = [None] * self.num_envs
 
     # ------------------------------------------------------------------------------- Gymnasium
 
@@ -121,6 +129,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         else:
             self.batch.deal_next(rows)
         self._set_todo(rows, PLAY)
+        self._forget_moves(rows)
         self._started = True
         return self._out(self.batch.observations()), self._infos(mask)
 
@@ -133,7 +142,10 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             raise gym.error.ResetNeeded(
                 f"games {rows[:10]} have ended: reset them with options['reset_mask'] first"
             )
-        ended = batch.step(self._read_actions(actions), self._todo)
+        actions = self._read_actions(actions)
+        last = self._last if self.render_mode is None else self._last_moves(actions)
+        ended = batch.step(actions, self._todo)
+        self._last = last
         rewards, terminated, truncated = (
             self._out(array) for array in (batch.rewards, batch.terminated, batch.truncated)
         )
@@ -142,6 +154,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             if ended:
                 infos = self._final()
                 batch.deal_next(np.flatnonzero(batch.ended))
+                self._forget_moves(np.flatnonzero(batch.ended))
         elif ended or self._some_ended:
             # True is 1: PLAY becomes DEAL.
             np.add(batch.ended, PLAY, out=self._todo)
@@ -149,16 +162,39 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         infos.update(self._infos(self._all))
         return self._out(batch.observations()), rewards, terminated, truncated, infos
 
-    def render(self) -> tuple[str, ...] | None:
-        """The boards as text, one a game, with ``render_mode="ansi"``."""
+    def render(self) -> tuple[Any, ...] | None:
+        """The boards, one a game: as text, or as pixels, uint8 ``[height, width, 3]`` each."""
         if self.render_mode is None:
             gym.logger.warn(
                 "render() without a render_mode: pass one to gym.make_vec, such as render_mode='ansi'"
             )
             return None
-        hidden = self.settings.information == "player"
-        positions = map(self.batch.position, range(self.num_envs))
-        return tuple(render_ansi(position.hidden() if hidden else position) for position in positions)
+        self._need_start()
+        mode, hidden = self.render_mode, self.settings.information == "player"
+        positions = enumerate(map(self.batch.position, range(self.num_envs)))
+        return tuple(
+            render(
+                mode,
+                position.hidden() if hidden else position,
+                self._last[row],
+                self.batch.deal_of(row),
+                self.render_size,
+            )
+            for row, position in positions
+        )
+
+    def _last_moves(self, actions: npt.NDArray[np.int64]) -> list[LastMove | None]:
+        """What to say of the actions that are about to be played: nothing of a game that is dealt anew."""
+        state = self.batch.state
+        return [
+            last_move(self.variant, state, row, action) if todo == PLAY else None
+            for row, (action, todo) in enumerate(zip(actions.tolist(), self._todo.tolist(), strict=True))
+        ]
+
+    def _forget_moves(self, rows: npt.NDArray[np.int64]) -> None:
+        if self.render_mode is not None:
+            for row in rows.tolist():
+                self._last[row] = None
 
     # -------------------------------------------------------------------------------- the games
 
@@ -181,6 +217,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         """Restore what :meth:`get_state`, or a single environment's, gave."""
         self.batch.set_state(self._row(row), state)
         self._set_todo(row, PLAY)
+        self._last[row] = None
 
     def copy_rows(self, sources: Any, targets: Any) -> None:
         """Make the games of the rows ``targets`` the same as those of ``sources`` (int ``[n]`` each).
@@ -196,6 +233,10 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             )
         self.batch.copy_rows(sources, targets)
         self._set_todo(targets, self._todo[sources])
+        if self.render_mode is not None:
+            last = list(self._last)
+            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+                self._last[target] = last[source]
 
     # --------------------------------------------------------------------------------- in detail
 

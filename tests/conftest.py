@@ -11,6 +11,8 @@ import pytest
 
 # The tests play small batches, which more threads would slow down. Read by numba when it is imported.
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+# Windows open in memory, whether or not there is a desktop. Read by SDL when the first one opens.
+os.environ["SDL_VIDEODRIVER"] = "dummy"
 
 Refuses = Callable[..., None]
 

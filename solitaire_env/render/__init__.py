@@ -1,1 +1,87 @@
-"""Pictures of a position."""
+"""Pictures of a position: as text, as SVG, as pixels, in a window."""
+
+from contextlib import suppress
+from importlib.util import find_spec
+from operator import index
+from typing import Any, Final, NamedTuple
+
+from solitaire_env import engine
+from solitaire_env.layout import PLAYING
+from solitaire_env.messages import shown
+from solitaire_env.notation import Move, Position, action_text, describe_action, move_of
+from solitaire_env.variants import Variant
+
+RENDER_MODES: Final = ("ansi", "rgb_array", "human")
+VECTOR_RENDER_MODES: Final = RENDER_MODES[:2]
+RENDER_FPS: Final = 4
+
+SIZE: Final = (800, 600)
+"""Width and height of a picture in pixels."""
+SMALLEST, LARGEST = 64, 4096
+"""Pixels, either way."""
+
+
+class LastMove(NamedTuple):
+    """What a picture says of the action before it."""
+
+    words: str
+    move: Move | None
+    """None of one that was not legal."""
+
+
+def check_render_mode(mode: Any, allowed: tuple[str, ...] = RENDER_MODES) -> str | None:
+    """The render mode, when it is None or one of those allowed and its libraries are installed."""
+    if mode is None:
+        return None
+    if mode not in allowed:
+        raise ValueError(f"unknown render_mode {shown(mode)}, allowed: None, {', '.join(map(repr, allowed))}")
+    if mode != "ansi":
+        need("PIL", f"render_mode={mode!r}")
+    if mode == "human":
+        need("pygame", f"render_mode={mode!r}")
+    return str(mode)
+
+
+def check_render_size(size: Any) -> tuple[int, int]:
+    """Width and height of a picture in pixels."""
+    with suppress(TypeError, ValueError):
+        width, height = map(index, size)
+        if min(width, height) >= SMALLEST and max(width, height) <= LARGEST:
+            return width, height
+    raise ValueError(
+        f"render_size is {shown(size)}, allowed: (width, height), {SMALLEST} to {LARGEST} pixels each"
+    )
+
+
+def need(module: str, what: str) -> None:
+    """Refuse what needs a library of the ``render`` extra that is not installed."""
+    if find_spec(module) is None:
+        raise ImportError(f'{what} needs {module}: pip install "solitaire-env[render]"')
+
+
+def last_move(variant: Variant, state: engine.State, row: int, number: int) -> LastMove:
+    """What to say of an action that is about to be played."""
+    text = action_text(variant, number)
+    if state.status[row] != PLAYING or not state.mask[row, number]:
+        return LastMove(f"{text}, which is not legal", None)
+    words = describe_action(variant, state, row, number)
+    return LastMove(f"{words} ({text})", move_of(variant, state, row, number))
+
+
+def render(
+    mode: str,
+    position: Position,
+    last: LastMove | None = None,
+    deal: int | str | None = None,
+    size: tuple[int, int] = SIZE,
+) -> Any:
+    """A position as text (mode ``ansi``) or as pixels, uint8 ``[height, width, 3]`` (any other mode)."""
+    words, move = last or (None, None)
+    if mode == "ansi":
+        from solitaire_env.render.ansi import render_ansi
+
+        return render_ansi(position, words, move=move)
+    from solitaire_env.render.board import headline
+    from solitaire_env.render.picture import render_rgb
+
+    return render_rgb(position, size, move=move, caption=headline(position, deal), note=words or "")

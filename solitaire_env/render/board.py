@@ -1,0 +1,261 @@
+"""Where everything lies in a picture of a position, in units of a card's width.
+
+From top to bottom: a caption; the foundations; stock, waste and cells; the tableau; a note. Piles are
+squeezed where they would not fit, so nothing ever lies outside. A picture scales the whole to its pixels.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final, Literal, NamedTuple
+
+from solitaire_env.cards import EMPTY, FACE_DOWN, make_card, rank_of, suit_of
+from solitaire_env.layout import make_rules
+from solitaire_env.notation import Move, Pile, Position
+
+CARD_HEIGHT: Final = 1.4
+PITCH: Final = 1.12
+"""From one pile to the next, at least."""
+WIDE: Final = 1.3
+"""And at most, where there is room."""
+FANNED: Final = 0.62
+"""What shows of a covered card of the waste."""
+LOOSE: Final = 0.36
+"""What shows of a covered card of the tableau, where there is room."""
+TIGHT: Final = 0.26
+"""What shows of it when the tallest pile for which there must be room is full: the rank and suit."""
+TALLEST: Final = 20
+"""A pile of more cards than this is squeezed further."""
+
+_MARGIN: Final = 0.2
+_FEWEST_COLUMNS: Final = 8
+_CAPTION: Final = 0.34
+_LABEL: Final = 0.24
+_CAPTION_TOP: Final = 0.08
+_FOUNDATIONS_TOP: Final = _CAPTION_TOP + _CAPTION + 0.06
+_MIDDLE_TOP: Final = _FOUNDATIONS_TOP + CARD_HEIGHT + _LABEL + 0.1
+_TABLEAU_TOP: Final = _MIDDLE_TOP + CARD_HEIGHT + _LABEL + 0.1
+_BELOW: Final = _CAPTION + 0.16
+
+Mark = Literal["", "moved", "origin", "chosen", "target"]
+"""``moved``: a card of the last move; ``origin``: the place that it left; ``chosen`` and ``target``: what a
+player has picked up, and where it may go."""
+
+
+class Spot(NamedTuple):
+    """A card, or a place where one may lie."""
+
+    pile: str
+    """``t1``.., ``waste``, ``c1``.., ``stock`` or ``foundations``."""
+    depth: int
+    """0 for the bottom card of the pile; for foundations, which one of them."""
+    card: int
+    """EMPTY for a place without a card, FACE_DOWN for a back."""
+    x: float
+    """Left edge."""
+    y: float
+    """Upper edge."""
+    mark: Mark = ""
+    suit: int | None = None
+    """Of an empty foundation."""
+    covered: bool = False
+    """Whether another card lies on it."""
+
+
+class Label(NamedTuple):
+    """A line of text."""
+
+    text: str
+    x: float
+    """Left edge."""
+    y: float
+    """Upper edge."""
+    width: float
+    """It must not be longer than this."""
+    height: float
+    strong: bool = False
+    """A caption rather than a pile's name."""
+
+
+class Board(NamedTuple):
+    """All that a picture shows."""
+
+    width: float
+    height: float
+    spots: tuple[Spot, ...]
+    """Lower ones first."""
+    labels: tuple[Label, ...]
+
+
+def headline(position: Position, deal: int | str | None = None) -> str:
+    """Which game it is and how far it has come: ``Busy Aces, deal 7: 12 of 104 cards home``."""
+    v = position.variant
+    home = sum(map(sum, position.foundations))
+    return f"{v.title}{'' if deal is None else f', deal {deal}'}: {home} of {v.cards} cards home"
+
+
+def lay_out(
+    position: Position,
+    *,
+    move: Move | None = None,
+    chosen: tuple[str, int] | None = None,
+    targets: Collection[str] = (),
+    caption: str | None = None,
+    note: str = "",
+    aspect: float | None = None,
+) -> Board:
+    """The board of a position.
+
+    Parameters
+    ----------
+    move
+        The last move: its cards, and the place that they left, are marked.
+    chosen
+        A pile and a number of its last cards to mark as picked up.
+    targets
+        Piles to mark as where these may go.
+    caption
+        Text at the top, by default the :func:`headline`.
+    note
+        Text at the bottom.
+    aspect
+        Height divided by width; without it, the least that the game needs.
+    """
+    v = position.variant
+    columns = max(v.piles, _FEWEST_COLUMNS)
+    width = (columns - 1) * PITCH + 1 + 2 * _MARGIN
+    tallest = min(make_rules(v).pile_capacity, TALLEST)
+    height = _TABLEAU_TOP + CARD_HEIGHT + (tallest - 1) * TIGHT + _BELOW
+    if aspect is not None:
+        width, height = max(width, height / aspect), max(height, width * aspect)
+    pitch = min(WIDE, (width - 2 * _MARGIN - 1) / (columns - 1))
+    left = (width - 1 - (columns - 1) * pitch) / 2
+    right = width - left
+
+    left_from = move.source if move is not None else ""
+
+    spots, labels = _middle(position, left, right, pitch, left_from)
+    spots += _foundations(position, left, right, pitch)
+    for number, pile in enumerate(position.tableau):
+        name, x = f"t{number + 1}", left + number * pitch
+        spots += _column(pile, name, x, height - _BELOW, left_from)
+        labels.append(Label(name, x, _TABLEAU_TOP - _LABEL, 1, _LABEL))
+    text = headline(position) if caption is None else caption
+    labels.append(Label(text, left, _CAPTION_TOP, right - left, _CAPTION, strong=True))
+    labels.append(Label(note, left, height - _CAPTION - 0.08, right - left, _CAPTION, strong=True))
+    marked = _marked(spots, moved_cards(position, move), left_from, chosen, targets)
+    return Board(width, height, tuple(marked), tuple(label for label in labels if label.text))
+
+
+def moved_cards(position: Position, move: Move | None) -> set[tuple[str, int]]:
+    """Where the cards of the last move lie: pile and depth, as in a :class:`Spot`."""
+    if move is None:
+        return set()
+    card, target = move.cards[-1], move.target
+    if target == "foundations":
+        tops = [(suit, top) for suit, tops in enumerate(position.foundations) for top in tops]
+        # Of the suit's foundations that show this rank, the last has just received it.
+        return {(target, len(tops) - 1 - tops[::-1].index((suit_of(card), rank_of(card))))}
+    if target[0] == "c":
+        return {(target, 0)}
+    size = len(position.waste if target == "waste" else position.tableau[int(target[1:]) - 1])
+    return {(target, depth) for depth in range(size - len(move.cards), size)}
+
+
+def spot_at(board: Board, x: float, y: float) -> Spot | None:
+    """The card or place at a point, in the board's units; below a tableau pile, its last card."""
+    for spot in reversed(board.spots):
+        if spot.x <= x <= spot.x + 1 and spot.y <= y <= spot.y + CARD_HEIGHT:
+            return spot
+    columns = (s for s in reversed(board.spots) if s.pile[0] == "t" and s.x <= x <= s.x + 1 and s.y < y)
+    return next(columns, None)
+
+
+def _foundations(position: Position, left: float, right: float, pitch: float) -> list[Spot]:
+    tops = [(suit, top) for suit, tops in enumerate(position.foundations) for top in tops]
+    spots = [
+        Spot("foundations", number, make_card(top, suit) if top else EMPTY, x, _FOUNDATIONS_TOP, suit=suit)
+        for number, ((suit, top), x) in enumerate(zip(tops, _row(len(tops), left, right, pitch), strict=True))
+    ]
+    # Where they overlap, no empty one hides a card.
+    return sorted(spots, key=lambda spot: spot.card != EMPTY)
+
+
+def _middle(
+    position: Position, left: float, right: float, pitch: float, left_from: str
+) -> tuple[list[Spot], list[Label]]:
+    """Stock and waste from the left, cells up to the right edge; their labels."""
+    y = _MIDDLE_TOP
+    spots: list[Spot] = []
+    labels: list[Label] = []
+    x, end = left, right
+    if position.cells:
+        start = (left + right) / 2 if position.variant.stock else left
+        edges = _row(len(position.cells), start, right, pitch)
+        for number, (card, edge) in enumerate(zip(position.cells, edges, strict=True), 1):
+            spots.append(Spot(f"c{number}", 0, card, edge, y))
+            labels.append(Label(f"c{number}", edge, y - _LABEL, 1, _LABEL))
+        end = start - (pitch - 1)
+    if position.variant.stock:
+        count = len(position.stock)
+        spots.append(Spot("stock", max(0, count - 1), FACE_DOWN if count else EMPTY, x, y))
+        labels.append(Label(f"stock {count}", x, y - _LABEL, 1, _LABEL))
+        fan = _fan(position.waste, x + pitch, end, left_from)
+        spots += fan
+        size, shown = len(position.waste), sum(spot.card != EMPTY for spot in fan)
+        text = f"waste {size}" if shown == size else f"waste {size}, the last {shown}"
+        labels.append(Label(text, x + pitch, y - _LABEL, end - x - pitch, _LABEL))
+    return spots, labels
+
+
+def _fan(waste: Pile, x: float, end: float, left_from: str) -> list[Spot]:
+    """The last cards of the waste, as many as fit."""
+    empty = left_from == "waste" or not waste
+    shown = min(len(waste), max(1, 1 + int((end - x - 1) / FANNED) - empty))
+    first = len(waste) - shown
+    spots = [Spot("waste", len(waste), EMPTY, x + shown * FANNED, _MIDDLE_TOP)] if empty else []
+    for place, card in enumerate(waste[first:]):
+        covered = place + 1 < shown
+        spots.append(Spot("waste", first + place, card, x + place * FANNED, _MIDDLE_TOP, covered=covered))
+    return spots
+
+
+def _column(pile: Pile, name: str, x: float, bottom: float, left_from: str) -> list[Spot]:
+    """A tableau pile, with the place that the last move left below its last card."""
+    empty = left_from == name or not pile
+    step = min(LOOSE, (bottom - CARD_HEIGHT - _TABLEAU_TOP) / max(1, len(pile) - 1 + empty))
+    spots = [Spot(name, len(pile), EMPTY, x, _TABLEAU_TOP + len(pile) * step)] if empty else []
+    for depth, card in enumerate(pile):
+        covered = depth + 1 < len(pile)
+        spots.append(Spot(name, depth, card, x, _TABLEAU_TOP + depth * step, covered=covered))
+    return spots
+
+
+def _row(count: int, x: float, right: float, pitch: float) -> list[float]:
+    """Left edges of so many cards side by side, closer together than ``pitch`` where they must be."""
+    step = min(pitch, (right - x - 1) / max(1, count - 1))
+    return [x + place * step for place in range(count)]
+
+
+def _marked(
+    spots: Sequence[Spot],
+    moved: Collection[tuple[str, int]],
+    left_from: str,
+    chosen: tuple[str, int] | None,
+    targets: Collection[str],
+) -> list[Spot]:
+    last = {spot.pile: spot.depth for spot in spots if spot.card != EMPTY}
+    pile, count = chosen or ("", 0)
+    suits = {suit_of(spot.card) for spot in spots if spot.pile == pile and spot.depth == last[pile]}
+
+    def mark(spot: Spot) -> Mark:
+        if spot.pile == pile and last.get(pile, 0) - count < spot.depth <= last.get(pile, -1):
+            return "chosen"
+        if spot.pile in targets:
+            if spot.pile == "foundations" and spot.suit in suits:
+                return "target"
+            if spot.pile != "foundations" and spot.depth == last.get(spot.pile, spot.depth):
+                return "target"
+        if (spot.pile, spot.depth) in moved:
+            return "moved"
+        return "origin" if spot.pile == left_from and spot.card in (EMPTY, FACE_DOWN) else ""
+
+    return [spot._replace(mark=mark(spot)) for spot in spots]

@@ -1,0 +1,24 @@
+"""The colors of all pictures."""
+
+from typing import Final
+
+from solitaire_env.render.board import Mark
+
+TABLE: Final = "#1d5c43"
+FACE: Final = "#fdfdf8"
+EDGE: Final = "#6f7a74"
+RED: Final = "#c01820"
+BLACK: Final = "#161616"
+BACK: Final = "#2c4f93"
+BACK_LINES: Final = "#8fa9dc"
+PLACE: Final = "#5f9a80"
+EMPTY_PLACE: Final = "#195139"
+CAPTION: Final = "#ffffff"
+NAME: Final = "#c4dfd2"
+MARKS: Final[dict[Mark, str]] = {
+    "moved": "#ffb400",
+    "origin": "#ffb400",
+    "chosen": "#1e9bff",
+    "target": "#5fd0ff",
+}
+"""Amber for the last move, blue for what a player has picked up and where it may go."""

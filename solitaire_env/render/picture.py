@@ -1,0 +1,165 @@
+"""A position as pixels, drawn with Pillow. The font travels with the package, its licence beside it."""
+
+from functools import lru_cache
+from importlib.resources import files
+from io import BytesIO
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from solitaire_env.cards import EMPTY, FACE_DOWN, RANK_NAMES, SUIT_SYMBOLS, is_red, rank_of, suit_of
+from solitaire_env.notation import Position
+from solitaire_env.render import SIZE
+from solitaire_env.render.board import CARD_HEIGHT, Board, Label, Mark, lay_out
+from solitaire_env.render.colors import (
+    BACK,
+    BACK_LINES,
+    BLACK,
+    CAPTION,
+    EDGE,
+    EMPTY_PLACE,
+    FACE,
+    MARKS,
+    NAME,
+    PLACE,
+    RED,
+    TABLE,
+)
+
+FONT: Final = "DejaVuSansCondensed-Bold.ttf"
+
+INDEX: Final = 0.28
+"""Size of a card's rank and suit, in its widths."""
+_OUTSET: Final = 0.05
+"""So far outside a card, in its widths, the line that marks it begins."""
+_SMOOTH: Final = 4
+"""Corners are drawn so many times as large."""
+
+Rgb = npt.NDArray[np.uint8]
+
+
+def render_rgb(position: Position, size: tuple[int, int] = SIZE, **marks: Any) -> Rgb:
+    """The picture of a position, uint8 ``[height, width, 3]``.
+
+    Parameters
+    ----------
+    size
+        Width and height in pixels.
+    marks
+        As :func:`~solitaire_env.render.board.lay_out` takes them.
+    """
+    board = lay_out(position, aspect=size[1] / size[0], **marks)
+    return np.asarray(draw(board, size)).copy()
+
+
+def draw(board: Board, size: tuple[int, int]) -> Image.Image:
+    """The picture of a board whose aspect is that of the size (width and height in pixels)."""
+    scale = size[0] / board.width
+    width = max(4, round(scale))
+    image = Image.new("RGB", size, TABLE)
+    for spot in board.spots:
+        at = round(spot.x * scale), round(spot.y * scale)
+        face = card_image(spot.card, width, spot.suit)
+        image.paste(face, at, face)
+        if spot.mark:
+            frame = _frame(spot.mark, width)
+            corner = at[0] - (frame.width - width) // 2, at[1] - (frame.width - width) // 2
+            image.paste(frame, corner, frame)
+    pen = ImageDraw.Draw(image)
+    for label in board.labels:
+        _write(pen, label, scale)
+    return image
+
+
+@lru_cache(maxsize=1024)
+def card_image(card: int, width: int, suit: int | None = None) -> Image.Image:
+    """A card of so many pixels' width, its back, or an empty place (of a suit); RGBA."""
+    if card == EMPTY:
+        place = _rounded((width, _height(width)), EMPTY_PLACE, PLACE)
+        if suit is not None:
+            _symbol(place, SUIT_SYMBOLS[suit], PLACE, 0.6, 0.7)
+        return place
+    if card == FACE_DOWN:
+        return _back(width)
+    face = _rounded((width, _height(width)), FACE, EDGE)
+    color, symbol = RED if is_red(card) else BLACK, SUIT_SYMBOLS[suit_of(card)]
+    _symbol(face, symbol, color, 0.72, 0.9)
+    rank = RANK_NAMES[rank_of(card) - 1].replace("T", "10")
+    ImageDraw.Draw(face).text(
+        (0.07 * width, 0.04 * width), rank + symbol, color, _font(INDEX * width), anchor="lt"
+    )
+    return face
+
+
+def _back(width: int) -> Image.Image:
+    back = _rounded((width, _height(width)), FACE, EDGE)
+    border = max(1, round(0.07 * width))
+    inside = width - 2 * border, back.height - 2 * border
+    inner, shape = _rounded(inside, BACK, BACK), _rounded(inside, BACK, BACK)
+    pen = ImageDraw.Draw(inner)
+    gap = max(3, width // 8)
+    for x in range(-inner.height, inner.width, gap):
+        pen.line((x, 0, x + inner.height, inner.height), BACK_LINES)
+        pen.line((x + inner.height, 0, x, inner.height), BACK_LINES)
+    back.paste(inner, (border, border), shape)
+    return back
+
+
+@lru_cache(maxsize=64)
+def _frame(mark: Mark, width: int) -> Image.Image:
+    """What marks a card or a place."""
+    color, out = MARKS[mark], 2 * max(1, round(_OUTSET * width))
+    fill = f"{color}40" if mark == "chosen" else f"{color}00"
+    return _rounded((width + out, _height(width) + out), fill, color, 0.05 if mark == "origin" else 0.09)
+
+
+def _height(width: int) -> int:
+    return round(CARD_HEIGHT * width)
+
+
+def _rounded(size: tuple[int, int], fill: str, edge: str, thick: float = 0.018) -> Image.Image:
+    """A card's shape, its corners smooth; RGBA. ``thick`` is that of the edge, in widths."""
+    large = size[0] * _SMOOTH
+    image = Image.new("RGBA", (large, size[1] * _SMOOTH), f"{edge[:7]}00")
+    ImageDraw.Draw(image).rounded_rectangle(
+        (0, 0, image.width - 1, image.height - 1),
+        radius=0.1 * large,
+        fill=fill,
+        outline=edge,
+        width=max(_SMOOTH, round(thick * large)),
+    )
+    return image.reduce(_SMOOTH)
+
+
+def _symbol(image: Image.Image, symbol: str, color: str, size: float, y: float) -> None:
+    width = image.width
+    ImageDraw.Draw(image).text((width / 2, y * width), symbol, color, _font(size * width), anchor="mm")
+
+
+@lru_cache(maxsize=64)
+def _font(size: float) -> ImageFont.FreeTypeFont:
+    """The font, at so many pixels."""
+    # The same layout engine whether or not Raqm is there.
+    file = BytesIO((files(__package__) / "fonts" / FONT).read_bytes())
+    return ImageFont.truetype(file, max(1, round(size)), layout_engine=ImageFont.Layout.BASIC)
+
+
+def _write(pen: ImageDraw.ImageDraw, label: Label, scale: float) -> None:
+    """A label, smaller or cut short where it would be too long."""
+    room, size, text = label.width * scale, 0.8 * label.height * scale, label.text
+    length = _font(size).getlength(text)
+    if length > room:
+        size = max(0.7 * size, size * room / length)
+    font = _font(size)
+    while text and font.getlength(text + "…" * (text != label.text)) > room:
+        text = text[:-1]
+    text += "…" * (text != label.text)
+    pen.text(
+        (label.x * scale, (label.y + label.height / 2) * scale),
+        text,
+        CAPTION if label.strong else NAME,
+        font,
+        anchor="lm",
+    )

@@ -1,0 +1,81 @@
+"""A window on the desktop, by pygame-ce."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from solitaire_env.render.picture import Rgb
+
+if TYPE_CHECKING:
+    import pygame
+
+
+class Screen:
+    """A window that shows pictures; it opens with the first one.
+
+    Parameters
+    ----------
+    title
+        What stands above it.
+    resizable
+        Whether its user may change its size.
+    """
+
+    def __init__(self, title: str, resizable: bool = False) -> None:
+        self.title = title
+        self.resizable = resizable
+        self.closed = False
+        """Whether it was open once, and is no more."""
+        self._window: pygame.Window | None = None
+        self._clock: pygame.Clock | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has a window of its own, once it shows something."""
+        return {**self.__dict__, "_window": None, "_clock": None}
+
+    def show(self, picture: Rgb, fps: float = 0) -> None:
+        """Show a picture, uint8 ``[height, width, 3]``, at most ``fps`` a second; none once it is closed."""
+        if self.closed:
+            return
+        pygame = _pygame()
+        height, width, _ = picture.shape
+        if self._window is None:
+            pygame.display.init()
+            self._window = pygame.Window(self.title, (width, height), resizable=self.resizable)
+            self._clock = pygame.Clock()
+        surface = self._window.get_surface()
+        surface.blit(pygame.image.frombuffer(picture.tobytes(), (width, height), "RGB"), (0, 0))
+        self._window.flip()
+        self.events()
+        if fps and self._clock is not None:
+            self._clock.tick(fps)
+
+    def events(self) -> "list[pygame.Event]":
+        """What has happened in the window since the last call; when its user has closed it, it is closed."""
+        if self._window is None:
+            return []
+        pygame = _pygame()
+        mine: list[Any] = []
+        others: list[Any] = []
+        for event in pygame.event.get():
+            window = getattr(event, "window", None)
+            (mine if window is None or window == self._window else others).append(event)
+        for event in others:
+            pygame.event.post(event)
+        if any(event.type in (pygame.WINDOWCLOSE, pygame.QUIT) for event in mine):
+            self.close()
+        return mine
+
+    def close(self) -> None:
+        """Close the window for good."""
+        if self._window is not None:
+            self._window.destroy()
+        self._window = None
+        self.closed = True
+
+
+def _pygame() -> Any:
+    """pygame, without the line that it prints when it is imported."""
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    import pygame
+
+    return pygame

@@ -1,0 +1,126 @@
+"""A position as SVG: one self-contained picture for a notebook or a page, with the fonts of whoever looks."""
+
+from html import escape
+from typing import Any
+
+from solitaire_env.cards import (
+    EMPTY,
+    FACE_DOWN,
+    RANK_NAMES,
+    SUIT_SYMBOLS,
+    card_name,
+    is_red,
+    rank_of,
+    suit_of,
+)
+from solitaire_env.notation import Position
+from solitaire_env.render.board import CARD_HEIGHT, Board, Label, Spot, headline, lay_out
+from solitaire_env.render.colors import (
+    BACK,
+    BACK_LINES,
+    BLACK,
+    CAPTION,
+    EDGE,
+    EMPTY_PLACE,
+    FACE,
+    MARKS,
+    NAME,
+    PLACE,
+    RED,
+    TABLE,
+)
+
+_UNIT = 100
+"""A card's width in the picture's own units; whole numbers keep it short."""
+_FONT = "DejaVu Sans Condensed,Noto Sans,Segoe UI,Helvetica,Arial,sans-serif"
+
+
+def render_svg(position: Position, width: int = 720, **marks: Any) -> str:
+    """The picture of a position as an ``<svg>`` element.
+
+    Parameters
+    ----------
+    width
+        Pixels that it takes where there is room; on a narrower page it shrinks.
+    marks
+        As :func:`~solitaire_env.render.board.lay_out` takes them.
+    """
+    board = lay_out(position, **marks)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(board.width)} {_n(board.height)}" '
+            f'width="{width}" style="max-width:100%;height:auto" role="img" '
+            f'font-family="{_FONT}" font-weight="bold">',
+            f"<title>{escape(sentence(position))}</title>",
+            f'<rect width="100%" height="100%" rx="12" fill="{TABLE}"/>',
+            *_draw(board),
+            "</svg>",
+        ]
+    )
+
+
+def sentence(position: Position) -> str:
+    """The position for who cannot see it: ``Busy Aces: 0 of 104 cards home. Stock: 92 cards. ...``."""
+    v = position.variant
+
+    def names(cards: tuple[int, ...]) -> str:
+        return " ".join(map(card_name, cards)) or "empty"
+
+    parts = [headline(position)]
+    if v.stock:
+        parts += [f"Stock: {len(position.stock)} cards", f"Waste: {names(position.waste)}"]
+    if v.cells:
+        parts.append(f"Cells: {names(tuple(card for card in position.cells if card != EMPTY))}")
+    parts += [f"Pile {number}: {names(pile)}" for number, pile in enumerate(position.tableau, 1)]
+    return f"{'. '.join(parts)}."
+
+
+def _draw(board: Board) -> list[str]:
+    return [*map(_spot, board.spots), *map(_label, board.labels)]
+
+
+def _n(length: float) -> int:
+    return round(length * _UNIT)
+
+
+def _box(x: float, y: float, fill: str, stroke: str, thick: int, outset: float = 0) -> str:
+    return (
+        f'<rect x="{_n(x - outset)}" y="{_n(y - outset)}" width="{_n(1 + 2 * outset)}" '
+        f'height="{_n(CARD_HEIGHT + 2 * outset)}" rx="{_n(0.1 + outset)}" '
+        f'fill="{fill}" stroke="{stroke}" stroke-width="{thick}"/>'
+    )
+
+
+def _text(x: float, y: float, size: float, color: str, text: str, anchor: str = "") -> str:
+    anchor = f' text-anchor="{anchor}"' if anchor else ""
+    return (
+        f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}" fill="{color}"{anchor}>{escape(text)}</text>'
+    )
+
+
+def _spot(spot: Spot) -> str:
+    x, y, card = spot.x, spot.y, spot.card
+    if card == EMPTY:
+        parts = [_box(x, y, EMPTY_PLACE, PLACE, 2)]
+        if spot.suit is not None:
+            parts.append(_text(x + 0.5, y + 0.9, 0.55, PLACE, SUIT_SYMBOLS[spot.suit], "middle"))
+    elif card == FACE_DOWN:
+        inside = f'<rect x="{_n(x + 0.08)}" y="{_n(y + 0.08)}" width="84" height="124" rx="7" fill="{BACK}" '
+        parts = [_box(x, y, FACE, EDGE, 2), f'{inside}stroke="{BACK_LINES}" stroke-width="5"/>']
+    else:
+        color, symbol = RED if is_red(card) else BLACK, SUIT_SYMBOLS[suit_of(card)]
+        rank = RANK_NAMES[rank_of(card) - 1].replace("T", "10")
+        parts = [_box(x, y, FACE, EDGE, 2), _text(x + 0.06, y + 0.23, 0.27, color, rank + symbol)]
+        if not spot.covered:
+            parts.append(_text(x + 0.5, y + 1.15, 0.7, color, symbol, "middle"))
+    if spot.mark:
+        fill = f'{MARKS[spot.mark]}" fill-opacity=".25' if spot.mark == "chosen" else "none"
+        parts.append(_box(x, y, fill, MARKS[spot.mark], 4 if spot.mark == "origin" else 8, 0.02))
+    return "".join(parts)
+
+
+def _label(label: Label) -> str:
+    color = CAPTION if label.strong else NAME
+    # Fonts differ in width; six tenths of the size for a letter is more than any of them takes on the whole.
+    size = min(0.75 * label.height, label.width / (0.6 * max(1, len(label.text))))
+    return _text(label.x, label.y + 0.78 * label.height, size, color, label.text)
