@@ -13,6 +13,7 @@ import numpy as np
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import policy_layout, think
 from solitaire_env.messages import shown
+from solitaire_env.session import Session
 from solitaire_env.transcripts import Thought
 from solitaire_env.variants import Variant
 
@@ -121,3 +122,17 @@ def load_policy(name: str, variant: Variant) -> Any:
     if at:
         return made(text, lambda policy: policy_layout(variant, policy))
     return made(policy_layout(variant, made))
+
+
+def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str] | None:
+    """An action to play next and what to say of it, from the adviser or, without one, from the session's own
+    hint; None where no move is legal.
+    """
+    env = session.env
+    if adviser is None:
+        hint = session.hint()
+        return (
+            None if hint is None else (hint, f"perhaps {env.action_text(hint):<8}{env.describe_action(hint)}")
+        )
+    advice = adviser.advise(env)
+    return None if advice is None else (advice.actions[0], f"{adviser.name}: {advice.text:<8}{advice.words}")

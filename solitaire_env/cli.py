@@ -31,9 +31,10 @@ from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
 # Whatever compiles the engine is imported by the commands that play.
 if TYPE_CHECKING:
+    from solitaire_env.advice import Adviser
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.notation import Position
-    from solitaire_env.session import Session
+    from solitaire_env.session import Played, Session
     from solitaire_env.vector import SolitaireVectorEnv
 
 PROG: Final = "python -m solitaire_env"
@@ -181,15 +182,51 @@ class Show(_Game):
 
 @dataclass(frozen=True)
 class Play(_Game):
-    """Play a game in the terminal, by moves such as draw, t3>f, w>t5, t1>c, t2>s."""
+    """Play a game: in the terminal, by moves such as draw, t3>f, w>t5, t1>c, t2>s, or in a window."""
 
     deal: DealText = None
     """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""
     position: Annotated[str | None, arg(metavar="FILE")] = None
     """Go on from the position text in this file."""
+    window: Annotated[bool, FlagCreatePairsOff] = False
+    """Play in a window, with the mouse."""
+    policy: Annotated[str | None, arg(metavar="NAME")] = None
+    """Who is asked for hints: module:Class, or module:function@text, such as agents:policy@greedy."""
 
     def run(self) -> None:
-        play(_start(self.variant(), self.deal, self.position))
+        variant = self.variant()
+        adviser = None if self.policy is None else _adviser(self.policy, variant)
+        env = _start(variant, self.deal, self.position)
+        (_play_in_window if self.window else play)(env, adviser)
+
+
+def _adviser(policy: str, variant: Variant) -> "Adviser":
+    from solitaire_env.advice import Adviser, load_policy
+
+    return Adviser(load_policy(policy, variant), variant)
+
+
+def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
+    from solitaire_env.render import need
+    from solitaire_env.session import Session
+
+    need("PIL", "--window")
+    need("pygame", "--window")
+    from solitaire_env.window import Window
+
+    window = Window(Session(env), adviser)
+    try:
+        window.run()
+    except KeyboardInterrupt:
+        window.screen.close()
+    if window.session.won:
+        print(f"Won, in {len(window.session.played)} moves.")
+    else:
+        _tell_position(env)
+
+
+def _tell_position(env: "SolitaireEnv") -> None:
+    print(f"To go on, save these lines and give the file to --position:\n\n{env.position()}")
 
 
 def _new_env(variant: Variant) -> "SolitaireEnv":
@@ -231,8 +268,10 @@ def _position(env: "SolitaireEnv") -> "Position":
     return parse_position(env.position(), env.variant)
 
 
-def _board(env: "SolitaireEnv", last_move: str | None = None) -> str:
+def _board(env: "SolitaireEnv", last: "Played | None" = None) -> str:
     from solitaire_env.render.ansi import render_ansi
+
+    words, move = (None, None) if last is None else (f"{last.words} ({last.text})", last.move)
 
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     try:
@@ -240,11 +279,12 @@ def _board(env: "SolitaireEnv", last_move: str | None = None) -> str:
         symbols = True
     except UnicodeEncodeError:
         symbols = False
-    return render_ansi(_position(env).hidden(), last_move, color=color, symbols=symbols)
+    return render_ansi(_position(env).hidden(), words, color=color, symbols=symbols, move=move)
 
 
-def _obey(session: "Session", word: str) -> str | None:
+def _obey(session: "Session", adviser: "Adviser | None", word: str) -> str | None:
     """Do what a word asks for; what there is to say, None when a move was made or taken back."""
+    from solitaire_env.advice import suggest
 
     def tell(action: int) -> str:
         return f"{session.env.action_text(action):<8}{session.env.describe_action(action)}"
@@ -252,8 +292,8 @@ def _obey(session: "Session", word: str) -> str | None:
     if word == "?":
         return "\n".join(map(tell, session.legal())) or "no move is legal; u takes a move back"
     if word == "h":
-        hint = session.hint()
-        return "no move is legal; u takes a move back" if hint is None else f"perhaps {tell(hint)}"
+        hint = suggest(session, adviser)
+        return "no move is legal; u takes a move back" if hint is None else hint[1]
     if word == "u":
         session.undo()
         return None
@@ -264,7 +304,7 @@ def _obey(session: "Session", word: str) -> str | None:
     return None
 
 
-def play(env: "SolitaireEnv") -> None:
+def play(env: "SolitaireEnv", adviser: "Adviser | None" = None) -> None:
     """Play the game that has begun in ``env`` by lines from stdin, until it is won or left.
 
     A line holds words: action text, ``?``, ``h``, ``u`` or ``q``. Whoever leaves, be it by the end of the
@@ -284,7 +324,7 @@ def play(env: "SolitaireEnv") -> None:
     try:
         while True:
             if changed:
-                print(f"\n{_board(env, session.last and f'{session.last.words} ({session.last.text})')}\n")
+                print(f"\n{_board(env, session.last)}\n")
                 if session.won:
                     print(f"Won, in {len(session.played)} moves.")
                     return
@@ -298,7 +338,7 @@ def play(env: "SolitaireEnv") -> None:
                 if word == "q":
                     raise EOFError
                 try:
-                    said = _obey(session, word)
+                    said = _obey(session, adviser, word)
                 except ValueError as error:
                     print(error)
                     break
@@ -306,7 +346,8 @@ def play(env: "SolitaireEnv") -> None:
                 if said is not None:
                     print(said)
     except (EOFError, KeyboardInterrupt):
-        print(f"\n\nTo go on, save these lines and give the file to --position:\n\n{env.position()}")
+        print("\n")
+        _tell_position(env)
 
 
 # ---------------------------------------------------------------------------------------- perft

@@ -1,12 +1,15 @@
 """A window on the desktop, by pygame-ce."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from solitaire_env.render.picture import Rgb
 
-if TYPE_CHECKING:
-    import pygame
+# Else pygame prints a line when it is imported.
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+import pygame
+
+__all__ = ["Screen", "pygame"]
 
 
 class Screen:
@@ -26,17 +29,21 @@ class Screen:
         self.closed = False
         """Whether it was open once, and is no more."""
         self._window: pygame.Window | None = None
-        self._clock: pygame.Clock | None = None
+        self._clock: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy has a window of its own, once it shows something."""
         return {**self.__dict__, "_window": None, "_clock": None}
 
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Width and height in pixels, as its user has made it; None while it is not open."""
+        return None if self._window is None else self._window.size
+
     def show(self, picture: Rgb, fps: float = 0) -> None:
         """Show a picture, uint8 ``[height, width, 3]``, at most ``fps`` a second; none once it is closed."""
         if self.closed:
             return
-        pygame = _pygame()
         height, width, _ = picture.shape
         if self._window is None:
             pygame.display.init()
@@ -45,18 +52,24 @@ class Screen:
         surface = self._window.get_surface()
         surface.blit(pygame.image.frombuffer(picture.tobytes(), (width, height), "RGB"), (0, 0))
         self._window.flip()
-        self.events()
-        if fps and self._clock is not None:
+        if fps:
+            self.events()
             self._clock.tick(fps)
 
-    def events(self) -> "list[pygame.Event]":
-        """What has happened in the window since the last call; when its user has closed it, it is closed."""
+    def events(self, patience: int = 0) -> list[pygame.Event]:
+        """What has happened in the window since the last call; when its user has closed it, it is closed.
+
+        Parameters
+        ----------
+        patience
+            Milliseconds to wait for something to happen.
+        """
         if self._window is None:
             return []
-        pygame = _pygame()
         mine: list[Any] = []
         others: list[Any] = []
-        for event in pygame.event.get():
+        first = [pygame.event.wait(patience)] if patience else []
+        for event in [*first, *pygame.event.get()]:
             window = getattr(event, "window", None)
             (mine if window is None or window == self._window else others).append(event)
         for event in others:
@@ -71,11 +84,3 @@ class Screen:
             self._window.destroy()
         self._window = None
         self.closed = True
-
-
-def _pygame() -> Any:
-    """pygame, without the line that it prints when it is imported."""
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    import pygame
-
-    return pygame
