@@ -29,6 +29,8 @@ _MARGIN: Final = 0.2
 _FEWEST_COLUMNS: Final = 8
 _CAPTION: Final = 0.34
 _LABEL: Final = 0.24
+_ABOVE: Final = _LABEL + 0.06
+"""From the top of a label to what it stands above; between them lies the line of a mark."""
 _CAPTION_TOP: Final = 0.08
 _FOUNDATIONS_TOP: Final = _CAPTION_TOP + _CAPTION + 0.06
 _MIDDLE_TOP: Final = _FOUNDATIONS_TOP + CARD_HEIGHT + _LABEL + 0.1
@@ -137,7 +139,7 @@ def lay_out(
     for number, pile in enumerate(position.tableau):
         name, x = f"t{number + 1}", left + number * pitch
         spots += _column(pile, name, x, height - _BELOW, left_from)
-        labels.append(Label(name, x, _TABLEAU_TOP - _LABEL, 1, _LABEL))
+        labels.append(Label(name, x, _TABLEAU_TOP - _ABOVE, 1, _LABEL))
     text = headline(position) if caption is None else caption
     labels.append(Label(text, left, _CAPTION_TOP, right - left, _CAPTION, strong=True))
     labels.append(Label(note, left, height - _CAPTION - 0.08, right - left, _CAPTION, strong=True))
@@ -192,17 +194,17 @@ def _middle(
         edges = _row(len(position.cells), start, right, pitch)
         for number, (card, edge) in enumerate(zip(position.cells, edges, strict=True), 1):
             spots.append(Spot(f"c{number}", 0, card, edge, y))
-            labels.append(Label(f"c{number}", edge, y - _LABEL, 1, _LABEL))
+            labels.append(Label(f"c{number}", edge, y - _ABOVE, 1, _LABEL))
         end = start - (pitch - 1)
     if position.variant.stock:
         count = len(position.stock)
         spots.append(Spot("stock", max(0, count - 1), FACE_DOWN if count else EMPTY, x, y))
-        labels.append(Label(f"stock {count}", x, y - _LABEL, 1, _LABEL))
+        labels.append(Label(f"stock {count}", x, y - _ABOVE, 1, _LABEL))
         fan = _fan(position.waste, x + pitch, end, left_from)
         spots += fan
         size, shown = len(position.waste), sum(spot.card != EMPTY for spot in fan)
         text = f"waste {size}" if shown == size else f"waste {size}, the last {shown}"
-        labels.append(Label(text, x + pitch, y - _LABEL, end - x - pitch, _LABEL))
+        labels.append(Label(text, x + pitch, y - _ABOVE, end - x - pitch, _LABEL))
     return spots, labels
 
 
@@ -244,7 +246,7 @@ def _marked(
 ) -> list[Spot]:
     last = {spot.pile: spot.depth for spot in spots if spot.card != EMPTY}
     pile, count = chosen or ("", 0)
-    suits = {suit_of(spot.card) for spot in spots if spot.pile == pile and spot.depth == last[pile]}
+    suits = {suit_of(spot.card) for spot in spots if spot.pile == pile and spot.depth == last.get(pile)}
 
     def mark(spot: Spot) -> Mark:
         if spot.pile == pile and last.get(pile, 0) - count < spot.depth <= last.get(pile, -1):
