@@ -1,0 +1,321 @@
+"""Render modes of the environments, by Gymnasium's conventions: text, pixels, videos, windows."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import imageio.v3 as iio
+import numpy as np
+import pygame
+import pytest
+from gymnasium.wrappers import RecordVideo
+from gymnasium.wrappers.vector import RecordVideo as RecordVideos
+from imageio_ffmpeg import get_ffmpeg_exe
+
+from solitaire_env.batch import IllegalActionError
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.notation import parse_position
+from solitaire_env.render import RENDER_FPS, RENDER_MODES, SIZE, VECTOR_RENDER_MODES
+from solitaire_env.render.board import headline
+from solitaire_env.render.picture import render_rgb
+from solitaire_env.render.screen import Screen
+from solitaire_env.vector import SolitaireVectorEnv
+from tests.conftest import Refuses
+from tests.games import PUBLISHED
+
+BUSY = "Solitaire/BusyAces-v0"
+
+
+def started(mode: str | None, **arguments: Any) -> SolitaireEnv:
+    env = SolitaireEnv("busy-aces", render_mode=mode, **arguments)
+    env.reset(options={"deal": 7})
+    return env
+
+
+def pixels_of(env: SolitaireEnv, action: int | None = None, **arguments: Any) -> Any:
+    """What the picture should be, made by hand; after an action if there is one."""
+    move = note = None
+    if action is not None:
+        move, note = env.move(action), f"{env.describe_action(action)} ({env.action_text(action)})"
+        env.step(action)
+    position = parse_position(env.position(hidden=True), env.variant)
+    return render_rgb(position, move=move, note=note or "", caption=headline(position, 7), **arguments)
+
+
+# --------------------------------------------------------------------------------- one environment
+
+
+def test_modes_are_listed_in_one_place() -> None:
+    assert SolitaireEnv.metadata == {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
+    assert SolitaireVectorEnv.metadata["render_modes"] == list(VECTOR_RENDER_MODES)
+
+
+@pytest.mark.parametrize(
+    ("make", "mode", "allowed"),
+    [
+        (SolitaireEnv, "rgb", "None, 'ansi', 'rgb_array', 'human'"),
+        (SolitaireEnv, ["ansi"], "None, 'ansi', 'rgb_array', 'human'"),
+        (SolitaireVectorEnv, "human", "None, 'ansi', 'rgb_array'"),
+    ],
+)
+def test_modes_that_are_refused(make: Any, mode: Any, allowed: str, refuses: Refuses) -> None:
+    refuses(lambda: make(render_mode=mode), repr(mode), allowed)
+    refuses(lambda: make(render_size=(1, 2)), "render_size is (1, 2)")
+
+
+def test_pixels_show_the_last_move() -> None:
+    env, other = started("rgb_array"), started(None)
+    assert env.render().shape == (SIZE[1], SIZE[0], 3)
+    np.testing.assert_array_equal(env.render(), pixels_of(other))
+    env.step(0)
+    np.testing.assert_array_equal(env.render(), pixels_of(other, 0))
+    state = env.get_state()
+    env.set_state(state)
+    np.testing.assert_array_equal(env.render(), pixels_of(other))
+
+
+def test_text_marks_the_cards_of_the_last_move() -> None:
+    env = started("ansi")
+    plain = env.render()
+    assert "*" not in plain and "last move" not in plain
+    env.step(0)
+    board = env.render()
+    assert board.count("*") == 1 and board.endswith("last move: draw a card from the stock (draw)")
+    waste = next(line for line in board.splitlines() if line.startswith("waste"))
+    assert "*" in waste.split()[1] and all(len(line) <= 80 for line in board.splitlines())
+
+
+def test_an_illegal_action_moves_nothing() -> None:
+    env = started("ansi")
+    env.step(0)
+    illegal = int(np.flatnonzero(~env.action_masks())[0])
+    env.step(illegal)
+    board = env.render()
+    assert "*" not in board
+    assert board.endswith(f"last move: {env.action_text(illegal)}, which is not legal")
+
+
+def test_an_action_that_raises_leaves_the_picture() -> None:
+    env = started("ansi", on_invalid="raise")
+    env.step(0)
+    before = env.render()
+    with pytest.raises(IllegalActionError):
+        env.step(int(np.flatnonzero(~env.action_masks())[0]))
+    assert env.render() == before
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_size(name: str) -> None:
+    made = gym.make(
+        f"Solitaire/{PUBLISHED[name].title.replace(' ', '')}-v0",
+        render_mode="rgb_array",
+        render_size=[320, 200],
+    )
+    made.reset(seed=0)
+    assert made.render().shape == (200, 320, 3)  # type: ignore[union-attr]
+    clone = made.unwrapped.clone()  # type: ignore[attr-defined]
+    assert clone.render().shape == (200, 320, 3)
+    assert made.spec is not None and json.loads(made.spec.to_json())["kwargs"]["render_size"] == [320, 200]
+
+
+def test_rgb_array_list() -> None:
+    env = gym.make(BUSY, render_mode="rgb_array_list", render_size=(160, 120))
+    env.reset(seed=0)
+    env.step(0)
+    frames = env.render()
+    assert isinstance(frames, list) and len(frames) == 2
+    assert not np.array_equal(frames[0], frames[1])
+
+
+def test_a_step_without_a_mode_asks_for_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solitaire_env.env.last_move", None)
+    started(None).step(0)
+
+
+# ------------------------------------------------------------------------------------------- video
+
+
+def decoded(file: Path, height: int, width: int) -> Any:
+    """The frames of a video, uint8 ``[frames, height, width, 3]``."""
+    command = [get_ffmpeg_exe(), "-v", "error", "-i", str(file), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    data = subprocess.run(command, check=True, capture_output=True).stdout
+    return np.frombuffer(data, dtype=np.uint8).reshape(-1, height, width, 3)
+
+
+def test_record_video(tmp_path: Path) -> None:
+    env = RecordVideo(
+        gym.make(BUSY, render_mode="rgb_array", render_size=(320, 240)), str(tmp_path / "videos")
+    )
+    env.reset(options={"deal": 7})
+    for _ in range(5):
+        env.step(0)
+    last = env.render()
+    env.close()
+    (file,) = tmp_path.glob("videos/*.mp4")
+    frames = decoded(file, 240, 320)
+    assert len(frames) == 6
+    far, near = (np.abs(frames[place].astype(int) - last).mean() for place in (0, -1))
+    assert near < far and near < 6
+
+
+def test_record_videos_of_many_games(tmp_path: Path) -> None:
+    envs = gym.make_vec(BUSY, num_envs=4, render_mode="rgb_array", render_size=(160, 120))
+    envs = RecordVideos(envs, str(tmp_path / "videos"), video_aspect_ratio=(1, 1))
+    envs.reset(seed=0)
+    for _ in range(3):
+        envs.step(np.zeros(4, dtype=np.int64))
+    envs.close()
+    (file,) = tmp_path.glob("videos/*.mp4")
+    assert len(decoded(file, 240, 320)) == 4
+
+
+def test_a_gif(tmp_path: Path) -> None:
+    env = started("rgb_array", render_size=(160, 120))
+    frames = [env.render()]
+    for _ in range(3):
+        env.step(0)
+        frames.append(env.render())
+    iio.imwrite(tmp_path / "game.gif", frames, duration=250)
+    read = iio.imread(tmp_path / "game.gif")
+    assert read.shape == (4, 120, 160, 3)
+    assert np.abs(read[-1].astype(int) - frames[-1]).mean() < 8
+
+
+# -------------------------------------------------------------------------------------- many games
+
+
+def vector(mode: str | None, **arguments: Any) -> SolitaireVectorEnv:
+    env = SolitaireVectorEnv(3, "busy-aces", render_mode=mode, **arguments)
+    env.reset(options={"deal": [7, 8, 9]})
+    return env
+
+
+def test_pictures_of_many_games_are_those_of_each() -> None:
+    env = vector("rgb_array", render_size=(200, 150))
+    singles = [SolitaireEnv("busy-aces", render_mode="rgb_array", render_size=(200, 150)) for _ in range(3)]
+    for deal, single in enumerate(singles, 7):
+        single.reset(options={"deal": deal})
+    for _ in range(3):
+        pictures = env.render()
+        assert isinstance(pictures, tuple)
+        for one, single in zip(pictures, singles, strict=True):
+            np.testing.assert_array_equal(one, single.render())
+        actions = np.array([single.legal_actions()[-1] for single in singles])
+        env.step(actions)
+        for action, single in zip(actions, singles, strict=True):
+            single.step(action)
+
+
+def test_many_games_as_text_tell_their_last_moves() -> None:
+    env = vector("ansi", information="thoughtful")
+    assert all("last move" not in board for board in env.render() or ())
+    env.step(np.zeros(3, dtype=np.int64))
+    assert all(board.endswith("(draw)") for board in env.render() or ())
+    env.copy_rows([0], [2])
+    env.set_state(1, env.get_state(1))
+    boards = env.render() or ()
+    assert boards[0] == boards[2] and boards[0].endswith("(draw)") and "last move" not in boards[1]
+    env.reset(options={"reset_mask": np.array([True, False, False])})
+    boards = env.render() or ()
+    assert "last move" not in boards[0] and boards[2].endswith("(draw)")
+
+
+@pytest.mark.parametrize("autoreset_mode", ["NextStep", "SameStep"])
+def test_a_game_dealt_anew_has_no_last_move(autoreset_mode: str) -> None:
+    env = vector("ansi", autoreset_mode=autoreset_mode, max_episode_steps=2)
+    draw = np.zeros(3, dtype=np.int64)
+    env.step(draw)
+    env.step(draw)
+    ended = env.render() or ()
+    if autoreset_mode == "NextStep":
+        assert all(board.endswith("(draw)") for board in ended)
+        env.step(draw)
+    assert all("last move" not in board for board in env.render() or ())
+
+
+def test_copies_without_a_mode_move_no_pictures() -> None:
+    env = vector(None)
+    env.step(np.zeros(3, dtype=np.int64))
+    env.copy_rows([0], [1])
+    assert env._last == [None] * 3
+
+
+# ----------------------------------------------------------------------------------------- windows
+
+
+def surface_of(env: SolitaireEnv) -> Any:
+    surface = env._screen._window.get_surface()
+    return pygame.surfarray.array3d(surface).swapaxes(0, 1)
+
+
+def test_a_window_shows_every_reset_and_step() -> None:
+    env = SolitaireEnv("busy-aces", render_mode="human")
+    env.metadata = {**env.metadata, "render_fps": 50}
+    env.reset(options={"deal": 7})
+    other = started(None)
+    np.testing.assert_array_equal(surface_of(env), pixels_of(other))
+    begin = time.perf_counter()
+    for _ in range(4):
+        env.step(0)
+        assert env.render() is None
+    assert time.perf_counter() - begin > 3 / 50
+    for _ in range(3):
+        other.step(0)
+    np.testing.assert_array_equal(surface_of(env), pixels_of(other, 0))
+    env.close()
+    env.close()
+    assert env._screen.closed
+    env.step(0)
+
+
+def test_a_closed_window_stays_closed_and_the_game_goes_on() -> None:
+    env = SolitaireEnv("busy-aces", render_mode="human")
+    env.metadata = {**env.metadata, "render_fps": 1000}
+    env.reset(seed=0)
+    pygame.event.post(pygame.Event(pygame.WINDOWCLOSE, window=env._screen._window))
+    env.step(0)
+    assert env._screen.closed
+    env.step(0)
+    env.reset(seed=1)
+    assert env.render() is None and env._screen.closed
+    env.close()
+
+
+def test_windows_do_not_take_each_others_events() -> None:
+    one, two = Screen("one"), Screen("two")
+    assert one.events() == [] and one.size is None
+    picture = np.zeros((90, 120, 3), dtype=np.uint8)
+    one.show(picture)
+    two.show(picture)
+    assert one.size == (120, 90)
+    pygame.event.post(pygame.Event(pygame.WINDOWCLOSE, window=two._window))
+    one.events()
+    assert not one.closed
+    two.events()
+    assert two.closed and two.size is None
+    two.show(picture)
+    assert two.size is None
+    pygame.event.post(pygame.Event(pygame.QUIT))
+    one.events(patience=50)
+    assert one.closed
+    Screen("never open").close()
+
+
+def test_copies_of_an_environment_have_windows_of_their_own() -> None:
+    env = SolitaireEnv("busy-aces", render_mode="human", render_size=(160, 120))
+    env.metadata = {**env.metadata, "render_fps": 1000}
+    env.reset(seed=0)
+    for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert other.position() == env.position() and other._screen._window is None
+        other.step(0)
+        assert other._screen._window is not env._screen._window
+        other.close()
+        assert not env._screen.closed
+    env.close()
