@@ -15,7 +15,7 @@ import pytest
 
 from solitaire_env import cli
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.notation import parse_position
+from solitaire_env.notation import Move, parse_position
 from solitaire_env.render.ansi import WASTE_SHOWN, render_ansi
 from solitaire_env.session import Session
 from solitaire_env.vector import SolitaireVectorEnv
@@ -191,9 +191,11 @@ def test_every_board_shows_each_card_in_its_column(variant: Any) -> None:
 
 def test_color_changes_nothing_but_color() -> None:
     position = parse_position(start("eights-down", deal=3).position())
-    painted = render_ansi(position, "t1>c", color=True)
-    assert re.sub(r"\033\[\d+m", "", painted) == render_ansi(position, "t1>c")
-    assert "\033[31m" in painted
+    move = Move("c1", "t1", position.tableau[0][-2:])
+    painted = render_ansi(position, "t1>c", color=True, move=move)
+    plain = render_ansi(position, "t1>c", move=move)
+    assert re.sub(r"\033\[\d+m", "", painted) == plain
+    assert "\033[31m" in painted and painted.count("\033[7m") == plain.count("*") == 2
 
 
 @pytest.mark.parametrize(
@@ -317,6 +319,19 @@ def test_a_game_is_stuck(screen: Screen, tmp_path: Path) -> None:
     assert out.count("no move is legal; u takes a move back") == 2
     assert "t1>f is not legal here" in out and "there is no move to take back" in out
     assert last_position(out) == STUCK.strip()
+
+
+def test_hints_of_a_policy(screen: Screen, tmp_path: Path) -> None:
+    file = tmp_path / "position.txt"
+    file.write_text(ALMOST_WON)
+    command = ("play", "eights-down", "--position", str(file), "--policy", "tests.test_window:LastLegal")
+    assert "LastLegal: c3>s    KS from cell 3 to the space t2" in screen(*command, lines="h\n")
+    assert "unknown policy 'me'" in screen.refuses("play", "eights-down", "--policy", "me")
+
+
+def test_the_cards_of_the_last_move_are_marked(screen: Screen) -> None:
+    out = screen("play", "busy-aces", "--deal", "7", lines="draw\n")
+    assert out.count("*") == 1 and re.search(r"\nwaste +\*\w", out)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
