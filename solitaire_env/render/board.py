@@ -119,13 +119,16 @@ def lay_out(
     note
         Text at the bottom.
     aspect
-        Height divided by width; without it, the least that the game needs.
+        Height divided by width; without it the board is as high as the position needs.
     """
     v = position.variant
     columns = max(v.piles, _FEWEST_COLUMNS)
     width = (columns - 1) * PITCH + 1 + 2 * _MARGIN
-    tallest = min(make_rules(v).pile_capacity, TALLEST)
-    height = _TABLEAU_TOP + CARD_HEIGHT + (tallest - 1) * TIGHT + _BELOW
+    # The same for all positions of a game, so that nothing jumps from one picture to the next.
+    room = (min(make_rules(v).pile_capacity, TALLEST) - 1) * TIGHT
+    if aspect is None:
+        room = min(room, max(map(len, position.tableau)) * LOOSE)
+    height = _TABLEAU_TOP + CARD_HEIGHT + room + _BELOW
     if aspect is not None:
         width, height = max(width, height / aspect), max(height, width * aspect)
     pitch = min(WIDE, (width - 2 * _MARGIN - 1) / (columns - 1))
