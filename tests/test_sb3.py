@@ -147,6 +147,12 @@ def test_asked_of_single_games() -> None:
         env.env_method("set_state", state, indices=row)
     assert env.env_method("position") == positions
     assert native(2, render_mode="ansi").render().count("foundations") == 2
+    drawn = native(2, render_mode="rgb_array", render_size=(120, 90))
+    drawn.reset()
+    assert [image.shape for image in drawn.get_images()] == [(90, 120, 3)] * 2
+    assert drawn.render().shape == (180, 120, 3)
+    with pytest.raises(ValueError, match="unknown render_mode 'human', allowed: None, 'ansi', 'rgb_array'"):
+        native(2, render_mode="human")
     assert env.render() is None and env.get_images() == [None] * 3
     assert env.settings.max_episode_steps == step_limit(env.variant)
     assert native(max_episode_steps=None).settings.max_episode_steps is None
