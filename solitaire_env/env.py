@@ -164,11 +164,10 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         number = _action_number(action)
         self._actions.decode(number)
         batch = self._batch
-        last = None if self.render_mode is None else last_move(self.variant, batch.state, 0, number)
-        batch.step(np.array([number], dtype=np.int64), batch.everyone)
-        self._last = last
-        if self.render_mode == "human":
-            self._show()
+        if self.render_mode is None:
+            batch.step(np.array([number], dtype=np.int64), batch.everyone)
+        else:
+            self._step_and_show(number)
         return (
             self._observation(),
             float(batch.rewards[0]),
@@ -198,6 +197,13 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     def _visible(self) -> Position:
         position = self._batch.position(0)
         return position if self.settings.information == "thoughtful" else position.hidden()
+
+    def _step_and_show(self, number: int) -> None:
+        last = last_move(self.variant, self._batch.state, 0, number)
+        self._batch.step(np.array([number], dtype=np.int64), self._batch.everyone)
+        self._last = last
+        if self.render_mode == "human":
+            self._show()
 
     def _show(self) -> None:
         if self._screen is None:
