@@ -101,8 +101,8 @@ class Session:
         piles = layout.rules.piles
         seen = {tuple(played.before["row"]) for played in self.played}
         tableau = self.position().tableau
-        trial = self.env.clone()
-        here = trial.get_state()
+        trial = SolitaireEnv(self.env.variant)
+        here = self.env.get_state()
 
         def badness(number: int) -> tuple[bool, bool, int]:
             action = layout.decode(number)
