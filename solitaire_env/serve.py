@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Event, Lock
 from typing import Any, Final, Literal, get_args
-from urllib.parse import urlsplit
 
 from solitaire_env.advice import Adviser, load_policy
 from solitaire_env.batch import IllegalActionError
@@ -468,11 +467,11 @@ async def _body(request: Request) -> dict[str, Any]:
 def _check_host(headers: Headers, host: str) -> None:
     """Refuse what a page from elsewhere sends, be it by a name that leads here (DNS rebinding)."""
     named = headers.get("host", "")
-    hostname = urlsplit(f"//{named}").hostname or ""
-    if hostname not in ("localhost", host) and not _is_address(hostname):
+    name = re.sub(r":[0-9]+$", "", named).strip("[]")
+    if name not in ("localhost", host) and not _is_address(name):
         raise HTTPException(403, f"host is {shown(named)}, allowed: 'localhost', an address or {host!r}")
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != named:
+    if origin is not None and origin not in (f"http://{named}", f"https://{named}"):
         raise HTTPException(403, f"origin is {shown(origin)}, allowed: this server's own pages")
 
 
@@ -504,9 +503,8 @@ class _Guard:
             return
         try:
             _check_host(Headers(scope=scope), self.host)
-        except (HTTPException, ValueError) as error:
-            detail = error.detail if isinstance(error, HTTPException) else one_line(error)
-            await JSONResponse({"error": detail}, 403)(scope, receive, send_with_headers)
+        except HTTPException as error:
+            await JSONResponse({"error": error.detail}, error.status_code)(scope, receive, send_with_headers)
             return
         await self.app(scope, receive, send_with_headers)
 
@@ -609,6 +607,8 @@ def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette
         _check_keys(await _body(request), ())
         rate = room.known_rate(request.path_params["id"])
         rate.cancel.set()
+        if rate.state == "waiting":
+            rate.state = "cancelled"
         return JSONResponse(rate.told())
 
     handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = {

@@ -109,6 +109,17 @@ function drawCard(card, { pile, top, moved, interactive }) {
   return drawn;
 }
 
+/** Spreads the waste, all of which a player may look at, and gathers it. */
+function spreadButton(count) {
+  const words = `look at all ${count} cards of the waste`;
+  const button = make("button", { type: "button", class: "number", "aria-label": words, title: words }, String(count));
+  button.onclick = (event) => {
+    event.stopPropagation();
+    button.closest(".board").classList.toggle("spread");
+  };
+  return button;
+}
+
 function drawPile(name, content, { moved = 0, interactive = false }) {
   const kind = name.replace(/\d+/, "");
   const cards = cardsOf(content);
@@ -138,9 +149,7 @@ function drawPile(name, content, { moved = 0, interactive = false }) {
     const top = k === cards.length - 1;
     pile.append(drawCard(card, { pile: name, top, moved: k >= cards.length - moved, interactive }));
   });
-  if (kind === "waste" && count > 1) {
-    pile.append(make("span", { class: "number", "aria-hidden": "true" }, String(count)));
-  }
+  if (kind === "waste" && count > 1) pile.append(spreadButton(count));
   return pile;
 }
 

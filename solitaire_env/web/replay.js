@@ -134,27 +134,30 @@ const values = thoughts.map((thought) => (thought ? thought[0] : null));
 const told = values.filter((value) => value !== null);
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
+/** What the policy thought of the position that is shown, before it made the next move. */
 function showThought() {
-  const thought = now ? thoughts[now - 1] : null;
+  const thought = thoughts[now];
   if (!thought) {
-    at("thought").replaceChildren(make("p", { class: "soft" }, now ? "Nothing is told of this move." : "No move yet."));
+    const none = now === end ? "The game is over." : "Nothing is told of this position.";
+    at("thought").replaceChildren(make("p", { class: "soft" }, none));
     return;
   }
   const [value, actions] = thought;
   const rows = actions.map(([text, share]) => {
     const bar = make("span");
     bar.style.width = `${100 * share}%`;
+    const chosen = text === game.steps[now][0];
     return make(
       "tr",
-      { class: text === game.steps[now - 1][0] && "chosen" },
-      make("td", {}, text),
+      { class: chosen && "chosen" },
+      make("td", {}, chosen ? `${text}, played` : text),
       make("td", { class: "bar" }, bar),
       make("td", { class: "figure" }, percent(share)),
     );
   });
   at("thought").replaceChildren(
-    make("p", {}, value === null ? "Before this move." : `Before this move: value ${value.toFixed(2)}.`),
-    make("table", { "aria-label": "Likeliest actions" }, make("tbody", {}, ...rows)),
+    ...(value === null ? [] : [make("p", {}, `Value ${value.toFixed(2)}`)]),
+    make("table", { "aria-label": "Likeliest next moves" }, make("tbody", {}, ...rows)),
   );
 }
 
@@ -202,7 +205,7 @@ function moveCursor() {
   const cursor = at("chart").querySelector(".cursor");
   cursor?.setAttribute("x1", x(now));
   cursor?.setAttribute("x2", x(now));
-  const value = now < end ? values[now] : null;
+  const value = values[now];
   at("legend").replaceChildren(
     make("b", { class: "home" }, `${home[now]} of ${game.cards} cards home`),
     ...(value === null || value === undefined ? [] : [", ", make("b", { class: "value" }, `value ${value.toFixed(2)}`)]),
