@@ -368,15 +368,17 @@ class _Room:
                 raise HTTPException(404, f"no win rate {shown(number)}: ask for it anew")
             return self.rates[number]
 
-    def transcript(self, table: _Table) -> str:
-        """The game as text."""
+    def transcript(self, table: _Table) -> tuple[str, str]:
+        """The name of a file for the game, and the game as text."""
         session = table.session
+        variant = session.env.variant
         state: Literal["won", "stuck", "truncated"] = (
             "won" if session.won else "truncated" if session.legal() else "stuck"
         )
-        return format_transcript(
+        name = re.sub(r"[^\w.-]+", "-", f"{variant.name}-{table.deal}.txt", flags=re.ASCII)
+        return name, format_transcript(
             Transcript(
-                variant=session.env.variant,
+                variant=variant,
                 policy=" with ".join(["human", *([", ".join(table.helpers)] if table.helpers else [])]),
                 deal=table.deal,
                 result=state,
@@ -584,12 +586,10 @@ def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette
         return await at_table(request, room.policies_for)
 
     async def show_transcript(request: Request) -> Response:
-        def download(text: str) -> Response:
-            return Response(
-                text,
-                media_type="text/plain",
-                headers={"content-disposition": 'attachment; filename="game.txt"'},
-            )
+        def download(named: tuple[str, str]) -> Response:
+            name, text = named
+            disposition = {"content-disposition": f'attachment; filename="{name}"'}
+            return Response(text, media_type="text/plain", headers=disposition)
 
         return await at_table(request, lambda _, table: room.transcript(table), download)
 

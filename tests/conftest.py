@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,11 @@ import pytest
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 Refuses = Callable[..., None]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Only who asks for the browser's tests needs the packages that they import."""
+    return True if collection_path.name == "browser" and config.option.markexpr != "browser" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

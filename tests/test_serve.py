@@ -147,7 +147,8 @@ def test_a_game_is_played_to_its_end_and_saved(client: TestClient, name: str) ->
         assert told["piles"][move["targets"][0]] != before[move["targets"][0]]
     assert (told["state"], told["moves_played"]) == (game.result, len(game.actions))
     saved = client.get(f"/api/sessions/{told['id']}/transcript")
-    assert saved.headers["content-disposition"] == 'attachment; filename="game.txt"'
+    named = f'attachment; filename="{game.variant.name}-{game.deal}.txt"'
+    assert saved.headers["content-disposition"] == named
     again = parse_transcript(saved.text)
     assert again.policy == "human" and (again.actions, again.result) == (game.actions, game.result)
     list(replay(again))

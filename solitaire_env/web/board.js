@@ -161,21 +161,34 @@ function drawPile(name, content, { moved = 0, interactive = false }) {
  * interactive: whether cards and places are buttons.
  */
 export function drawBoard(root, piles, { moved = {}, interactive = false } = {}) {
-  const focused = root.contains(document.activeElement) && document.activeElement.closest("[data-pile]");
-  const name = focused && focused.dataset.pile;
+  const names = Object.keys(piles).join();
+  if (root.dataset.names !== names) layOut(root, piles, names);
+  for (const [name, content] of Object.entries(piles)) {
+    // Most piles stay as they are from move to move, and are not drawn again.
+    const old = pileOf(root, name);
+    const key = JSON.stringify([content, moved[name], interactive]);
+    if (old.dataset.key === key) continue;
+    const focused = old.contains(document.activeElement);
+    const pile = drawPile(name, content, { moved: moved[name], interactive });
+    pile.dataset.key = key;
+    old.replaceWith(pile);
+    if (focused) topOf(root, name).focus({ preventScroll: true });
+  }
+}
+
+/** Make room for the piles of a game. */
+function layOut(root, piles, names) {
   const areas = { talon: [], cells: [], foundations: [], tableau: [] };
   const area = { s: "talon", w: "talon", c: "cells", f: "foundations", t: "tableau" };
-  for (const [pile, content] of Object.entries(piles)) {
-    areas[area[pile[0]]].push(drawPile(pile, content, { moved: moved[pile], interactive }));
-  }
+  for (const name of Object.keys(piles)) areas[area[name[0]]].push(make("div", { "data-pile": name }));
+  const parts = Object.entries(areas).filter(([, places]) => places.length);
+  const group = ([kind, places]) =>
+    make("div", { class: kind, role: "group", "aria-label": kind === "talon" ? "stock and waste" : kind }, ...places);
   root.classList.add("board");
   root.style.setProperty("--piles", Math.max(areas.tableau.length, 8));
-  const parts = Object.entries(areas).filter(([, drawn]) => drawn.length);
-  const group = ([kind, drawn]) =>
-    make("div", { class: kind, role: "group", "aria-label": kind === "talon" ? "stock and waste" : kind }, ...drawn);
   const tableau = group(parts.pop());
   root.replaceChildren(make("div", { class: "upper" }, ...parts.map(group)), tableau);
-  if (name) topOf(root, name)?.focus({ preventScroll: true });
+  root.dataset.names = names;
 }
 
 /** The element of a pile, and what lies on top of it: its last card, or its place. */

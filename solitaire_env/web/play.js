@@ -74,6 +74,7 @@ function show(next, { quiet = false } = {}) {
   game = next;
   picked = null;
   drawBoard(board, game.piles, { moved, interactive: true });
+  board.dataset.moves = game.moves_played;
   mark();
   const home = cardsHome(game.piles);
   const rules = [game.build, `spaces: ${game.spaces}`, game.moves].join(", ");
@@ -81,7 +82,6 @@ function show(next, { quiet = false } = {}) {
   at("about").textContent = `${home} of ${game.cards} cards home, move ${game.moves_played}. Rules: ${rules}.`;
   document.title = at("title").textContent;
   at("save").href = `api/sessions/${game.id}/transcript`;
-  at("save").download = `${game.game}-${game.deal.replace(":", "-")}.txt`;
   const ends = {
     won: `Won, in ${game.moves_played} moves.`,
     stuck: "Stuck: no move is legal. Undo takes a move back.",

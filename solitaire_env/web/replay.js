@@ -25,6 +25,7 @@ function show(step, { aloud = true } = {}) {
   now = Math.max(0, Math.min(end, step));
   const moved = now ? arrivals(positions[now - 1], positions[now]) : {};
   drawBoard(at("board"), positions[now], { moved });
+  at("board").dataset.moves = now;
   at("move").textContent = words(now);
   at("slider").value = now;
   at("slider").setAttribute("aria-valuetext", words(now));
@@ -98,7 +99,7 @@ document.addEventListener("keydown", (event) => {
 // --------------------------------------------------------------------------------- list of moves
 
 const buttons = game.steps.map(([, said], k) =>
-  make("button", { type: "button", tabindex: k ? -1 : 0 }, make("span", { class: "number" }, `${k + 1}`), said),
+  make("button", { type: "button", tabindex: k ? -1 : 0 }, make("span", { class: "count" }, `${k + 1}`), said),
 );
 at("moves").append(...buttons.map((button) => make("li", {}, button)));
 buttons.forEach((button, k) => (button.onclick = () => step(k + 1 - now)));
@@ -194,7 +195,8 @@ function drawChart() {
   if (line.length) svg.append(make("polyline", { class: "value", points: points(line) }));
   svg.append(make("line", { class: "cursor", y1: EDGE.top, y2: HEIGHT - EDGE.bottom }));
   svg.onclick = (event) => {
-    const share = (event.offsetX - EDGE.left) / (width - EDGE.left - EDGE.right);
+    const from = svg.getBoundingClientRect().left + EDGE.left;
+    const share = (event.clientX - from) / (width - EDGE.left - EDGE.right);
     step(Math.round(share * end) - now);
   };
   at("chart").replaceChildren(svg);
