@@ -1,5 +1,5 @@
 // A game that is played in the page. What is legal, and what a move does, the server says.
-import { cardsHome, cardsOf, arrivals, drawBoard, make, markBoard, pileOf, pileWords, topOf } from "./board.js";
+import { arrivals, cardWords, cardsHome, cardsOf, drawBoard, make, markBoard, pileOf, pileWords, topOf } from "./board.js";
 
 const at = (id) => document.getElementById(id);
 const board = at("board");
@@ -101,7 +101,9 @@ function pick(pile, count) {
   }
   picked = { pile, count, choices };
   mark();
-  say(`${pileWords(pile)}: ${choices.size} place${choices.size === 1 ? "" : "s"} to go to.`);
+  const card = cardWords(cardsOf(game.piles[pile]).at(-count));
+  const places = [...choices.keys()].map(pileWords);
+  say(`${card}${count > 1 ? `, ${count} cards` : ""}: to ${places.slice(0, 4).join(", ")}${places[4] ? " ..." : ""}.`);
 }
 
 function letGo() {
