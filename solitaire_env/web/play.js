@@ -357,7 +357,9 @@ at("on").onclick = async () => {
 
 async function showPolicies() {
   const before = at("policy").value;
-  const { policies } = await ask(`sessions/${game.id}/policies`);
+  const asked = game.id;
+  const { policies } = await ask(`sessions/${asked}/policies`);
+  if (asked !== game.id) return;
   at("policy").replaceChildren(
     ...policies.map(({ id, name, error }) =>
       make("option", { value: id, disabled: Boolean(error), title: error || null }, error ? `${name} (not for this game)` : name),
@@ -371,6 +373,7 @@ async function showPolicies() {
   at("progress").textContent = "";
   at("advice").replaceChildren();
   known = true;
+  showTools();
 }
 
 // ------------------------------------------------------------------------------------ win rates
@@ -438,8 +441,8 @@ function address() {
   return `?${query}`.replaceAll("%3A", ":");
 }
 
-const start = (wanted) =>
-  doing(async () => {
+async function start(wanted) {
+  await doing(async () => {
     say("Dealing ...");
     const next = await ask("sessions", wanted);
     known = false;
@@ -447,8 +450,10 @@ const start = (wanted) =>
     show(next);
     history.replaceState(null, "", address());
     showForm();
-    await showPolicies();
   });
+  // The first policy that needs a network may take seconds to load: play can begin.
+  if (game && !known) await showPolicies().catch((error) => say(error.message, true));
+}
 
 function showForm() {
   at("game").value = game.game;

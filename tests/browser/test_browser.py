@@ -316,7 +316,7 @@ def test_taps_on_a_phone(home: str, open_page: OpenPage) -> None:
     page = open_page(
         f"{home}?game=eights-down&deal=132", width=375, height=760, has_touch=True, is_mobile=True
     )
-    moves(page, 0)
+    expect(page.locator("#hint")).to_be_enabled()
     box = top(page, "t7").bounding_box()
     for _ in range(2):
         page.touchscreen.tap(box["x"] + 9, box["y"] + 9)
@@ -346,7 +346,7 @@ def looks_right(page: Page, name: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_the_page_to_play_looks_right(home: str, open_page: OpenPage, name: str) -> None:
     page = open_page(f"{home}?game={name}&deal=7")
-    moves(page, 0)
+    expect(page.locator("#hint")).to_be_enabled()
     page.locator("#policy").select_option(label="first")
     for number in range(1, 25):
         page.locator("#one").click()
