@@ -12,7 +12,7 @@ PACKAGE := --ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles lint types floors mutants fuzz docs bench bench-peers instructions clean
+	test-oracles test-browser lint types floors mutants fuzz docs bench bench-peers instructions clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -38,6 +38,10 @@ test-slow: $(READY)  ## the tests that take minutes
 
 test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-bin)
 	$(PY) -m pytest -m "oracle and not slow" $(ARGS)
+
+test-browser: $(READY)  ## the pages in Chromium (Debian: chromium); screenshots in .cache/screenshots
+	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[browser]"
+	$(PY) -m pytest -m browser tests/browser $(ARGS)
 
 # Code compiled with bounds checks must not meet code compiled without: a cache of its own.
 test-bounds: $(READY)  ## the package's tests, each array index checked

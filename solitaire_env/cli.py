@@ -1,4 +1,4 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, perft, bench.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, replay, serve, perft, bench.
 
 What a user gets wrong ends in one or two lines on stderr and exit code 2.
 """
@@ -350,6 +350,47 @@ def play(env: "SolitaireEnv", adviser: "Adviser | None" = None) -> None:
         _tell_position(env)
 
 
+# ----------------------------------------------------------------------------- replay and serve
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Write a game as one web page that needs no server: its board at every move."""
+
+    game: Annotated[Positional[Path], arg(metavar="FILE")]
+    """A transcript, a run folder, or a folder with one transcript."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
+    """The page; beside the transcript unless told otherwise."""
+
+    def run(self) -> None:
+        from solitaire_env.replay_page import find_transcript, read_transcript, write_page
+
+        path = find_transcript(self.game)
+        transcript = read_transcript(path)
+        output = path.with_suffix(".html") if self.output is None else self.output
+        size = write_page(output, transcript)
+        deal = "a position" if transcript.deal is None else f"deal {transcript.deal}"
+        print(f"{transcript.variant.title}, {deal}, by {transcript.policy}: {transcript.result}.")
+        print(f"{output}: {len(transcript.actions)} moves, {size / 1000:,.0f} kB")
+
+
+@dataclass(frozen=True)
+class Serve:
+    """Play in the browser: a server for this machine, until Ctrl-C."""
+
+    port: int = 8000
+    """Where it listens; 0 for any port that is free."""
+    host: str = "127.0.0.1"
+    """Address to listen on. Any but this machine's own lets others play, and ask the policies."""
+    policy: Annotated[tuple[str, ...], arg(metavar="NAME ...")] = ()
+    """Policies to ask: "module:Class" or "module:function@text", such as agents:policy@greedy."""
+
+    def run(self) -> None:
+        from solitaire_env.serve import listen, serve
+
+        serve(self.policy, listen(self.host, self.port), self.host)
+
+
 # ---------------------------------------------------------------------------------------- perft
 
 
@@ -525,6 +566,8 @@ Command = (
     | Annotated[Rules, subcommand("rules")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Play, subcommand("play")]
+    | Annotated[Replay, subcommand("replay")]
+    | Annotated[Serve, subcommand("serve")]
     | Annotated[Perft, subcommand("perft")]
     | Annotated[Bench, subcommand("bench")]
 )

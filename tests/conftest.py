@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,11 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 
 Refuses = Callable[..., None]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Only who asks for the browser's tests needs the packages that they import."""
+    return True if collection_path.name == "browser" and config.option.markexpr != "browser" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

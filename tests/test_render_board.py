@@ -133,7 +133,8 @@ def test_a_long_waste_shows_its_end() -> None:
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_last_move_is_marked(name: str) -> None:
     """In a whole game: where its cards lie now, and what they have left."""
-    deal, actions = recorded_game(name)
+    game = recorded_game(name)
+    deal, actions = game.deal, game.actions
     env = SolitaireEnv(name, on_invalid="raise")
     env.reset(options={"deal": deal})
     seen = set()

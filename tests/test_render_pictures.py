@@ -44,7 +44,8 @@ PIXEL_HASHES = {
 
 def scene(name: str, steps: int = 60) -> tuple[Position, Move]:
     """A published game's recorded deal, after so many moves."""
-    deal, actions = recorded_game(name)
+    game = recorded_game(name)
+    deal, actions = game.deal, game.actions
     env = SolitaireEnv(name, on_invalid="raise")
     env.reset(options={"deal": deal})
     for text in actions[:steps]:

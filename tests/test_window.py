@@ -91,7 +91,8 @@ def clicks(board: Board, move: Move) -> list[pygame.Event]:
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_whole_game_by_clicks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every click of a recorded game is in the queue before the window is played in."""
-    deal, actions = recorded_game(name)
+    game = recorded_game(name)
+    deal, actions = game.deal, game.actions
     made = window(name, deal=deal)
     env, last = SolitaireEnv(name, on_invalid="raise"), None
     env.reset(options={"deal": deal})
@@ -115,7 +116,8 @@ def test_a_whole_game_by_clicks(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("name", ["eights-down", "forty-bandits"])
 def test_a_game_by_dragging(name: str) -> None:
-    deal, actions = recorded_game(name)
+    game = recorded_game(name)
+    deal, actions = game.deal, game.actions
     made = window(name, deal=deal)
     for text in actions[:25]:
         move = made.session.env.move(made.session.env.parse_action(text))
@@ -125,7 +127,7 @@ def test_a_game_by_dragging(name: str) -> None:
         shown = made.chosen
         events(made, up(end))
         assert shown is not None and shown[0] == move.source
-    assert texts(made) == actions[:25]
+    assert texts(made) == list(actions[:25])
 
 
 # --------------------------------------------------------------------------------- single things

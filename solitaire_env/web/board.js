@@ -1,0 +1,226 @@
+// Draws the piles of a position. It knows cards and piles, and no rules.
+
+const RANKS = "A23456789TJQK";
+const NAMES = { A: "Ace", T: "10", J: "Jack", Q: "Queen", K: "King" };
+const SUITS = { C: "Clubs", D: "Diamonds", H: "Hearts", S: "Spades" };
+const SHAPES = {
+  C: "M12 2a4.6 4.6 0 0 0-3.9 7A4.6 4.6 0 1 0 10.9 15c0 3-1 5-3.4 6.5h9C14.1 20 13.1 18 13.1 15a4.6 4.6 0 1 0 2.8-6A4.6 4.6 0 0 0 12 2z",
+  D: "M12 1.5 19.5 12 12 22.5 4.5 12z",
+  H: "M12 22C6 16.5 2 12.5 2 8a5.3 5.3 0 0 1 10-2.5A5.3 5.3 0 0 1 22 8c0 4.5-4 8.5-10 14z",
+  S: "M12 1.5C7 6.5 3 9.8 3 14a4.5 4.5 0 0 0 7.9 3c-.2 2-1.2 3.7-3.2 5h8.6c-2-1.3-3-3-3.2-5A4.5 4.5 0 0 0 21 14c0-4.2-4-7.5-9-12.5z",
+};
+
+// Columns and rows of the pips of 2 to 10, in a face of 60 by 90.
+const [L, M, R] = [13, 30, 47];
+const PIPS = {
+  2: [[M, 14], [M, 76]],
+  3: [[M, 14], [M, 45], [M, 76]],
+  4: [[L, 14], [R, 14], [L, 76], [R, 76]],
+  5: [[L, 14], [R, 14], [M, 45], [L, 76], [R, 76]],
+  6: [[L, 14], [R, 14], [L, 45], [R, 45], [L, 76], [R, 76]],
+  7: [[L, 14], [R, 14], [M, 29], [L, 45], [R, 45], [L, 76], [R, 76]],
+  8: [[L, 14], [R, 14], [M, 29], [L, 45], [R, 45], [M, 61], [L, 76], [R, 76]],
+  9: [[L, 14], [R, 14], [L, 35], [R, 35], [M, 45], [L, 55], [R, 55], [L, 76], [R, 76]],
+  T: [[L, 14], [R, 14], [M, 24], [L, 35], [R, 35], [L, 55], [R, 55], [M, 66], [L, 76], [R, 76]],
+};
+
+/** "9 of Spades" for "9S". */
+export const cardWords = (card) => `${NAMES[card[0]] ?? card[0]} of ${SUITS[card[1]]}`;
+
+/** "tableau pile 3" for "t3". */
+export function pileWords(name) {
+  const kinds = { t: "tableau pile", c: "cell", f: "foundation" };
+  return /\d/.test(name) ? `${kinds[name[0]]} ${name.slice(1)}` : name;
+}
+
+/** The cards of a pile, bottom first: those that are drawn. */
+export const cardsOf = (pile) => (pile && typeof pile === "string" && pile[0] !== "-" ? pile.split(" ") : []);
+
+/** How many cards are on the foundations. */
+export function cardsHome(piles) {
+  const tops = Object.entries(piles).filter(([name]) => name[0] === "f");
+  return tops.reduce((sum, [, top]) => sum + RANKS.indexOf(top[0]) + 1, 0);
+}
+
+/** How many cards each pile has that it did not have before: what the last move brought there. */
+export function arrivals(before, after) {
+  const moved = {};
+  for (const name of Object.keys(after)) {
+    if (name === "stock" || before[name] === after[name]) continue;
+    const more = name[0] === "f" ? 1 : cardsOf(after[name]).length - cardsOf(before[name]).length;
+    if (more > 0) moved[name] = more;
+  }
+  return moved;
+}
+
+/** An element with attributes and children; text is text, never HTML. */
+export function make(tag, attributes = {}, ...children) {
+  const space = ["svg", "path", "use", "line", "polyline", "text", "rect", "title"].includes(tag);
+  const element = space
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const shape = (suit, attributes = {}) =>
+  make("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", ...attributes }, make("path", { d: SHAPES[suit] }));
+
+function face([rank, suit]) {
+  const drawing = make("svg", { viewBox: "0 0 60 90", class: "face", "aria-hidden": "true" });
+  const put = (x, y, size) => {
+    const turned = y > 45 ? ` rotate(180 ${x} ${y})` : "";
+    const where = `translate(${x - size / 2} ${y - size / 2}) scale(${size / 24})`;
+    drawing.append(make("path", { d: SHAPES[suit], transform: turned + where }));
+  };
+  if (rank === "A") put(30, 45, 40);
+  for (const [x, y] of PIPS[rank] ?? []) put(x, y, 17);
+  if ("JQK".includes(rank)) {
+    drawing.append(make("rect", { x: 4, y: 3, width: 52, height: 84, rx: 4, class: "frame" }));
+    drawing.append(make("text", { x: 30, y: 62, class: "court" }, rank));
+    put(14, 15, 14);
+    put(46, 75, 14);
+  }
+  return drawing;
+}
+
+function drawCard(card, { pile, top, moved, interactive }) {
+  const corner = make("span", { class: "corner", "aria-hidden": "true" }, card[0] === "T" ? "10" : card[0]);
+  corner.append(shape(card[1]));
+  const red = "DH".includes(card[1]);
+  const words = `${cardWords(card)}, ${pileWords(pile)}`;
+  const drawn = make(
+    interactive ? "button" : "span",
+    {
+      type: interactive && "button",
+      role: !interactive && "img",
+      tabindex: interactive && (top ? 0 : -1),
+      class: `card ${red ? "red" : "black"}${moved ? " moved" : ""}${top ? " top" : ""}`,
+      "data-card": card,
+      "data-words": words,
+      "aria-label": moved ? `${words}, moved last` : words,
+    },
+    corner,
+  );
+  if (top) drawn.append(face(card), shape(card[1], { class: "large" }));
+  return drawn;
+}
+
+/** Spreads the waste, all of which a player may look at, and gathers it. */
+function spreadButton(count) {
+  const words = `look at all ${count} cards of the waste`;
+  const button = make("button", { type: "button", class: "number", "aria-label": words, title: words }, String(count));
+  button.onclick = (event) => {
+    event.stopPropagation();
+    button.closest(".board").classList.toggle("spread");
+  };
+  return button;
+}
+
+function drawPile(name, content, { moved = 0, interactive = false }) {
+  const kind = name.replace(/\d+/, "");
+  const cards = cardsOf(content);
+  const count = name === "stock" ? content : cards.length;
+  const counted = { t: true, stock: true, waste: true }[kind];
+  const pile = make("div", {
+    class: `pile pile-${kind}`,
+    role: "group",
+    "data-pile": name,
+    "aria-label": pileWords(name) + (counted ? `, ${count} card${count === 1 ? "" : "s"}` : ""),
+  });
+  pile.style.setProperty("--count", Math.max(2, count));
+  const empty = kind === "stock" ? (count ? `stock, ${count} cards, draw one` : "stock, empty") : `${pileWords(name)}, empty`;
+  const base = make(interactive ? "button" : "span", {
+    type: interactive && "button",
+    role: !interactive && "img",
+    tabindex: interactive && (cards.length ? -1 : 0),
+    class: kind === "stock" && count ? "base back" : "base",
+    "data-words": empty,
+    "aria-label": empty,
+    "aria-hidden": cards.length ? "true" : null,
+  });
+  if (kind === "f") base.append(shape(content[1], { class: "large" }));
+  if (kind === "stock") base.append(make("span", { class: "number", "aria-hidden": "true" }, String(count)));
+  pile.append(base);
+  cards.forEach((card, k) => {
+    const top = k === cards.length - 1;
+    pile.append(drawCard(card, { pile: name, top, moved: k >= cards.length - moved, interactive }));
+  });
+  if (kind === "waste" && count > 1) pile.append(spreadButton(count));
+  return pile;
+}
+
+/**
+ * Draw a board into an element.
+ *
+ * piles: as the server and the replay page have them, by name.
+ * moved: how many cards of a pile the last move brought there, by name.
+ * interactive: whether cards and places are buttons.
+ */
+export function drawBoard(root, piles, { moved = {}, interactive = false } = {}) {
+  const names = Object.keys(piles).join();
+  if (root.dataset.names !== names) layOut(root, piles, names);
+  for (const [name, content] of Object.entries(piles)) {
+    // Most piles stay as they are from move to move, and are not drawn again.
+    const old = pileOf(root, name);
+    const key = JSON.stringify([content, moved[name], interactive]);
+    if (old.dataset.key === key) continue;
+    const focused = old.contains(document.activeElement);
+    const pile = drawPile(name, content, { moved: moved[name], interactive });
+    pile.dataset.key = key;
+    old.replaceWith(pile);
+    if (focused) topOf(root, name).focus({ preventScroll: true });
+  }
+}
+
+/** Make room for the piles of a game. */
+function layOut(root, piles, names) {
+  const areas = { talon: [], cells: [], foundations: [], tableau: [] };
+  const area = { s: "talon", w: "talon", c: "cells", f: "foundations", t: "tableau" };
+  for (const name of Object.keys(piles)) areas[area[name[0]]].push(make("div", { "data-pile": name }));
+  const parts = Object.entries(areas).filter(([, places]) => places.length);
+  const group = ([kind, places]) =>
+    make("div", { class: kind, role: "group", "aria-label": kind === "talon" ? "stock and waste" : kind }, ...places);
+  root.classList.add("board");
+  root.style.setProperty("--piles", Math.max(areas.tableau.length, 8));
+  const tableau = group(parts.pop());
+  root.replaceChildren(make("div", { class: "upper" }, ...parts.map(group)), tableau);
+  root.dataset.names = names;
+}
+
+/** The element of a pile, and what lies on top of it: its last card, or its place. */
+export const pileOf = (root, name) => root.querySelector(`[data-pile="${name}"]`);
+export const topOf = (root, name) => [...pileOf(root, name).querySelectorAll(".card, .base")].at(-1);
+
+/**
+ * Mark what can be done: the cards that can be picked, those that are, and the piles that take them.
+ *
+ * playable: names of piles, each with the numbers of cards that can be taken from its end.
+ * picked: { pile, count } or null.
+ * targets: names of piles.
+ */
+export function markBoard(root, { playable = {}, picked = null, targets = [] } = {}) {
+  for (const pile of root.querySelectorAll("[data-pile]")) {
+    const name = pile.dataset.pile;
+    const cards = [...pile.querySelectorAll(".card")];
+    const target = targets.includes(name);
+    pile.classList.toggle("target", target);
+    cards.forEach((card, k) => {
+      const count = cards.length - k;
+      const can = playable[name]?.has(count) ?? false;
+      const is = picked?.pile === name && count <= picked.count;
+      card.classList.toggle("playable", can);
+      card.classList.toggle("picked", is);
+      card.setAttribute("aria-pressed", String(is));
+      card.tabIndex = can || count === 1 ? 0 : -1;
+      const more = [can && "playable", is && "picked", count === 1 && target && "can go here"].filter(Boolean);
+      card.setAttribute("aria-label", [card.dataset.words, ...more].join(", "));
+    });
+    const base = pile.querySelector(".base");
+    const more = !cards.length && target ? ", can go here" : "";
+    base.setAttribute("aria-label", base.dataset.words + more);
+  }
+}

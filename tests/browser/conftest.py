@@ -1,0 +1,86 @@
+"""Chromium, and a server to play on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from solitaire_env import serve
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SCREENSHOTS = Path(__file__).parents[2] / ".cache" / "screenshots"
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def home() -> Iterator[str]:
+    """Address of a server with two policies."""
+    app = serve.make_app(["agents:policy@greedy", "tests.test_serve:First", "tests.test_serve:Whim"])
+    with serve.listen("127.0.0.1", 0) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        server.should_exit = True
+        thread.join()
+    app.state.room.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """``open_page(url, width=, scheme=)``: a page that logs nothing and asks nobody but its own server."""
+    pages: list[Page] = []
+    faults: list[str] = []
+
+    def open_page(
+        url: str, *, width: int = 1280, height: int = 900, scheme: Any = "light", **more: Any
+    ) -> Page:
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
+        page.set_default_timeout(10_000)
+        own = url.partition("?")[0]
+
+        def look(request: Any) -> None:
+            if not request.url.startswith((own, "data:")):
+                faults.append(f"asked {request.url}")
+
+        page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", look)
+        page.goto(url)
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.context.close()
+    assert not faults

@@ -1,0 +1,202 @@
+"""The replay page: what it is told of a game, that it needs nothing else, and the command that writes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solitaire_env import cli
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.notation import parse_position
+from solitaire_env.replay_page import replay_data, replay_page
+from solitaire_env.transcripts import Thought, format_transcript, replay
+from solitaire_env.web import board, targets
+from tests.recorded import recorded_game
+from tests.test_transcripts import RECORDED
+
+EIGHTS = """variant: eights-down
+foundations: C 2 D 0 H 1 S 13
+cells: 3C -- KD -- 2H -- -- --
+t1: QD JD TD 9D 8D 7D 6D 5D 4D 3D 2D AD
+t2: KC QC JC TC 9C 8C 7C 6C 5C 4C
+t3: KH QH JH TH 9H 8H 7H 6H 5H 4H 3H
+t4:
+t5:
+t6:
+t7:
+t8:"""
+
+
+def data_in(page: str) -> Any:
+    found = re.search(r'<script type="application/json" id="game">(.*?)</script>', page, re.S)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_a_board_tells_every_pile() -> None:
+    position = parse_position(EIGHTS)
+    piles = board(position)
+    assert list(piles) == [f"f{n}" for n in range(1, 5)] + [f"{k}{n}" for k in "ct" for n in range(1, 9)]
+    assert [piles[name] for name in ("f1", "f2", "c1", "c2", "t3", "t4")] == [
+        "2C", "-D", "3C", "", "KH QH JH TH 9H 8H 7H 6H 5H 4H 3H", "",
+    ]  # fmt: skip
+    env = SolitaireEnv("busy-aces")
+    env.reset(options={"deal": 1})
+    piles = board(parse_position(env.position()))
+    assert piles["stock"] == 92 and piles["waste"] == ""
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("c1>f", ["f1"]),
+        ("t1>f", ["f2"]),
+        ("t3>c", ["c2", "c4", "c6", "c7", "c8"]),
+        ("c3>s", ["t4", "t5", "t6", "t7", "t8"]),
+        ("c1>t2", ["t2"]),
+    ],
+)
+def test_spaces_are_alike_and_so_are_empty_cells(action: str, expected: list[str]) -> None:
+    env = SolitaireEnv("eights-down")
+    env.reset(options={"position": EIGHTS})
+    assert targets(parse_position(EIGHTS), env.move(env.parse_action(action))) == expected
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_steps_lead_to_the_engines_positions(name: str) -> None:
+    game = recorded_game(name)
+    data = replay_data(game)
+    piles = dict(data["start"])
+    for step, (text, words, changed) in zip(replay(game), data["steps"], strict=True):
+        assert (step.text, step.words) == (text, words)
+        assert changed and all(piles[pile] != cards for pile, cards in changed.items())
+        piles |= changed
+        assert piles == board(parse_position(step.position, game.variant))
+    assert (data["title"], data["cards"], data["deal"]) == (
+        game.variant.title,
+        game.variant.cards,
+        str(game.deal),
+    )
+    assert len(replay_page(game)) < 100_000
+
+
+def test_the_page_needs_nothing_else() -> None:
+    page = replay_page(recorded_game("eights-down"))
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|<link[^>]+stylesheet|src=", page)
+    assert "{{" not in page and "import {" not in page
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    assert re.fullmatch(
+        r"default-src 'none'; img-src data:; style-src 'sha256-\S+'; script-src 'sha256-\S+'", policy[1]
+    )
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["</script><script>alert(1)</script>", "<!-- <script>", "{{data}} & 'x' \"y\"", "\\u003c \\ \xe9 ♠"],
+)
+def test_names_are_text_and_never_html(odd: str) -> None:
+    page = replay_page(replace(recorded_game("eights-down"), policy=odd))
+    assert page.count("</script>") == 2 and page.count("<script") == 2 and "<!--" not in page
+    assert data_in(page)["policy"] == odd
+
+
+def test_thoughts_are_told_where_there_are_some() -> None:
+    game = recorded_game("eights-down")
+    assert replay_data(game)["thoughts"] == ()
+    thoughts = (Thought(0.41, (("t3>t5", 0.831), ("draw", 0.102))), None, Thought(None, ()))
+    object.__setattr__(game, "thoughts", thoughts)
+    told = data_in(replay_page(game))["thoughts"]
+    assert told == [[0.41, [["t3>t5", 0.831], ["draw", 0.102]]], None, [None, []]]
+
+
+def test_a_game_from_a_position_and_one_that_is_over_at_once() -> None:
+    game = replace(recorded_game("eights-down"), deal=None)
+    page = replay_page(game)
+    assert data_in(page)["deal"] is None and "<title>Eights Down, a position, by ada</title>" in page
+    won = replace(
+        game,
+        start="\n".join(
+            ["variant: eights-down", "foundations: C 13 D 13 H 13 S 13", "cells: -- -- -- -- -- -- -- --"]
+            + [f"t{n}:" for n in range(1, 9)]
+        ),
+        actions=(),
+        steps=0,
+    )
+    assert data_in(replay_page(won))["steps"] == []
+
+
+# -------------------------------------------------------------------------------------- command
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object, code: int = 0) -> str:
+    assert cli.main(["replay", *map(str, args)]) == code
+    out, error = capsys.readouterr()
+    if code:
+        assert not out and len(error.splitlines()) <= 2 and "Traceback" not in error
+    return error if code else out
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    path = tmp_path / "game.txt"
+    path.write_text(format_transcript(recorded_game("eights-down")))
+    return path
+
+
+def test_the_command_writes_the_page(capsys: pytest.CaptureFixture[str], transcript: Path) -> None:
+    said = run(capsys, transcript)
+    page = transcript.with_suffix(".html")
+    assert said.startswith("Eights Down, deal 132, by ada: won.\n") and f"{page}: 83 moves, " in said
+    other = transcript.parent / "other.html"
+    run(capsys, transcript, "-o", other)
+    assert other.read_bytes() == page.read_bytes()
+    assert len(data_in(page.read_text(encoding="utf-8"))["steps"]) == 83
+
+
+def test_a_folder_stands_for_its_best_or_only_game(
+    capsys: pytest.CaptureFixture[str], transcript: Path
+) -> None:
+    folder = transcript.parent
+    (folder / "notes.txt").write_text("no game")
+    assert "game.html: 83 moves" in run(capsys, folder)
+    for number in range(9):
+        (folder / f"{number}.txt").write_bytes(transcript.read_bytes())
+    error = run(capsys, folder, code=2)
+    assert "10 transcripts in" in error and "give one: 0.txt, 1.txt" in error and "and 2 more" in error
+    (folder / "best_game.txt").write_bytes(transcript.read_bytes())
+    assert "best_game.html: 83 moves" in run(capsys, folder)
+    (folder / "empty").mkdir()
+    assert "allowed: a transcript or a folder with one" in run(capsys, folder / "empty", code=2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("1. t7>f", "1. t7>t7", "transcript line"),
+        ("1. t7>f", "1. t1>f", "step 1, 't1>f'"),
+        ("result: won, 52", "result: stuck, 51", "the last: the transcript says stuck"),
+        ("deal: 132", "deal: 133", "step 0: the transcript starts with"),
+        ("env: ", "\udcff", "it is not text; allowed: a transcript"),
+    ],
+)
+def test_a_damaged_game_is_refused_and_an_old_page_stays(
+    capsys: pytest.CaptureFixture[str], transcript: Path, old: str, new: str, words: str
+) -> None:
+    page = transcript.with_suffix(".html")
+    page.write_text("old")
+    text = transcript.read_text().replace(old, new, 1)
+    transcript.write_bytes(text.encode(errors="surrogateescape"))
+    assert words in run(capsys, transcript, code=2)
+    assert page.read_text() == "old" and not list(transcript.parent.glob("*.part"))
+
+
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "No such file" in run(capsys, tmp_path / "none.txt", code=2)
+    (tmp_path / "game.txt").write_text(format_transcript(recorded_game("eights-down")))
+    assert "No such file" in run(capsys, tmp_path / "game.txt", "-o", tmp_path / "no" / "x.html", code=2)
