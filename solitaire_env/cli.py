@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import numpy as np
 import tyro
-from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
+from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
 
 from solitaire_env.layout import action_layout, make_rules
 from solitaire_env.messages import one_line
@@ -382,8 +382,9 @@ class Serve:
     """Where it listens; 0 for any port that is free."""
     host: str = "127.0.0.1"
     """Address to listen on. Any but this machine's own lets others play, and ask the policies."""
-    policy: Annotated[tuple[str, ...], arg(metavar="NAME ...")] = ()
-    """Policies to ask: "module:Class" or "module:function@text", such as agents:policy@greedy."""
+    policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
+    """A policy to ask: "module:Class" or "module:function@text", such as agents:policy@greedy; as many as you
+    like, each with its own --policy."""
 
     def run(self) -> None:
         from solitaire_env.serve import listen, serve

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -450,6 +451,19 @@ def test_the_command_serves_until_interrupted() -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
     assert process.returncode in (0, 130) and "Traceback" not in errors
+
+
+def test_as_many_policies_as_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def ask(policies: tuple[str, ...], listener: socket.socket, host: str) -> None:
+        listener.close()
+        asked.append(policies)
+
+    monkeypatch.setattr(serve, "serve", ask)
+    assert cli.main(["serve", "--port", "0", "--policy", FIRST, "--policy", WHIM]) == 0
+    assert cli.main(["serve", "--port", "0"]) == 0
+    assert asked == [(FIRST, WHIM), ()]
 
 
 def test_ports_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
