@@ -59,6 +59,8 @@ def test_nothing_lies_outside(variant: Variant, aspect: float | None) -> None:
         for spot in board.spots:
             assert spot.x >= 0 and spot.x + 1 <= board.width + 1e-9
             assert spot.y >= 0 and spot.y + CARD_HEIGHT <= board.height + 1e-9
+        for frame in board.frames:
+            assert frame.x >= 0 and frame.y >= 0 and frame.y + frame.height <= board.height + 1e-9
         for label in board.labels:
             assert label.text and label.x >= 0 and label.y >= 0 and label.width > 0
             assert label.x + label.width <= board.width + 1e-9 and label.y + label.height <= board.height
@@ -145,6 +147,9 @@ def test_the_last_move_is_marked(name: str) -> None:
         assert tuple(spot.card for spot in moved) == move.cards
         assert {spot.pile for spot in moved} == {move.target}
         assert {(spot.pile, spot.depth) for spot in moved} == moved_cards(position, move)
+        (frame,) = board.frames
+        assert (frame.mark, frame.pile, frame.x, frame.y) == ("moved", move.target, moved[0].x, moved[0].y)
+        assert frame.y + frame.height == pytest.approx(moved[-1].y + CARD_HEIGHT)
         (origin,) = (spot for spot in board.spots if spot.mark == "origin")
         assert origin.pile == move.source and origin.card in (EMPTY, FACE_DOWN)
         seen.add((move.source.rstrip("0123456789"), move.target.rstrip("0123456789")))

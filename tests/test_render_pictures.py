@@ -33,11 +33,11 @@ from tests.recorded import recorded_game
 FOLDER = Path(__file__).parent / "pictures"
 FONT_HASH = "e2d79df9984d1c41"
 PIXEL_HASHES = {
-    "forty-thieves": "e2303868839a2064",
-    "eighty-thieves": "44c0167632acf811",
-    "eights-down": "af6f90f6e74e8e37",
-    "forty-bandits": "513b80a295a27197",
-    "busy-aces": "dcd3ab424914206c",
+    "forty-thieves": "a76e49de99e9b00e",
+    "eighty-thieves": "07ddcc2908f6b116",
+    "eights-down": "8f66ca7f20b08ef3",
+    "forty-bandits": "ea0b4d8249ab82c7",
+    "busy-aces": "84f5d137b2981fde",
 }
 """Of the pictures under tests/pictures, drawn by the Pillow that constraints.txt names."""
 

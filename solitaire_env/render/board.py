@@ -20,7 +20,7 @@ FANNED: Final = 0.62
 """What shows of a covered card of the waste."""
 LOOSE: Final = 0.36
 """What shows of a covered card of the tableau, where there is room."""
-TIGHT: Final = 0.26
+TIGHT: Final = 0.29
 """What shows of it when the tallest pile for which there must be room is full: the rank and suit."""
 TALLEST: Final = 20
 """A pile of more cards than this is squeezed further."""
@@ -62,6 +62,18 @@ class Spot(NamedTuple):
     """Whether another card lies on it."""
 
 
+class Frame(NamedTuple):
+    """What marks a card, a run of cards that lie on each other, or a place."""
+
+    mark: Mark
+    pile: str
+    x: float
+    """Left edge of the cards."""
+    y: float
+    """Upper edge of the first."""
+    height: float
+
+
 class Label(NamedTuple):
     """A line of text."""
 
@@ -84,6 +96,8 @@ class Board(NamedTuple):
     height: float
     spots: tuple[Spot, ...]
     """Lower ones first."""
+    frames: tuple[Frame, ...]
+    """Around what is marked but ``origin``, which lies below the cards of its pile."""
     labels: tuple[Label, ...]
 
 
@@ -147,7 +161,8 @@ def lay_out(
     labels.append(Label(text, left, _CAPTION_TOP, right - left, _CAPTION, strong=True))
     labels.append(Label(note, left, height - _CAPTION - 0.08, right - left, _CAPTION, strong=True))
     marked = _marked(spots, moved_cards(position, move), left_from, chosen, targets)
-    return Board(width, height, tuple(marked), tuple(label for label in labels if label.text))
+    labels = [label for label in labels if label.text]
+    return Board(width, height, tuple(marked), tuple(_frames(marked)), tuple(labels))
 
 
 def moved_cards(position: Position, move: Move | None) -> set[tuple[str, int]]:
@@ -264,3 +279,14 @@ def _marked(
         return "origin" if spot.pile == left_from and spot.card in (EMPTY, FACE_DOWN) else ""
 
     return [spot._replace(mark=mark(spot)) for spot in spots]
+
+
+def _frames(spots: Sequence[Spot]) -> list[Frame]:
+    """The frames of the marked spots, one for all cards of a tableau pile with the same mark."""
+    frames: dict[tuple[str, int, Mark], Frame] = {}
+    for spot in spots:
+        if spot.mark not in ("", "origin"):
+            run = spot.pile, 0 if spot.pile[0] == "t" else spot.depth, spot.mark
+            y = frames[run].y if run in frames else spot.y
+            frames[run] = Frame(spot.mark, spot.pile, spot.x, y, spot.y + CARD_HEIGHT - y)
+    return list(frames.values())

@@ -30,7 +30,7 @@ from solitaire_env.render.colors import (
 
 FONT: Final = "DejaVuSansCondensed-Bold.ttf"
 
-INDEX: Final = 0.28
+INDEX: Final = 0.26
 """Size of a card's rank and suit, in its widths."""
 _OUTSET: Final = 0.05
 """So far outside a card, in its widths, the line that marks it begins."""
@@ -59,14 +59,16 @@ def draw(board: Board, size: tuple[int, int]) -> Image.Image:
     scale = size[0] / board.width
     width = max(4, round(scale))
     image = Image.new("RGB", size, TABLE)
+
+    def paste(part: Image.Image, x: float, y: float, outset: int = 0) -> None:
+        image.paste(part, (round(x * scale) - outset, round(y * scale) - outset), part)
+
     for spot in board.spots:
-        at = round(spot.x * scale), round(spot.y * scale)
-        face = card_image(spot.card, width, spot.suit)
-        image.paste(face, at, face)
-        if spot.mark:
-            frame = _frame(spot.mark, width)
-            corner = at[0] - (frame.width - width) // 2, at[1] - (frame.width - width) // 2
-            image.paste(frame, corner, frame)
+        paste(card_image(spot.card, width, spot.suit), spot.x, spot.y)
+        if spot.mark == "origin":
+            paste(_frame(spot.mark, width, _height(width)), spot.x, spot.y, _outset(width))
+    for frame in board.frames:
+        paste(_frame(frame.mark, width, round(frame.height * scale)), frame.x, frame.y, _outset(width))
     pen = ImageDraw.Draw(image)
     for label in board.labels:
         _write(pen, label, scale)
@@ -88,7 +90,7 @@ def card_image(card: int, width: int, suit: int | None = None) -> Image.Image:
     _symbol(face, symbol, color, 0.72, 0.9)
     rank = RANK_NAMES[rank_of(card) - 1].replace("T", "10")
     ImageDraw.Draw(face).text(
-        (0.07 * width, 0.04 * width), rank + symbol, color, _font(INDEX * width), anchor="lt"
+        (0.07 * width, 0.035 * width), rank + symbol, color, _font(INDEX * width), anchor="lt"
     )
     return face
 
@@ -107,12 +109,16 @@ def _back(width: int) -> Image.Image:
     return back
 
 
-@lru_cache(maxsize=64)
-def _frame(mark: Mark, width: int) -> Image.Image:
-    """What marks a card or a place."""
-    color, out = MARKS[mark], 2 * max(1, round(_OUTSET * width))
+@lru_cache(maxsize=256)
+def _frame(mark: Mark, width: int, height: int) -> Image.Image:
+    """What marks cards of so many pixels, or a place."""
+    color, out = MARKS[mark], 2 * _outset(width)
     fill = f"{color}40" if mark == "chosen" else f"{color}00"
-    return _rounded((width + out, _height(width) + out), fill, color, 0.05 if mark == "origin" else 0.09)
+    return _rounded((width + out, height + out), fill, color, 0.05 if mark == "origin" else 0.09)
+
+
+def _outset(width: int) -> int:
+    return max(1, round(_OUTSET * width))
 
 
 def _height(width: int) -> int:

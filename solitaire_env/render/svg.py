@@ -14,7 +14,7 @@ from solitaire_env.cards import (
     suit_of,
 )
 from solitaire_env.notation import Position
-from solitaire_env.render.board import CARD_HEIGHT, Board, Label, Spot, headline, lay_out
+from solitaire_env.render.board import CARD_HEIGHT, Board, Frame, Label, Spot, headline, lay_out
 from solitaire_env.render.colors import (
     BACK,
     BACK_LINES,
@@ -76,17 +76,16 @@ def sentence(position: Position) -> str:
 
 
 def _draw(board: Board) -> list[str]:
-    return [*map(_spot, board.spots), *map(_label, board.labels)]
+    return [*map(_spot, board.spots), *map(_frame, board.frames), *map(_label, board.labels)]
 
 
 def _n(length: float) -> int:
     return round(length * _UNIT)
 
 
-def _box(x: float, y: float, fill: str, stroke: str, thick: int, outset: float = 0) -> str:
+def _box(x: float, y: float, fill: str, stroke: str, thick: int, height: float = CARD_HEIGHT) -> str:
     return (
-        f'<rect x="{_n(x - outset)}" y="{_n(y - outset)}" width="{_n(1 + 2 * outset)}" '
-        f'height="{_n(CARD_HEIGHT + 2 * outset)}" rx="{_n(0.1 + outset)}" '
+        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_UNIT}" height="{_n(height)}" rx="10" '
         f'fill="{fill}" stroke="{stroke}" stroke-width="{thick}"/>'
     )
 
@@ -110,13 +109,17 @@ def _spot(spot: Spot) -> str:
     else:
         color, symbol = RED if is_red(card) else BLACK, SUIT_SYMBOLS[suit_of(card)]
         rank = RANK_NAMES[rank_of(card) - 1].replace("T", "10")
-        parts = [_box(x, y, FACE, EDGE, 2), _text(x + 0.06, y + 0.23, 0.27, color, rank + symbol)]
+        parts = [_box(x, y, FACE, EDGE, 2), _text(x + 0.06, y + 0.235, 0.26, color, rank + symbol)]
         if not spot.covered:
             parts.append(_text(x + 0.5, y + 1.15, 0.7, color, symbol, "middle"))
-    if spot.mark:
-        fill = f'{MARKS[spot.mark]}" fill-opacity=".25' if spot.mark == "chosen" else "none"
-        parts.append(_box(x, y, fill, MARKS[spot.mark], 4 if spot.mark == "origin" else 8, 0.02))
+    if spot.mark == "origin":
+        parts.append(_box(x, y, "none", MARKS["origin"], 5))
     return "".join(parts)
+
+
+def _frame(frame: Frame) -> str:
+    fill = f'{MARKS[frame.mark]}" fill-opacity=".25' if frame.mark == "chosen" else "none"
+    return _box(frame.x, frame.y, fill, MARKS[frame.mark], 10, frame.height)
 
 
 def _label(label: Label) -> str:
