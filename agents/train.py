@@ -306,6 +306,7 @@ def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
         sizes=config.network_sizes,
         layout=layout,
         steps=model.num_timesteps,
+        value=policy.value_net,
     )
     plot_curve(run, f"{config.variant.title}, {config.variant.moves}", config.variant.cards)
     return not watch.stop

@@ -264,7 +264,8 @@ def evaluate(
         A JSON-lines file to which every game is written as it ends; deals that stand there already are not
         played again.
     transcripts
-        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads.
+        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads,
+        with the thoughts of a policy that explains itself.
     progress
         Called after each step in which games ended, with all games so far and how many there will be.
     """
@@ -329,7 +330,12 @@ def evaluate(
     return Evaluation(kept, texts, time.perf_counter() - start)
 
 
-def _transcript(variant: Variant, game: Game, start: str, actions: Iterable[str]) -> str:
+_Move = tuple[int, Thought | None]
+"""A single action that was played, and what the policy thought before it."""
+
+
+def _transcript(variant: Variant, game: Game, start: str, moves: list[_Move]) -> str:
+    thoughts = tuple(thought for _, thought in moves)
     return format_transcript(
         Transcript(
             variant=variant,
@@ -339,7 +345,8 @@ def _transcript(variant: Variant, game: Game, start: str, actions: Iterable[str]
             cards_home=game.cards_home,
             steps=game.steps,
             start=start,
-            actions=tuple(actions),
+            actions=tuple(action_text(variant, action) for action, _ in moves),
+            thoughts=thoughts if any(thoughts) else (),
         )
     )
 
@@ -401,7 +408,7 @@ class _Table:
         )
         stood: list[set[int]] = [set() for _ in range(size)]
         repeated = [0] * size
-        actions_of: list[list[int]] = [[] for _ in range(size)]
+        moves_of: list[list[_Move]] = [[] for _ in range(size)]
         starts = [played.position_text(row) for row in rows.tolist()] if self.transcripts else []
         actions = np.zeros(size, dtype=np.int64)
         active = np.ones(size, dtype=np.int8)
@@ -417,14 +424,15 @@ class _Table:
             decided = played.state.status[rows] != PLAYING
             over_at_once, rows = rows[decided], rows[~decided]
             if len(rows):
-                chosen = np.asarray(self.policy(seen.observations()[rows], seen.state.mask[rows]))
-                if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
-                    raise ValueError(
-                        f"the policy answered shape {chosen.shape} of {chosen.dtype}, "
-                        f"allowed: ({len(rows)},) whole numbers"
-                    )
+                observations, masks = seen.observations()[rows], seen.state.mask[rows]
+                thought_of: dict[int, Thought | None] = {}
+                if self.transcripts:
+                    # Copies: what a policy does to its arguments is its own affair.
+                    thoughts = think(self.policy, self.seen_variant, observations.copy(), masks.copy())
+                    thought_of = dict(zip(rows.tolist(), thoughts, strict=True))
+                chosen = ask(self.policy, observations, masks)
                 active[over_at_once] = 0
-                self._step(seen, played, rows, chosen.astype(np.int64), actions, active, actions_of)
+                self._step(seen, played, rows, chosen, actions, active, moves_of, thought_of)
                 active[over_at_once] = 1
             played.terminated[over_at_once] = True
             over = played.terminated | (played.steps >= self.limit) | circling
@@ -432,13 +440,13 @@ class _Table:
             ended = []
             for row in np.flatnonzero(over).tolist():
                 ended.append(
-                    self._outcome(played, row, repeated[row], starts, actions_of[row], bool(circling[row]))
+                    self._outcome(played, row, repeated[row], starts, moves_of[row], bool(circling[row]))
                 )
                 if waiting:
                     deal = waiting.pop()
                     self.row_deals[row] = deal
                     played.deal(np.array([row], dtype=np.int64), [deal])
-                    stood[row], repeated[row], actions_of[row] = set(), 0, []
+                    stood[row], repeated[row], moves_of[row] = set(), 0, []
                     if self.transcripts:
                         starts[row] = played.position_text(row)
                 else:
@@ -449,7 +457,7 @@ class _Table:
                 yield ended
 
     def _outcome(
-        self, played: Batch, row: int, repeated: int, starts: list[str], actions: list[int], circling: bool
+        self, played: Batch, row: int, repeated: int, starts: list[str], moves: list[_Move], circling: bool
     ) -> tuple[Deal, dict[str, Any], Any]:
         terminated = bool(played.terminated[row])
         outcome = {
@@ -459,12 +467,7 @@ class _Table:
             "truncated": not terminated,
             "repeated": repeated,
         }
-        text = (
-            (starts[row], [action_text(self.variant, action) for action in actions])
-            if self.transcripts
-            else None
-        )
-        return self.row_deals[row], outcome, text
+        return self.row_deals[row], outcome, (starts[row], moves) if self.transcripts else None
 
     @staticmethod
     def _follow(seen: Batch, played: Batch, rows: npt.NDArray[np.int64]) -> None:
@@ -480,15 +483,16 @@ class _Table:
         chosen: npt.NDArray[np.int64],
         actions: npt.NDArray[np.int64],
         active: npt.NDArray[np.int8],
-        actions_of: list[list[int]],
+        moves_of: list[list[_Move]],
+        thought_of: dict[int, Thought | None],
     ) -> None:
-        """Play the chosen actions, each expanded where that is needed."""
+        """Play the chosen actions, each expanded where that is needed; a thought goes with its first move."""
         if self.seen_variant == self.variant:
             queues = None
             actions[rows] = chosen
             if self.transcripts:
                 for row, action in zip(rows.tolist(), chosen.tolist(), strict=True):
-                    actions_of[row].append(action)
+                    moves_of[row].append((action, thought_of[row]))
             played.step(actions, active)
             return
         queues = {}
@@ -502,7 +506,7 @@ class _Table:
             for row, queue in list(queues.items()):
                 actions[row] = queue.pop()
                 if self.transcripts:
-                    actions_of[row].append(int(actions[row]))
+                    moves_of[row].append((int(actions[row]), thought_of.pop(row, None)))
                 now[row] = 1
                 if not queue:
                     del queues[row]
@@ -511,6 +515,23 @@ class _Table:
             for row in [row for row in queues if played.steps[row] >= self.limit]:
                 del queues[row]
         played.terminated[:] = ended
+
+
+def ask(policy: Any, observations: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    """What a policy answers, int64 ``[n]``.
+
+    Raises
+    ------
+    ValueError
+        If it is not a whole number for each game.
+    """
+    n = len(masks)
+    chosen = np.asarray(policy(observations, masks))
+    if chosen.shape != (n,) or not np.issubdtype(chosen.dtype, np.integer):
+        raise ValueError(
+            f"the policy answered shape {chosen.shape} of {chosen.dtype}, allowed: ({n},) whole numbers"
+        )
+    return chosen.astype(np.int64)
 
 
 def think(
@@ -527,8 +548,12 @@ def think(
         if probabilities is not None:
             of_row = np.asarray(probabilities[row], dtype=np.float64)
             likeliest = np.argsort(-of_row, kind="stable")[:TOP_ACTIONS]
-            top = tuple((action_text(variant, int(a)), float(of_row[a])) for a in likeliest if of_row[a] > 0)
-        thoughts.append(Thought(None if values is None else float(values[row]), top))
+            # 32-bit probabilities may come to a little more than 1.
+            top = tuple(
+                (action_text(variant, int(a)), min(1.0, float(of_row[a]))) for a in likeliest if of_row[a] > 0
+            )
+        value = None if values is None else float(values[row])
+        thoughts.append(None if value is None and not top else Thought(value, top))
     return thoughts
 
 
