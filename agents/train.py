@@ -37,11 +37,11 @@ from agents.config import ConfigError, TrainConfig, dump_config, explain, load_c
 from agents.files import write_json, write_text, write_whole
 from agents.models import load_weights, save_model
 from agents.networks import NetworkPolicy
-from agents.progress import ProgressLine, clock
 from agents.report import plot_curve
 from solitaire_env import __version__, env_id
 from solitaire_env.batch import describe_layout
 from solitaire_env.messages import one_line
+from solitaire_env.progress import ProgressLine, clock
 from solitaire_env.sb3 import SolitaireVecEnv
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -175,11 +175,11 @@ class Watch(BaseCallback):
         speed = (steps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
         rates = "no game has ended yet"
         if self.won:
-            rates = f"won {100 * np.mean(self.won):5.1f} %, cards home {np.mean(self.home):5.1f}"
+            rates = f"won {100 * np.mean(self.won):.1f} %, cards home {np.mean(self.home):.1f}"
         share = self.share
         left = self.seconds * (1 - share) / share if share > 0.01 else None
         ends = f"{clock(left)} left" if left is not None else "starting"
-        return f"training  {steps:>10,} steps  {speed:>7,.0f} steps/s  {rates}  {ends}"
+        return f"training: {steps / 1e6:.2f} million steps, {speed:,.0f}/s, {rates}, {ends}"
 
     def _on_rollout_end(self) -> None:
         if self.won:

@@ -14,7 +14,7 @@ import signal
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +26,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 from solitaire_env.layout import action_layout, make_rules
 from solitaire_env.messages import one_line
+from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
@@ -41,6 +42,7 @@ PROG: Final = "python -m solitaire_env"
 _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
 
 RuleText = Annotated[str | None, arg(metavar="RULE")]
+Quiet = Annotated[bool, FlagCreatePairsOff]
 
 
 @dataclass(frozen=True)
@@ -365,6 +367,10 @@ class Perft(_Game):
     """Count sequences of up to so many actions."""
     divide: Annotated[bool, FlagCreatePairsOff] = False
     """Count the nodes at that depth through each legal action."""
+    json: Annotated[bool, FlagCreatePairsOff] = False
+    """As JSON."""
+    quiet: Quiet = False
+    """No progress line."""
 
     def run(self) -> None:
         env = _start(self.variant(), self.deal, self.position, default=0)
@@ -376,25 +382,55 @@ class Perft(_Game):
             signal.signal(signal.SIGINT, before)
 
     def tell(self, env: "SolitaireEnv") -> None:
-        from solitaire_env.perft import count_nodes, count_unique
+        from solitaire_env.perft import count_unique
 
         position = _position(env)
-        for depth, unique in enumerate(count_unique(position, self.depth), 1):
-            if depth == 1:
-                print(f"depth{'nodes':>18}{'unique':>14}{'nodes/s':>16}")
+        line = ProgressLine(self.quiet)
+        counted = []
+        depth = 1
+
+        def looked(done: int, of: int) -> None:
+            line.count(done, of, lambda: f"depth {depth}, positions: {done:,} of {of:,} set up")
+
+        for unique in count_unique(position, self.depth, looked):
+            line.close()
             start = time.perf_counter()
-            nodes = count_nodes(position, depth)
+            nodes = sum(self.count_nodes(env, depth, line).values())
             seconds = time.perf_counter() - start
-            rate = f"{nodes / seconds:,.0f}" if nodes >= 10_000 else "-"
-            print(f"{depth:>5}{nodes:>18,}{unique:>14,}{rate:>16}", flush=True)
+            counted.append({"depth": depth, "nodes": nodes, "unique": unique, "seconds": round(seconds, 6)})
+            if not self.json:
+                if depth == 1:
+                    print(f"depth{'nodes':>18}{'unique':>14}{'nodes/s':>16}")
+                rate = f"{nodes / seconds:,.0f}" if nodes >= 10_000 else "-"
+                print(f"{depth:>5}{nodes:>18,}{unique:>14,}{rate:>16}", flush=True)
+            depth += 1
+        if self.json:
+            print(json.dumps(counted, indent=2))
 
     def tell_divide(self, env: "SolitaireEnv") -> None:
-        from solitaire_env.perft import divide
-
-        nodes = divide(_position(env), self.depth)
+        nodes = self.count_nodes(env, self.depth, ProgressLine(self.quiet))
+        if self.json:
+            print(json.dumps(nodes, indent=2))
+            return
         for action, number in nodes.items():
             print(f"{action:<8}{number:>16,}  {env.describe_action(env.parse_action(action))}")
         print(f"{'all':<8}{sum(nodes.values()):>16,}")
+
+    def count_nodes(self, env: "SolitaireEnv", depth: int, line: ProgressLine) -> dict[str, int]:
+        """Nodes at a depth through each legal action."""
+        from solitaire_env.perft import divided
+
+        nodes = {}
+        actions = len(env.legal_actions())
+        for action, number in divided(_position(env), depth):
+            nodes[action] = number
+            line.count(
+                len(nodes),
+                actions,
+                lambda: f"depth {depth}, nodes: {len(nodes)} of {actions} actions played out",
+            )
+        line.close()
+        return nodes
 
 
 # ---------------------------------------------------------------------------------------- bench
@@ -414,6 +450,10 @@ class Bench(_Game):
     """Kind of observation, cards or features."""
     seconds: float = 5.0
     """Time to measure, compilation and the choice of actions apart."""
+    json: Annotated[bool, FlagCreatePairsOff] = False
+    """As JSON."""
+    quiet: Quiet = False
+    """No progress line."""
 
     def run(self) -> None:
         from solitaire_env.vector import SolitaireVectorEnv
@@ -428,11 +468,33 @@ class Bench(_Game):
             max_episode_steps=step_limit(variant),
             copy=self.copy,
         )
-        recording = Recording(env)
+        line = ProgressLine(self.quiet)
+        recording = Recording(
+            env,
+            progress=lambda done, of: line.count(done, of, lambda: f"recording: {done:,} of {of:,} calls"),
+        )
+        line.close()
         spent = [recording.replay()]
         while sum(spent) < self.seconds:
+            line.count(sum(spent), self.seconds, lambda: f"replaying: pass {len(spent) + 1}")
             spent.append(recording.replay())
+        line.close()
         rates = [recording.steps / seconds for seconds in spent]
+        if self.json:
+            measured = {
+                "game": variant.name,
+                "num_envs": env.num_envs,
+                "copy": self.copy,
+                "observation": self.observation,
+                "passes": len(rates),
+                "steps_a_pass": recording.steps,
+                "games_a_pass": recording.episodes,
+                "steps_per_second": round(float(np.median(rates))),
+                "best_pass": round(max(rates)),
+                "machine": machine(),
+            }
+            print(json.dumps(measured, indent=2))
+            return
         print_table(
             ["game", "games", "copy", "passes", "steps/s", "best pass"],
             [
@@ -467,9 +529,16 @@ class Recording:
     ----------
     length
         Calls of ``step`` a pass, by default 1,000, fewer where more than 4,096 games would need much memory.
+    progress
+        Called after each call of ``step`` that is recorded, with how many were and how many there will be.
     """
 
-    def __init__(self, env: "SolitaireVectorEnv", length: int | None = None) -> None:
+    def __init__(
+        self,
+        env: "SolitaireVectorEnv",
+        length: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
         self.env = env
         self.actions = np.zeros(
             (length or max(10, min(1000, 2**22 // env.num_envs)), env.num_envs), dtype=np.int64
@@ -478,11 +547,13 @@ class Recording:
         """Episodes that end in a pass."""
         chance = np.random.default_rng(0)
         _, infos = env.reset(seed=0)
-        for actions in self.actions:
+        for number, actions in enumerate(self.actions, 1):
             mask = infos["action_mask"]
             np.argmax(mask * chance.random(mask.shape, dtype=np.float32), axis=1, out=actions)
             _, _, terminated, truncated, infos = env.step(actions)
             self.episodes += int(np.count_nonzero(terminated | truncated))
+            if progress is not None:
+                progress(number, len(self.actions))
         self._last = env.batch.state.rows.copy()
 
     @property

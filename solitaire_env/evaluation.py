@@ -267,7 +267,7 @@ def evaluate(
         Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads,
         with the thoughts of a policy that explains itself.
     progress
-        Called after each step in which games ended, with all games so far and how many there will be.
+        Called after each step, with all games that ended so far and how many there will be.
     """
     variant = env_variant(env) if isinstance(env, str) else env
     variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
@@ -388,7 +388,7 @@ class _Table:
         )
 
     def play(self, todo: list[Deal]) -> Iterable[list[tuple[Deal, dict[str, Any], Any]]]:
-        """Play the deals; after each step the games that ended: deal, outcome, transcript's parts."""
+        """Play the deals; after each step the games that ended in it: deal, outcome, transcript's parts."""
         if not todo:
             return
         size = min(self.num_envs, len(todo))
@@ -453,8 +453,7 @@ class _Table:
                     active[row] = 0
             rows = np.flatnonzero(active)
             self._follow(seen, played, rows)
-            if ended:
-                yield ended
+            yield ended
 
     def _outcome(
         self, played: Batch, row: int, repeated: int, starts: list[str], moves: list[_Move], circling: bool

@@ -117,10 +117,10 @@ def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
     share = (draws == best).mean(0)
     assert share == pytest.approx(probabilities[np.arange(64), best], abs=0.15)
     changed, turned = observations[::-1].copy(), masks[::-1].copy()
-    assert not np.array_equal(player.explain(changed, turned)[0], probabilities)
-    assert np.array_equal(player.explain(changed, turned)[0][::-1], probabilities)
+    assert not np.allclose(player.explain(changed, turned)[0], probabilities, atol=1e-3)
+    assert player.explain(changed, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
     observations[:] = changed  # in place, as an environment with copy=False does
-    assert np.array_equal(player.explain(observations, turned)[0][::-1], probabilities)
+    assert player.explain(observations, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
 
     assert other.explain(changed, turned)[1] is None
     assert play(other) == play(load_model(tmp_path / "m", layout_of("busy-aces"), "plain"))
