@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from agents.config import TrainConfig, parse_deals
-from agents.files import write_text
 from agents.policies import make_policy
 from agents.report import summary_table
 from solitaire_env import env_id
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar, policy_layout
+from solitaire_env.files import write_text
 from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_variant
 

@@ -14,9 +14,10 @@ import torch as th
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from agents.files import read_json, write_json, write_whole
+from agents.files import read_json, write_json
 from agents.networks import NETWORKS
 from solitaire_env.batch import layout_hash
+from solitaire_env.files import write_whole
 from solitaire_env.messages import one_line, shown
 
 Array = npt.NDArray[Any]

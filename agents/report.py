@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.files import write_whole
 from solitaire_env.evaluation import Summary
+from solitaire_env.files import write_whole
 from solitaire_env.messages import one_line
 
 

@@ -34,12 +34,13 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from agents.compare import compare
 from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
-from agents.files import write_json, write_text, write_whole
+from agents.files import write_json
 from agents.models import load_weights, save_model
 from agents.networks import NetworkPolicy
 from agents.report import plot_curve
 from solitaire_env import __version__, env_id
 from solitaire_env.batch import describe_layout
+from solitaire_env.files import write_text, write_whole
 from solitaire_env.messages import one_line
 from solitaire_env.progress import ProgressLine, clock
 from solitaire_env.sb3 import SolitaireVecEnv

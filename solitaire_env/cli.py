@@ -1,4 +1,4 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, perft, bench.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, perft, bench.
 
 What a user gets wrong ends in one or two lines on stderr and exit code 2.
 """
@@ -24,6 +24,7 @@ import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
+from solitaire_env.files import write_text
 from solitaire_env.layout import action_layout, make_rules
 from solitaire_env.messages import one_line
 from solitaire_env.progress import ProgressLine
@@ -352,6 +353,56 @@ def play(env: "SolitaireEnv", adviser: "Adviser | None" = None) -> None:
         _tell_position(env)
 
 
+# ---------------------------------------------------------------------------------------- watch
+
+
+@dataclass(frozen=True)
+class Watch(_Game):
+    """Watch a policy play. Ctrl-C stops it. Where stdout is no terminal, only the end is shown."""
+
+    policy: Annotated[str | None, arg(metavar="NAME")] = None
+    """Who plays, module:Class or module:function@text, such as agents:policy@greedy or
+    agents:policy@runs/busy-aces-1; without it the built-in hints."""
+    deal: DealText = None
+    """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""
+    position: Annotated[str | None, arg(metavar="FILE")] = None
+    """Go on from the position text in this file."""
+    fps: Annotated[float, arg(metavar="F")] = 4.0
+    """Moves a second."""
+    transcript: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Write the game, with what the policy thought, to this file."""
+
+    def run(self) -> None:
+        from solitaire_env.advice import Adviser, load_policy
+        from solitaire_env.session import Session
+        from solitaire_env.transcripts import check_policy_name, format_transcript
+        from solitaire_env.watch import Watched, watch_in_terminal
+
+        if not 0 < self.fps < math.inf:
+            raise ValueError(f"--fps is {self.fps}, allowed: more than 0")
+        variant = self.variant()
+        adviser = None if self.policy is None else Adviser(load_policy(self.policy, variant), variant)
+        session = Session(_start(variant, self.deal, self.position))
+        watched = Watched(session, adviser)
+        check_policy_name(watched.name)
+        try:
+            if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+                watch_in_terminal(watched, self.fps, lambda: _board(session.env))
+            else:
+                line = ProgressLine()
+                for _ in watched.play():
+                    line.show(lambda: f"move {len(watched.turns)}, {session.cards_home} cards home")
+                line.close()
+        finally:
+            # Also of a game that Ctrl-C stopped.
+            deal = session.env.get_state()["deal"]
+            start = "from a position" if deal is None else f"deal {deal}"
+            print(f"{variant.title}, {start}, played by {watched.name}.\n")
+            print(f"{_board(session.env, session.last)}\n\n{watched.summary()}")
+            if self.transcript is not None:
+                write_text(self.transcript, format_transcript(watched.transcript()))
+
+
 # ---------------------------------------------------------------------------------------- perft
 
 
@@ -596,6 +647,7 @@ Command = (
     | Annotated[Rules, subcommand("rules")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Play, subcommand("play")]
+    | Annotated[Watch, subcommand("watch")]
     | Annotated[Perft, subcommand("perft")]
     | Annotated[Bench, subcommand("bench")]
 )

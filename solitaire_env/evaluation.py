@@ -30,6 +30,7 @@ import numpy.typing as npt
 from solitaire_env import engine, shortcuts
 from solitaire_env.batch import Batch, IllegalActionError, Settings, describe_layout, resolve_variant
 from solitaire_env.deals import Deal
+from solitaire_env.files import write_text
 from solitaire_env.layout import PLAYING, WON
 from solitaire_env.messages import shown
 from solitaire_env.notation import action_text
@@ -219,9 +220,8 @@ def _read_game(line: str) -> Game:
     return Game(**data)
 
 
-def _write_game(file: Any, game: Game) -> None:
-    file.write(json.dumps(asdict(game)) + "\n")
-    file.flush()
+def _as_line(game: Game) -> str:
+    return json.dumps(asdict(game)) + "\n"
 
 
 # ------------------------------------------------------------------------------------------- play
@@ -310,7 +310,8 @@ def evaluate(
                 game = Game(**about, deal=deal, **outcome)
                 kept.append(game)
                 if file is not None:
-                    _write_game(file, game)
+                    file.write(_as_line(game))
+                    file.flush()
                 if played is not None:
                     texts[deal] = _transcript(variant, game, *played)
             if progress is not None:
@@ -353,11 +354,7 @@ def _transcript(variant: Variant, game: Game, start: str, moves: list[_Move]) ->
 
 def _rewrite(path: Path, games: Iterable[Game]) -> None:
     """Replace a results file in one move, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        for game in games:
-            _write_game(file, game)
-    part.replace(path)
+    write_text(path, "".join(map(_as_line, games)))
 
 
 class _Table:
