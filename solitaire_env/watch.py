@@ -50,19 +50,16 @@ class Watched:
         self.start = session.env.position()
         self.turns: list[Turn] = []
         self.circling = False
-        """Whether the game was cut off because the policy would go round for ever."""
+        """Whether a policy without memory came back to a position: it would go round for ever."""
 
     def play(self) -> Iterator[Turn]:
         """Play on to the end; the turns as they are played."""
-        session, adviser = self.session, self.adviser
-        # Hints look back, and so does a policy that has a memory: what comes again need not go on as it did.
-        memoryless = bool(adviser is not None and getattr(adviser.policy, "memoryless", False))
-        stood = set()
-        while session.legal() and len(self.turns) < self.limit:
+        session = self.session
+        memoryless = bool(getattr(getattr(self.adviser, "policy", None), "memoryless", False))
+        stood: set[str] = set()
+        while session.legal() and len(self.turns) < self.limit and not self.circling:
             position = session.env.position()
-            if memoryless and position in stood:
-                self.circling = True
-                return
+            self.circling = memoryless and position in stood
             stood.add(position)
             for action, thought in self._choose()[: self.limit - len(self.turns)]:
                 self.turns.append(Turn(session.play(action), thought))
@@ -72,10 +69,10 @@ class Watched:
         """The next actions, the thought with the first of them."""
         if self.adviser is None:
             hint = self.session.hint()
-            return [] if hint is None else [(hint, None)]
+            assert hint is not None  # play() asks only where an action is legal
+            return [(hint, None)]
         advice = self.adviser.advise(self.session.env)
-        if advice is None:
-            return []
+        assert advice is not None
         first, *others = advice.actions
         return [(first, advice.thought), *((action, None) for action in others)]
 
@@ -110,7 +107,7 @@ class Watched:
             deal=session.env.get_state()["deal"],
             result=self.result,
             cards_home=session.cards_home,
-            steps=self.limit if self.circling else len(self.turns),
+            steps=self.limit if self.circling and self.result == "truncated" else len(self.turns),
             start=self.start,
             actions=tuple(turn.played.text for turn in self.turns),
             thoughts=thoughts if any(thoughts) else (),

@@ -54,6 +54,22 @@ class Carrier(First):
         return masks.shape[1] - 1 - masks[:, ::-1].argmax(1)
 
 
+ALMOST_WON = """variant: eights-down
+foundations: C 13 D 13 H 13 S 11
+cells: -- -- KS -- -- -- -- --
+t1: QS
+""" + "".join(f"t{n}:\n" for n in range(2, 9))
+# The first legal move takes QH to the other King, and back.
+TO_AND_FRO = """variant: busy-aces
+stock:
+waste:
+foundations: C 13 13 D 13 13 H 10 10 S 13 13
+t1: JH KH QH
+t2: JH KH
+t3: QH
+""" + "".join(f"t{n}:\n" for n in range(4, 13))
+
+
 def watched(name: str, policy: Any, limit: int | None = None, **options: Any) -> Watched:
     variant = get_variant(name)
     env = SolitaireEnv(variant, on_invalid="raise")
@@ -96,19 +112,11 @@ def test_how_it_ended() -> None:
     circle = watched("busy-aces", First(), position=TO_AND_FRO)
     list(circle.play())
     assert circle.summary() == (
-        "Cut off after 2 moves, 86 of 104 cards home: a position has come back, first would go in a circle."
+        "Cut off after 3 moves, 98 of 104 cards home: a position has come back, first would go in a circle."
     )
     assert circle.transcript().steps == 3328
-    assert parse_transcript(format_transcript(circle.transcript())) == circle.transcript()
-
-
-ALMOST_WON = """variant: eights-down
-foundations: C 13 D 13 H 13 S 11
-cells: -- -- KS -- -- -- -- --
-t1: QS
-""" + "".join(f"t{n}:\n" for n in range(2, 9))
-# Only QH goes to and fro between the Kings; every space is filled.
-TO_AND_FRO = ""
+    text = format_transcript(circle.transcript())
+    assert format_transcript(parse_transcript(text)) == text
 
 
 # ---------------------------------------------------------------------------------- in a terminal
@@ -137,3 +145,157 @@ class Terminal:
         inside = text[text.index("\033[?1049h") : text.index("\033[?1049l")]
         frames = [frame.split("\033[J")[0] for frame in inside.split("\033[H")[1:]]
         return [[line.removesuffix("\033[K") for line in frame.split("\r\n")] for frame in frames]
+
+
+def test_each_move_has_its_frame_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(monkeypatch, 80, 30)
+    game = watched("eights-down", First(), 3, deal=1)
+    watch_in_terminal(game, 2.0, lambda: "the\nboard")
+    frames = terminal.frames()
+    assert len(frames) == 4 and {len(frame) for frame in frames} == {6}
+    assert frames[0] == ["first, move 0", "", "", "", "the", "board"]
+    for number, (turn, frame) in enumerate(zip(game.turns, frames[1:], strict=True), 1):
+        assert frame[0] == f"first, move {number}: {turn.played.words} ({turn.played.text})"
+        assert frame[1].startswith(f"value 0.125; {turn.played.text} 90.0 %; ") and frame[3:] == [
+            "",
+            "the",
+            "board",
+        ]
+    assert terminal.now == pytest.approx(50 + 4 / 2.0)
+    assert terminal.out.getvalue().endswith("\033[?7h\033[?25h\033[?1049l")
+
+
+def test_who_does_not_say_what_he_thinks_has_no_lines_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(monkeypatch, 80, 30)
+    watch_in_terminal(watched("eights-down", None, 1, deal=1), 1.0, lambda: "the\nboard")
+    assert [frame[1:] for frame in terminal.frames()] == [["", "the", "board"]] * 2
+
+
+def test_what_a_terminal_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(monkeypatch, 30, 8)
+    game = watched("eights-down", First(), 1, deal=1)
+    watch_in_terminal(game, 100.0, lambda: "\n".join(map(str, range(10))))
+    first, second = terminal.frames()
+    assert first == [
+        "first, move 0",
+        "",
+        "",
+        "",
+        "0",
+        "1",
+        "2",
+        "... 7 lines more: they need a taller terminal",
+    ]
+    value, chances = second[1:3]
+    assert value.startswith("value 0.125; ") and value.endswith("90.0 %;") and len(value) <= 30
+    assert chances.endswith(" %;") and len(chances) <= 30, "broken between its parts"
+
+
+def test_slow_policies_are_not_hurried_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(monkeypatch, 80, 30)
+
+    class Slow(First):
+        def __call__(self, observations: Any, masks: Any) -> Any:
+            terminal.now += 3.0 if self.asked == 1 else 0.0
+            return super().__call__(observations, masks)
+
+    watch_in_terminal(watched("eights-down", Slow(), 4, deal=1), 1.0, lambda: "")
+    assert terminal.slept[1:] == pytest.approx([1, 0, 1, 1, 1])
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *args: str | Path, code: int = 0) -> str:
+    terminal = Terminal(monkeypatch, 80, 30)
+    assert cli.main(["watch", *map(str, args)]) == code
+    return terminal.out.getvalue()
+
+
+def test_the_command_leaves_the_end_on_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = run(monkeypatch, "busy-aces", "--policy", "tests.test_watch:First", "--deal", "3", "--fps", "50")
+    rest = out[out.index("\033[?1049l") + len("\033[?1049l") :]
+    assert rest.startswith("Busy Aces, deal 3, played by first.\n\n") and "\033[1m" in rest
+    assert re.search(
+        r"\n\nlast move: .*\n\n(Stuck|Cut off) after \d+ moves, \d+ of 104 cards home: .*\.\n$", rest
+    )
+
+
+def test_stopping_restores_the_screen_and_keeps_the_game(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Stopped(First):
+        def __call__(self, observations: Any, masks: Any) -> Any:
+            if self.asked == 3:
+                raise KeyboardInterrupt
+            return super().__call__(observations, masks)
+
+    monkeypatch.setitem(globals(), "Stopped", Stopped)
+    file = tmp_path / "game.txt"
+    args = ("eights-down", "--policy", "tests.test_watch:Stopped", "--deal", "3", "--transcript", file)
+    out = run(monkeypatch, *args, code=130)
+    assert out.count("\033[?1049h") == out.count("\033[?1049l") == 1
+    assert out.endswith("Stopped after 3 moves, 1 of 52 cards home.\n")
+    transcript = parse_transcript(file.read_text())
+    assert len(transcript.actions) == len(transcript.thoughts) == len(list(replay(transcript))) == 3
+
+
+@pytest.mark.parametrize("terminal", [{"TERM": "dumb"}, {}])
+def test_without_a_terminal_only_the_end_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    terminal: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: bool(terminal))
+    for name, value in terminal.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("nobody looks"))
+    file = tmp_path / "game.txt"
+    assert (
+        cli.main(["watch", "eights-down", "--position", str(write(tmp_path)), "--transcript", str(file)]) == 0
+    )
+    out, err = capsys.readouterr()
+    assert out.startswith("Eights Down, from a position, played by hints.\n\n") and "\033" not in out
+    assert out.endswith("last move: KS home, from cell 3 (c3>f)\n\nWon in 2 moves.\n") and err == ""
+    assert parse_transcript(file.read_text()).actions == ("t1>f", "c3>f")
+
+
+def write(folder: Path) -> Path:
+    file = folder / "position.txt"
+    file.write_text(ALMOST_WON)
+    return file
+
+
+def test_supermoves_are_shown_card_by_card_or_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ("forty-thieves", "--policy", "tests.test_watch:Carrier", "--deal", "3", "--fps", "1000")
+    moves = {
+        rule: run(monkeypatch, *args, *(("--moves", rule) if rule else ())).count(", move ")
+        for rule in ("", "supermove")
+    }
+    assert moves[""] >= moves["supermove"] > 10
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["busy-aces", "--fps", "0"], ["--fps is 0.0, allowed: more than 0"]),
+        (["busy-aces", "--fps", "inf"], ["--fps is inf"]),
+        (["busy-aces", "--policy", "greedy"], ["unknown policy 'greedy'", "'module:Class'"]),
+        (["busy-aces", "--policy", "tests.test_watch:nothing"], ["cannot be loaded"]),
+        (["eights-down", "--policy", "tests.test_watch:Single"], ["moves='one card'"]),
+        (["busy-aces", "--policy", "tests.test_watch:Nameless"], ["policy is 'a\\nb'", "a line of text"]),
+        (["klondike"], ["unknown variant 'klondike'"]),
+        (["busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
+        (["busy-aces", "--deal", "1", "--transcript", "no/such/folder/x"], ["No such file"]),
+    ],
+)
+def test_errors(capsys: pytest.CaptureFixture[str], args: list[str], words: list[str]) -> None:
+    assert cli.main(["watch", *args]) == 2
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1 and all(word in err for word in words), err
+
+
+class Single(First):
+    moves = "one card"
+
+
+class Nameless(First):
+    name = "a\nb"
