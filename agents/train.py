@@ -2,8 +2,8 @@
 
 sb3-contrib's MaskablePPO over the native vector environment. A run folder holds the resolved configuration
 (``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve
-(``curve.csv``, ``curve.png``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``),
-the evaluation (``evaluation/*.jsonl``) and a transcript of the best game (``best_game.txt``).
+(``curve.csv``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation
+(``evaluation/*.jsonl``), a transcript of the best game (``best_game.txt``) and pictures (``*.png``).
 """
 
 import csv
@@ -37,7 +37,7 @@ from agents.config import ConfigError, TrainConfig, dump_config, explain, load_c
 from agents.files import write_json
 from agents.models import load_weights, save_model
 from agents.networks import NetworkPolicy
-from agents.report import plot_curve
+from agents.plot import plot
 from solitaire_env import __version__, env_id
 from solitaire_env.batch import describe_layout
 from solitaire_env.files import write_text, write_whole
@@ -309,7 +309,7 @@ def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
         steps=model.num_timesteps,
         value=policy.value_net,
     )
-    plot_curve(run, f"{config.variant.title}, {config.variant.moves}", config.variant.cards)
+    plot([run], run, names=("curve",), quiet=quiet)
     return not watch.stop
 
 
@@ -370,10 +370,13 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
         print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
         return 130
     table = compare(config, run, quiet=quiet)
+    plot([run], run, names=("win_rates", "endings"), quiet=quiet)
     print(table)
     print(f"\nrun folder      {run}")
     for file, what in (
         ("curve.png", "learning curve"),
+        ("win_rates.png", "games won by each policy"),
+        ("endings.png", "where games end"),
         ("model", "the network"),
         ("best_game.txt", "its best game"),
         ("evaluation", "every game played, JSON lines"),
