@@ -30,7 +30,6 @@ import tyro
 
 from agents.config import TrainConfig, load_config
 from solitaire_env import VARIANTS, env_id
-from solitaire_env.deals import Deal
 from solitaire_env.evaluation import Game, read_games, summarize
 from solitaire_env.files import write_whole
 from solitaire_env.messages import one_line
@@ -154,7 +153,7 @@ def find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 def read_played(files: Iterable[Path]) -> list[Played]:
     """The games of results files by policy, in the order of the games' list; a deal is counted once."""
-    found: dict[tuple[str, str, str, str, str], dict[Deal, Game]] = {}
+    found: dict[tuple[str, str, str, str, str], dict[int | str, Game]] = {}
     for file in files:
         run = file.parent.parent
         for game in read_games(file):
@@ -305,7 +304,9 @@ def draw_endings(played: Sequence[Played]) -> Any:
 
     figure = new_figure(0.8 + 2.1 * len(played))
     rows = figure.subplots(len(played), 2, squeeze=False)
-    most = max(game.steps for one in played for game in one.games)
+    # Logarithmic: a game without a move counts as one.
+    steps_of = [max(1, game.steps) for one in played for game in one.games]
+    steps_shown = (10 if min(steps_of) >= 10 else 0.8, 2 * max(10, *steps_of))
     labels = [
         label for _, panel in groupby(played, key=lambda one: one.env) for label in labels_of(list(panel))
     ]
@@ -325,7 +326,7 @@ def draw_endings(played: Sequence[Played]) -> Any:
                         f"{len(games):,} won", (0.95, 0.88), xycoords="axes fraction", ha="right", color=color
                     )
             else:
-                steps = [game.steps for game in games]
+                steps = [max(1, game.steps) for game in games]
                 right.scatter(
                     home, steps, 18, color=color, marker=mark, linewidths=1, alpha=0.5, rasterized=True
                 )
@@ -335,7 +336,7 @@ def draw_endings(played: Sequence[Played]) -> Any:
         wins = sum(game.won for game in one.games)
         left.set(title=f"{title_of(one.env)}, {label}: {wins:,} of {len(one.games):,} won", ylabel="games")
         left.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
-        right.set(yscale="log", ylabel="steps", ylim=(10, 2 * max(10, most)))
+        right.set(yscale="log", ylabel="steps", ylim=steps_shown)
         right.yaxis.set_major_locator(LogLocator(10))
         right.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         right.yaxis.set_minor_formatter(NullFormatter())

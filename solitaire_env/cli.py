@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from solitaire_env.notation import Position
     from solitaire_env.session import Played, Session
     from solitaire_env.vector import SolitaireVectorEnv
+    from solitaire_env.watch import Watched
 
 PROG: Final = "python -m solitaire_env"
 _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
@@ -232,19 +233,23 @@ def _tell_position(env: "SolitaireEnv") -> None:
     print(f"To go on, save these lines and give the file to --position:\n\n{env.position()}")
 
 
-def _new_env(variant: Variant) -> "SolitaireEnv":
+def _new_env(variant: Variant, render_mode: str | None = None) -> "SolitaireEnv":
     from solitaire_env.env import SolitaireEnv
 
-    return SolitaireEnv(variant, on_invalid="raise")
+    return SolitaireEnv(variant, on_invalid="raise", render_mode=render_mode)
 
 
 def _start(
-    variant: Variant, deal: str | None, position: str | None, default: int | None = None
+    variant: Variant,
+    deal: str | None,
+    position: str | None,
+    default: int | None = None,
+    render_mode: str | None = None,
 ) -> "SolitaireEnv":
     """A game that starts from a deal or from the position text in a file."""
     if deal is not None and position is not None:
         raise ValueError("--deal and --position exclude each other")
-    env = _new_env(variant)
+    env = _new_env(variant, render_mode)
     if position is not None:
         env.reset(options={"position": _read_position(Path(position))})
     else:
@@ -271,18 +276,19 @@ def _position(env: "SolitaireEnv") -> "Position":
     return parse_position(env.position(), env.variant)
 
 
-def _board(env: "SolitaireEnv", last: "Played | None" = None) -> str:
+def _board(env: "SolitaireEnv", last: "Played | None" = None, words: bool = True) -> str:
+    """The board as text, the last move marked, and told in its last line."""
     from solitaire_env.render.ansi import render_ansi
 
-    words, move = (None, None) if last is None else (f"{last.words} ({last.text})", last.move)
-
+    told = f"{last.words} ({last.text})" if last is not None and words else None
+    move = None if last is None else last.move
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     try:
         "♣▒·".encode(sys.stdout.encoding or "ascii")
         symbols = True
     except UnicodeEncodeError:
         symbols = False
-    return render_ansi(_position(env).hidden(), words, color=color, symbols=symbols, move=move)
+    return render_ansi(_position(env).hidden(), told, color=color, symbols=symbols, move=move)
 
 
 def _obey(session: "Session", adviser: "Adviser | None", word: str) -> str | None:
@@ -369,38 +375,69 @@ class Watch(_Game):
     """Go on from the position text in this file."""
     fps: Annotated[float, arg(metavar="F")] = 4.0
     """Moves a second."""
+    window: Annotated[bool, FlagCreatePairsOff] = False
+    """In a window, until it is closed."""
+    video: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Write a video, .mp4 or .gif, and show the end only."""
     transcript: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write the game, with what the policy thought, to this file."""
 
     def run(self) -> None:
         from solitaire_env.advice import Adviser, load_policy
         from solitaire_env.session import Session
-        from solitaire_env.transcripts import check_policy_name, format_transcript
-        from solitaire_env.watch import Watched, watch_in_terminal
+        from solitaire_env.transcripts import check_policy_name
+        from solitaire_env.watch import Watched
 
-        if not 0 < self.fps < math.inf:
-            raise ValueError(f"--fps is {self.fps}, allowed: more than 0")
+        if not 0 < self.fps <= 1000:
+            raise ValueError(f"--fps is {self.fps}, allowed: more than 0, at most 1000")
+        if self.window and self.video is not None:
+            raise ValueError("--window and --video exclude each other")
         variant = self.variant()
         adviser = None if self.policy is None else Adviser(load_policy(self.policy, variant), variant)
-        session = Session(_start(variant, self.deal, self.position))
+        pictures = "rgb_array" if self.window or self.video is not None else None
+        session = Session(_start(variant, self.deal, self.position, render_mode=pictures))
         watched = Watched(session, adviser)
         check_policy_name(watched.name)
         try:
-            if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
-                watch_in_terminal(watched, self.fps, lambda: _board(session.env))
-            else:
-                line = ProgressLine()
-                for _ in watched.play():
-                    line.show(lambda: f"move {len(watched.turns)}, {session.cards_home} cards home")
-                line.close()
-        finally:
-            # Also of a game that Ctrl-C stopped.
-            deal = session.env.get_state()["deal"]
-            start = "from a position" if deal is None else f"deal {deal}"
-            print(f"{variant.title}, {start}, played by {watched.name}.\n")
-            print(f"{_board(session.env, session.last)}\n\n{watched.summary()}")
-            if self.transcript is not None:
-                write_text(self.transcript, format_transcript(watched.transcript()))
+            self.play(watched)
+        except KeyboardInterrupt:
+            self.tell(watched)
+            raise
+        self.tell(watched)
+
+    def play(self, watched: "Watched") -> None:
+        """Play the game where it is looked at."""
+        from solitaire_env.watch import watch_in_terminal, watch_in_window, write_video
+
+        line = ProgressLine()
+
+        def show() -> None:
+            line.show(lambda: f"move {len(watched.turns)}, {watched.session.cards_home} cards home")
+
+        if self.window:
+            watch_in_window(watched, self.fps)
+        elif self.video is not None:
+            write_video(watched, self.video, self.fps, show)
+        elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+            watch_in_terminal(
+                watched, self.fps, lambda: _board(watched.session.env, watched.session.last, words=False)
+            )
+        else:
+            for _ in watched.play():
+                show()
+        line.close()
+
+    def tell(self, watched: "Watched") -> None:
+        """Tell how the game stands, also when it was stopped; write its transcript."""
+        from solitaire_env.transcripts import format_transcript
+
+        env, last = watched.session.env, watched.session.last
+        deal = env.get_state()["deal"]
+        start = "from a position" if deal is None else f"deal {deal}"
+        print(f"{env.variant.title}, {start}, played by {watched.name}.\n")
+        print(f"{_board(env, last)}\n\n{watched.summary()}")
+        if self.transcript is not None:
+            write_text(self.transcript, format_transcript(watched.transcript()))
 
 
 # ---------------------------------------------------------------------------------------- perft

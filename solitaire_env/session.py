@@ -102,6 +102,7 @@ class Session:
         seen = {tuple(played.before["row"]) for played in self.played}
         tableau = self.position().tableau
         trial = self.env.clone()
+        trial.render_mode = None  # nobody shall see what is tried
         here = trial.get_state()
 
         def badness(number: int) -> tuple[bool, bool, int]:

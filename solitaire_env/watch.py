@@ -6,7 +6,9 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
 
 from solitaire_env.advice import Adviser
 from solitaire_env.registration import step_limit
@@ -15,6 +17,7 @@ from solitaire_env.transcripts import Result, Thought, Transcript, format_though
 
 HINTS: Final = "hints"
 """Who plays where no policy does."""
+VIDEOS: Final = (".mp4", ".gif")
 _ENTER: Final = "\033[?1049h\033[?25l\033[?7l"
 """Another screen of the terminal, without a cursor; lines that are too long are cut."""
 _LEAVE: Final = "\033[?7h\033[?25h\033[?1049l"
@@ -124,6 +127,75 @@ def watch_in_terminal(watched: Watched, fps: float, draw: Callable[[], str]) -> 
             _show(_frame(watched, draw()))
             due = max(due, time.monotonic()) + 1 / fps
         time.sleep(max(0.0, due - time.monotonic()))
+
+
+def watch_in_window(watched: Watched, fps: float) -> None:
+    """Play a game in a window, ``fps`` moves a second, until it is closed, or q or Escape is pressed in it.
+
+    The environment has ``render_mode="rgb_array"``.
+    """
+    from solitaire_env.render import need
+
+    need("pygame", "a window")
+    from solitaire_env.render.screen import Screen, pygame
+
+    env = watched.session.env
+    screen = Screen(f"{env.variant.title}, {watched.name}")
+
+    def look(patience: int = 0) -> bool:
+        """Whether whoever looks has not had enough."""
+        for event in screen.events(patience):
+            if event.type == pygame.KEYDOWN and event.key in (pygame.K_q, pygame.K_ESCAPE):
+                screen.close()
+        return not screen.closed
+
+    try:
+        screen.show(env.render())
+        due = time.monotonic() + 1 / fps
+        for _ in watched.play():
+            while (left := due - time.monotonic()) > 0 and look(patience=max(1, round(1000 * left))):
+                pass
+            if not look():
+                return
+            screen.show(env.render())
+            due = max(due, time.monotonic()) + 1 / fps
+        while look(patience=1000):
+            pass
+    finally:
+        screen.close()
+
+
+def write_video(watched: Watched, path: Path, fps: float, show: Callable[[], object] = lambda: None) -> None:
+    """Play a game into a video file, mp4 or gif by its name, whole or not at all; the end stays 2 seconds.
+
+    The environment has ``render_mode="rgb_array"``. ``show`` is called after each move.
+    """
+    from solitaire_env.render import need
+
+    kind = path.suffix.lower()
+    if kind not in VIDEOS:
+        raise ValueError(f"video {str(path)!r}, allowed: a name that ends in {' or '.join(VIDEOS)}")
+    need("imageio", "a video")
+    if kind == ".mp4":
+        need("imageio_ffmpeg", "an mp4 video")
+    from imageio.v2 import get_writer
+
+    options: dict[str, Any] = {"duration": 1000 / fps, "loop": 0}
+    if kind == ".mp4":
+        options = {"fps": fps, "macro_block_size": 2}
+    env = watched.session.env
+    # imageio goes by the end of the name.
+    with TemporaryDirectory(dir=path.parent) as folder:
+        part = Path(folder, path.name)
+        video: Any
+        with get_writer(part, **options) as video:
+            video.append_data(env.render())
+            for _ in watched.play():
+                video.append_data(env.render())
+                show()
+            for _ in range(round(2 * fps)):
+                video.append_data(env.render())
+        part.replace(path)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,14 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solitaire_env import cli
+from solitaire_env import cli, render
 from solitaire_env.advice import Adviser
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
 from solitaire_env.session import Session
 from solitaire_env.transcripts import format_transcript, parse_transcript, replay
 from solitaire_env.variants import get_variant
-from solitaire_env.watch import Watched, watch_in_terminal
+from solitaire_env.watch import Watched, watch_in_terminal, watch_in_window, write_video
 from tests.games import PUBLISHED
 
 
@@ -273,11 +274,123 @@ def test_supermoves_are_shown_card_by_card_or_as_one(monkeypatch: pytest.MonkeyP
     assert moves[""] >= moves["supermove"] > 10
 
 
+# ---------------------------------------------------------------------- in a window, in a video
+
+
+def with_pictures(policy: Any, limit: int) -> Watched:
+    variant = get_variant("eights-down")
+    env = SolitaireEnv(variant, on_invalid="raise", render_mode="rgb_array", render_size=(160, 120))
+    env.reset(options={"deal": 3})
+    return Watched(Session(env), Adviser(policy, variant), limit)
+
+
+@pytest.mark.parametrize("way", ["q", "cross"])
+def test_a_window_stays_until_it_is_closed(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    pygame = pytest.importorskip("pygame")
+    from solitaire_env.render.screen import Screen
+
+    shown: list[bytes] = []
+    show = Screen.show
+    monkeypatch.setattr(
+        Screen, "show", lambda self, picture: (shown.append(picture.tobytes()), show(self, picture))
+    )
+    events = Screen.events
+    asked: list[int] = []
+
+    def close_later(self: Any, patience: int = 0) -> Any:
+        asked.append(patience)
+        if len(shown) == 5 and asked[-3:] == [1000, 1000, 1000]:
+            event = (
+                pygame.event.Event(pygame.KEYDOWN, key=pygame.K_q)
+                if way == "q"
+                else pygame.event.Event(pygame.QUIT)
+            )
+            pygame.event.post(event)
+        return events(self, min(patience, 1))
+
+    monkeypatch.setattr(Screen, "events", close_later)
+    game = with_pictures(First(), 4)
+    watch_in_window(game, 1000.0)
+    assert len(shown) == 5 and len(set(shown)) == 5, "the start and each move"
+    assert len(game.turns) == 4 and asked.count(1000) >= 3
+
+
+def test_closing_the_window_stops_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    pygame = pytest.importorskip("pygame")
+
+    class Closes(First):
+        def __call__(self, observations: Any, masks: Any) -> Any:
+            if self.asked == 2:
+                pygame.event.post(pygame.event.Event(pygame.QUIT))
+            return super().__call__(observations, masks)
+
+    game = with_pictures(Closes(), 50)
+    watch_in_window(game, 1000.0)
+    assert len(game.turns) == 3 and game.summary().startswith("Stopped after 3 moves")
+
+
+@pytest.mark.parametrize("kind", ["mp4", "gif"])
+def test_a_video_has_a_picture_for_each_move(kind: str, tmp_path: Path) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg").get_ffmpeg_exe()
+    game = with_pictures(First(), 4)
+    start = game.session.env.render()
+    told: list[int] = []
+    write_video(game, tmp_path / f"game.{kind}", 5.0, lambda: told.append(len(game.turns)))
+    assert [path.name for path in tmp_path.iterdir()] == [f"game.{kind}"] and told == [1, 2, 3, 4]
+    decoded = subprocess.run(
+        [ffmpeg, "-i", tmp_path / f"game.{kind}", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"],
+        capture_output=True, check=True,
+    )  # fmt: skip
+    frames = np.frombuffer(decoded.stdout, np.uint8).reshape(-1, 120, 160, 3)
+    assert len(frames) == 5 + 10 and b" 5 fps" in decoded.stderr
+    assert np.abs(frames[0].astype(int) - start).mean() < 6
+    assert np.abs(frames[-1].astype(int) - game.session.env.render()).mean() < 6
+
+
+def test_the_command_writes_a_video(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("imageio_ffmpeg")
+    args = ["watch", "eights-down", "--position", str(write(tmp_path)), "--video", str(tmp_path / "a.gif")]
+    assert cli.main(args) == 0
+    assert (
+        capsys.readouterr().out.endswith("Won in 2 moves.\n") and (tmp_path / "a.gif").stat().st_size > 1000
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "args"),
+    [
+        ("pygame", ["--window"]),
+        ("PIL", ["--video", "x.gif"]),
+        ("imageio", ["--video", "x.gif"]),
+        ("imageio_ffmpeg", ["--video", "x.mp4"]),
+    ],
+)
+def test_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], missing: str, args: list[str]
+) -> None:
+    monkeypatch.setattr(render, "find_spec", lambda name: None if name == missing else name)
+    assert cli.main(["watch", "eights-down", "--deal", "1", *args]) == 2
+    out, err = capsys.readouterr()
+    assert (
+        f'{missing}: pip install "solitaire-env[render]"' in err and out == "" and len(err.splitlines()) == 1
+    )
+
+
+@pytest.mark.parametrize("name", ["game.avi", "game", ".mp4"])
+def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    assert cli.main(["watch", "eights-down", "--deal", "1", "--video", str(tmp_path / name)]) == 2
+    assert "allowed: a name that ends in .mp4 or .gif" in capsys.readouterr().err and not list(
+        tmp_path.iterdir()
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["busy-aces", "--fps", "0"], ["--fps is 0.0, allowed: more than 0"]),
+        (["busy-aces", "--fps", "0"], ["--fps is 0.0, allowed: more than 0, at most 1000"]),
         (["busy-aces", "--fps", "inf"], ["--fps is inf"]),
+        (["busy-aces", "--window", "--video", "x.mp4"], ["--window and --video exclude each other"]),
         (["busy-aces", "--policy", "greedy"], ["unknown policy 'greedy'", "'module:Class'"]),
         (["busy-aces", "--policy", "tests.test_watch:nothing"], ["cannot be loaded"]),
         (["eights-down", "--policy", "tests.test_watch:Single"], ["moves='one card'"]),
