@@ -180,7 +180,7 @@ class Watch(BaseCallback):
         share = self.share
         left = self.seconds * (1 - share) / share if share > 0.01 else None
         ends = f"{clock(left)} left" if left is not None else "starting"
-        return f"training: {steps / 1e6:.2f} million steps, {speed:,.0f}/s, {rates}, {ends}"
+        return f"training: {steps / 1e6:.2f} M steps, {speed:,.0f}/s, {rates}, {ends}"
 
     def _on_rollout_end(self) -> None:
         if self.won:
@@ -386,6 +386,7 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
     print(
         f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(config.variant)} --deals 1000:2000"
     )
+    print(f"      python -m solitaire_env watch {config.variant.name} --policy agents:policy@{run}")
     print(f"      python -m solitaire_env play {config.variant.name}{moves}")
     return 0
 
