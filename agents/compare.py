@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from agents.config import TrainConfig, parse_deals
-from agents.files import write_text
 from agents.policies import make_policy
-from agents.progress import ProgressLine
 from agents.report import summary_table
 from solitaire_env import env_id
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar, policy_layout
+from solitaire_env.files import write_text
+from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_variant
 
 
@@ -35,7 +35,10 @@ def play_policy(
     deals = parse_deals(config.eval_deals)
 
     def progress(games: list[Game], total: int) -> None:
-        line.show(lambda: f"playing {label}: {len(games)} of {total} deals, {sum(g.won for g in games)} won")
+        done = len(games)
+        line.count(
+            done, total, lambda: f"playing {label}: {done} of {total} deals, {sum(g.won for g in games)} won"
+        )
 
     done = evaluate(
         policy,

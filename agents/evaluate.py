@@ -13,10 +13,11 @@ import tyro
 
 from agents.compare import play_policy
 from agents.config import make_config
-from agents.files import write_json, write_text
-from agents.progress import ProgressLine
+from agents.files import write_json
 from agents.report import summary_table
 from solitaire_env import env_id
+from solitaire_env.files import write_text
+from solitaire_env.progress import ProgressLine
 
 
 @dataclass

@@ -14,14 +14,17 @@ import torch as th
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from agents.files import read_json, write_json, write_whole
+from agents.files import read_json, write_json
 from agents.networks import NETWORKS
 from solitaire_env.batch import layout_hash
+from solitaire_env.files import write_whole
 from solitaire_env.messages import one_line, shown
 
 Array = npt.NDArray[Any]
 
 WEIGHTS = "model.safetensors"
+VALUE = "value_head."
+"""Before the names of the value's weights, which stand in the same file; a model may lack them."""
 CARD = "model.json"
 CARD_KEYS = ("format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps")
 
@@ -30,36 +33,62 @@ class NetworkPlayer:
     """A network as a policy: a legal action, by the probabilities that training gave it.
 
     Always taking the likeliest would go round for ever between moves that undo each other.
+
+    Parameters
+    ----------
+    value
+        Gives the value, ``[n, 1]``, from the network's value features; None where it was not kept.
     """
 
     def __init__(
-        self, network: th.nn.Module, name: str, layout: dict[str, Any], moves: str | None, seed: int = 0
-    ) -> None:
+        self, network: th.nn.Module, name: str, layout: dict[str, Any], moves: str | None, seed: int = 0,
+        value: th.nn.Module | None = None,
+    ) -> None:  # fmt: skip
         self.network = network.eval()
+        self.value = value
         self.name = name
         self.moves = moves
         self.random = th.Generator().manual_seed(seed)
         self.observation = layout.get("observation")
         self.information = layout.get("information")
+        self._looked: tuple[Array, th.Tensor, th.Tensor] | None = None
+
+    def _look(self, observations: Array) -> tuple[th.Tensor, th.Tensor]:
+        """The network's scores and value features, made once for who asks twice of the same observations."""
+        if self._looked is None or not np.array_equal(self._looked[0], observations):
+            scores, features = self.network(th.from_numpy(np.ascontiguousarray(observations)))
+            self._looked = observations.copy(), scores, features
+        return self._looked[1:]
 
     @th.inference_mode()
     def __call__(self, observations: Array, masks: Array) -> Array:
         """Actions ``[n]``."""
-        scores, _ = self.network(th.from_numpy(np.ascontiguousarray(observations)))
+        scores, _ = self._look(observations)
         # The highest of the scores with Gumbel noise is a draw from their softmax.
-        scores -= th.empty_like(scores).exponential_(generator=self.random).clamp_(min=1e-30).log_()
+        scores = scores - th.empty_like(scores).exponential_(generator=self.random).clamp_(min=1e-30).log_()
         scores[th.from_numpy(masks) == 0] = -th.inf
         actions: Array = scores.argmax(1).numpy()
         return actions
 
+    @th.inference_mode()
+    def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:
+        """The probabilities by which it chooses, ``[n, actions]``, and the returns it expects, ``[n]``."""
+        scores, features = self._look(observations)
+        scores = scores.masked_fill(th.from_numpy(masks) == 0, -th.inf)
+        values = None if self.value is None else self.value(features)[:, 0].numpy()
+        return scores.softmax(1).numpy(), values
+
 
 def save_model(
     folder: Path, network: th.nn.Module, *, env: str, moves: str, kind: str, sizes: dict[str, Any],
-    layout: dict[str, Any], steps: int,
+    layout: dict[str, Any], steps: int, value: th.nn.Module | None = None,
 ) -> None:  # fmt: skip
-    """Write a model folder."""
+    """Write a model folder, with the linear layer that gives the value where there is one."""
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
+    tensors = network.state_dict()
+    if value is not None:
+        tensors |= {VALUE + name: tensor for name, tensor in value.state_dict().items()}
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_whole(folder / WEIGHTS, lambda part: save_file(weights, part))
     card = {
         "format": 1,
@@ -127,10 +156,16 @@ def load_model(
             f"{folder / CARD}: sizes {shown(sizes)} make no network {card['network']!r} ({one_line(error)})"
         ) from None
     try:
-        network.load_state_dict(weights)
         for name, tensor in weights.items():
             if tensor.dtype != th.float32 or not tensor.isfinite().all():
                 raise RuntimeError(f"{name} holds others than finite numbers of 32 bits")
+        head = {
+            name.removeprefix(VALUE): weights.pop(name) for name in list(weights) if name.startswith(VALUE)
+        }
+        network.load_state_dict(weights)
+        if head:
+            wants.value = th.nn.Linear(network.width, 1)
+            wants.value.load_state_dict(head)
     except RuntimeError as error:
         raise ValueError(
             f"{folder / WEIGHTS}: not weights of this network ({one_line(str(error).splitlines()[-1])})"

@@ -2,8 +2,8 @@
 
 sb3-contrib's MaskablePPO over the native vector environment. A run folder holds the resolved configuration
 (``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve
-(``curve.csv``, ``curve.png``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``),
-the evaluation (``evaluation/*.jsonl``) and a transcript of the best game (``best_game.txt``).
+(``curve.csv``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation
+(``evaluation/*.jsonl``), a transcript of the best game (``best_game.txt``) and pictures (``*.png``).
 """
 
 import csv
@@ -34,14 +34,15 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from agents.compare import compare
 from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
-from agents.files import write_json, write_text, write_whole
+from agents.files import write_json
 from agents.models import load_weights, save_model
 from agents.networks import NetworkPolicy
-from agents.progress import ProgressLine, clock
-from agents.report import plot_curve
+from agents.plot import plot
 from solitaire_env import __version__, env_id
 from solitaire_env.batch import describe_layout
+from solitaire_env.files import write_text, write_whole
 from solitaire_env.messages import one_line
+from solitaire_env.progress import ProgressLine, clock
 from solitaire_env.sb3 import SolitaireVecEnv
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -175,11 +176,11 @@ class Watch(BaseCallback):
         speed = (steps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
         rates = "no game has ended yet"
         if self.won:
-            rates = f"won {100 * np.mean(self.won):5.1f} %, cards home {np.mean(self.home):5.1f}"
+            rates = f"won {100 * np.mean(self.won):.1f} %, cards home {np.mean(self.home):.1f}"
         share = self.share
         left = self.seconds * (1 - share) / share if share > 0.01 else None
         ends = f"{clock(left)} left" if left is not None else "starting"
-        return f"training  {steps:>10,} steps  {speed:>7,.0f} steps/s  {rates}  {ends}"
+        return f"training: {steps / 1e6:.2f} M steps, {speed:,.0f}/s, {rates}, {ends}"
 
     def _on_rollout_end(self) -> None:
         if self.won:
@@ -306,8 +307,9 @@ def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
         sizes=config.network_sizes,
         layout=layout,
         steps=model.num_timesteps,
+        value=policy.value_net,
     )
-    plot_curve(run, f"{config.variant.title}, {config.variant.moves}", config.variant.cards)
+    plot([run], run, names=("curve",), quiet=quiet)
     return not watch.stop
 
 
@@ -368,10 +370,13 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
         print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
         return 130
     table = compare(config, run, quiet=quiet)
+    plot([run], run, names=("win_rates", "endings"), quiet=quiet)
     print(table)
     print(f"\nrun folder      {run}")
     for file, what in (
         ("curve.png", "learning curve"),
+        ("win_rates.png", "games won by each policy"),
+        ("endings.png", "where games end"),
         ("model", "the network"),
         ("best_game.txt", "its best game"),
         ("evaluation", "every game played, JSON lines"),
@@ -381,6 +386,7 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
     print(
         f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(config.variant)} --deals 1000:2000"
     )
+    print(f"      python -m solitaire_env watch {config.variant.name} --policy agents:policy@{run}")
     print(f"      python -m solitaire_env play {config.variant.name}{moves}")
     return 0
 

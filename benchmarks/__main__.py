@@ -36,7 +36,7 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"{PROG}: {error}", file=sys.stderr)
         return 2
     contestants = list(chain.from_iterable(part.contestants for part in parts))
-    speeds = take_turns(contestants, arguments.rounds, arguments.seconds)
+    speeds = take_turns(contestants, arguments.rounds, arguments.seconds, quiet=arguments.quiet)
     rows = list(chain.from_iterable(part.rows(speeds) for part in parts))
     text = f"{markdown(HEAD, rows)}\n\n{description(arguments)}"
     print(text)

@@ -44,6 +44,8 @@ class Arguments:
     """Time of each contestant in a round, at least."""
     peers: FlagCreatePairsOff[bool] = False
     """Measure other libraries too; they must be installed."""
+    quiet: FlagCreatePairsOff[bool] = False
+    """No progress line."""
     out: Path | None = None
     """Folder for the table, table.md, and the chart, throughput.png."""
 

@@ -1,9 +1,10 @@
 """Contestants that take turns in rounds, so that whatever else the machine does meets each of them alike."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
+
+from solitaire_env.progress import ProgressLine
 
 
 class Contestant(NamedTuple):
@@ -35,20 +36,25 @@ Speeds = Mapping[str, Speed]
 """Of each contestant, by its name."""
 
 
-def take_turns(contestants: Sequence[Contestant], rounds: int, seconds: float) -> dict[str, Speed]:
+def take_turns(
+    contestants: Sequence[Contestant], rounds: int, seconds: float, *, quiet: bool = False
+) -> dict[str, Speed]:
     """The speed of each contestant over some rounds, in which each runs passes for ``seconds`` at least.
 
     A first pass of each, which compiles and fills caches, does not count.
     """
     rates: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
-    for contestant in contestants:
-        contestant.run()
-    for number in range(1, rounds + 1):
-        print(f"round {number} of {rounds}, {len(contestants)} contestants", file=sys.stderr, flush=True)
-        for contestant in contestants:
+    line = ProgressLine(quiet)
+    turns = (1 + rounds) * len(contestants)
+    for number in range(rounds + 1):
+        for place, contestant in enumerate(contestants):
+            about = f"round {number} of {rounds}" if number else "first passes"
+            line.count(number * len(contestants) + place, turns, f"{about}, {contestant.name}")
             passes, spent = 0, 0.0
-            while not passes or spent < seconds:
+            while not passes or (number and spent < seconds):
                 spent += contestant.run()
                 passes += 1
-            rates[contestant.name].append(passes * contestant.steps / spent)
+            if number:
+                rates[contestant.name].append(passes * contestant.steps / spent)
+    line.close()
     return {name: speed_of(of_one) for name, of_one in rates.items()}

@@ -8,11 +8,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import policy_layout, think
-from solitaire_env.messages import shown
+from solitaire_env.evaluation import ask, policy_layout, think
+from solitaire_env.messages import one_line, shown
 from solitaire_env.session import Session
 from solitaire_env.transcripts import Thought
 from solitaire_env.variants import Variant
@@ -72,11 +70,11 @@ class Adviser:
         if not self._seen.legal_actions():
             return None
         observations, masks = observation[None], info["action_mask"][None]
-        action = int(np.asarray(self.policy(observations, masks))[0])
+        thought = think(self.policy, self._seen.variant, observations.copy(), masks.copy())[0]
+        action = int(ask(self.policy, observations, masks)[0])
         text, words = self._seen.action_text(action), self._seen.describe_action(action)
         same = self._seen.variant == self.variant
         actions = (action,) if same else tuple(self._seen.expand(action))
-        thought = think(self.policy, self._seen.variant, observations, masks)[0]
         return Advice(text, words, actions, thought)
 
 
@@ -95,6 +93,8 @@ def load_class(path: str) -> Callable[..., Any]:
         made = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"policy {path!r} cannot be loaded: {error}") from None
+    except Exception as error:
+        raise _failed(path, "loaded", error) from error
     if not callable(made):
         raise ValueError(f"policy {path!r} is a {type(made).__name__}, allowed: a class or a function")
     return made  # type: ignore[no-any-return]
@@ -119,9 +119,13 @@ def load_policy(name: str, variant: Variant) -> Any:
     if not re.fullmatch(r"[\w.]+:\w+", path):
         raise ValueError(f"unknown policy {shown(name)}, allowed: 'module:Class' or 'module:function@text'")
     made = load_class(path)
-    if at:
-        return made(text, lambda policy: policy_layout(variant, policy))
-    return made(policy_layout(variant, made))
+    arguments = (
+        (text, lambda policy: policy_layout(variant, policy)) if at else (policy_layout(variant, made),)
+    )
+    try:
+        return made(*arguments)
+    except Exception as error:
+        raise _failed(name, "made", error) from error
 
 
 def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str] | None:
@@ -136,3 +140,7 @@ def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str]
         )
     advice = adviser.advise(env)
     return None if advice is None else (advice.actions[0], f"{adviser.name}: {advice.text:<8}{advice.words}")
+
+
+def _failed(name: str, what: str, error: Exception) -> ValueError:
+    return ValueError(f"policy {shown(name)} cannot be {what}: {type(error).__name__}: {one_line(error)}")

@@ -1,4 +1,4 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, replay, serve, perft, bench.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft, bench.
 
 What a user gets wrong ends in one or two lines on stderr and exit code 2.
 """
@@ -14,7 +14,7 @@ import signal
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -24,8 +24,10 @@ import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
 
+from solitaire_env.files import write_text
 from solitaire_env.layout import action_layout, make_rules
 from solitaire_env.messages import one_line
+from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
     from solitaire_env.notation import Position
     from solitaire_env.session import Played, Session
     from solitaire_env.vector import SolitaireVectorEnv
+    from solitaire_env.watch import Watched
 
 PROG: Final = "python -m solitaire_env"
 _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
 
 RuleText = Annotated[str | None, arg(metavar="RULE")]
+Quiet = Annotated[bool, FlagCreatePairsOff]
 
 
 @dataclass(frozen=True)
@@ -229,19 +233,23 @@ def _tell_position(env: "SolitaireEnv") -> None:
     print(f"To go on, save these lines and give the file to --position:\n\n{env.position()}")
 
 
-def _new_env(variant: Variant) -> "SolitaireEnv":
+def _new_env(variant: Variant, render_mode: str | None = None) -> "SolitaireEnv":
     from solitaire_env.env import SolitaireEnv
 
-    return SolitaireEnv(variant, on_invalid="raise")
+    return SolitaireEnv(variant, on_invalid="raise", render_mode=render_mode)
 
 
 def _start(
-    variant: Variant, deal: str | None, position: str | None, default: int | None = None
+    variant: Variant,
+    deal: str | None,
+    position: str | None,
+    default: int | None = None,
+    render_mode: str | None = None,
 ) -> "SolitaireEnv":
     """A game that starts from a deal or from the position text in a file."""
     if deal is not None and position is not None:
         raise ValueError("--deal and --position exclude each other")
-    env = _new_env(variant)
+    env = _new_env(variant, render_mode)
     if position is not None:
         env.reset(options={"position": _read_position(Path(position))})
     else:
@@ -268,18 +276,19 @@ def _position(env: "SolitaireEnv") -> "Position":
     return parse_position(env.position(), env.variant)
 
 
-def _board(env: "SolitaireEnv", last: "Played | None" = None) -> str:
+def _board(env: "SolitaireEnv", last: "Played | None" = None, words: bool = True) -> str:
+    """The board as text, the last move marked, and told in its last line."""
     from solitaire_env.render.ansi import render_ansi
 
-    words, move = (None, None) if last is None else (f"{last.words} ({last.text})", last.move)
-
+    told = f"{last.words} ({last.text})" if last is not None and words else None
+    move = None if last is None else last.move
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     try:
         "♣▒·".encode(sys.stdout.encoding or "ascii")
         symbols = True
     except UnicodeEncodeError:
         symbols = False
-    return render_ansi(_position(env).hidden(), words, color=color, symbols=symbols, move=move)
+    return render_ansi(_position(env).hidden(), told, color=color, symbols=symbols, move=move)
 
 
 def _obey(session: "Session", adviser: "Adviser | None", word: str) -> str | None:
@@ -350,6 +359,87 @@ def play(env: "SolitaireEnv", adviser: "Adviser | None" = None) -> None:
         _tell_position(env)
 
 
+# ---------------------------------------------------------------------------------------- watch
+
+
+@dataclass(frozen=True)
+class Watch(_Game):
+    """Watch a policy play. Ctrl-C stops it. Where stdout is no terminal, only the end is shown."""
+
+    policy: Annotated[str | None, arg(metavar="NAME")] = None
+    """Who plays, module:Class or module:function@text, such as agents:policy@greedy or
+    agents:policy@runs/busy-aces-1; without it the built-in hints."""
+    deal: DealText = None
+    """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""
+    position: Annotated[str | None, arg(metavar="FILE")] = None
+    """Go on from the position text in this file."""
+    fps: Annotated[float, arg(metavar="F")] = 4.0
+    """Moves a second."""
+    window: Annotated[bool, FlagCreatePairsOff] = False
+    """In a window, until it is closed."""
+    video: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Write a video, .mp4 or .gif, and show the end only."""
+    transcript: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Write the game, with what the policy thought, to this file."""
+
+    def run(self) -> None:
+        from solitaire_env.advice import Adviser, load_policy
+        from solitaire_env.session import Session
+        from solitaire_env.transcripts import check_policy_name
+        from solitaire_env.watch import Watched
+
+        if not 0 < self.fps <= 1000:
+            raise ValueError(f"--fps is {self.fps}, allowed: more than 0, at most 1000")
+        if self.window and self.video is not None:
+            raise ValueError("--window and --video exclude each other")
+        variant = self.variant()
+        adviser = None if self.policy is None else Adviser(load_policy(self.policy, variant), variant)
+        pictures = "rgb_array" if self.window or self.video is not None else None
+        session = Session(_start(variant, self.deal, self.position, render_mode=pictures))
+        watched = Watched(session, adviser)
+        check_policy_name(watched.name)
+        try:
+            self.play(watched)
+        except KeyboardInterrupt:
+            self.tell(watched)
+            raise
+        self.tell(watched)
+
+    def play(self, watched: "Watched") -> None:
+        """Play the game where it is looked at."""
+        from solitaire_env.watch import watch_in_terminal, watch_in_window, write_video
+
+        line = ProgressLine()
+
+        def show() -> None:
+            line.show(lambda: f"move {len(watched.turns)}, {watched.session.cards_home} cards home")
+
+        if self.window:
+            watch_in_window(watched, self.fps)
+        elif self.video is not None:
+            write_video(watched, self.video, self.fps, show)
+        elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+            watch_in_terminal(
+                watched, self.fps, lambda: _board(watched.session.env, watched.session.last, words=False)
+            )
+        else:
+            for _ in watched.play():
+                show()
+        line.close()
+
+    def tell(self, watched: "Watched") -> None:
+        """Tell how the game stands, also when it was stopped; write its transcript."""
+        from solitaire_env.transcripts import format_transcript
+
+        env, last = watched.session.env, watched.session.last
+        deal = env.get_state()["deal"]
+        start = "from a position" if deal is None else f"deal {deal}"
+        print(f"{env.variant.title}, {start}, played by {watched.name}.\n")
+        print(f"{_board(env, last)}\n\n{watched.summary()}")
+        if self.transcript is not None:
+            write_text(self.transcript, format_transcript(watched.transcript()))
+
+
 # ----------------------------------------------------------------------------- replay and serve
 
 
@@ -407,6 +497,10 @@ class Perft(_Game):
     """Count sequences of up to so many actions."""
     divide: Annotated[bool, FlagCreatePairsOff] = False
     """Count the nodes at that depth through each legal action."""
+    json: Annotated[bool, FlagCreatePairsOff] = False
+    """As JSON."""
+    quiet: Quiet = False
+    """No progress line."""
 
     def run(self) -> None:
         env = _start(self.variant(), self.deal, self.position, default=0)
@@ -418,25 +512,55 @@ class Perft(_Game):
             signal.signal(signal.SIGINT, before)
 
     def tell(self, env: "SolitaireEnv") -> None:
-        from solitaire_env.perft import count_nodes, count_unique
+        from solitaire_env.perft import count_unique
 
         position = _position(env)
-        for depth, unique in enumerate(count_unique(position, self.depth), 1):
-            if depth == 1:
-                print(f"depth{'nodes':>18}{'unique':>14}{'nodes/s':>16}")
+        line = ProgressLine(self.quiet)
+        counted = []
+        depth = 1
+
+        def looked(done: int, of: int) -> None:
+            line.count(done, of, lambda: f"depth {depth}, positions: {done:,} of {of:,} set up")
+
+        for unique in count_unique(position, self.depth, looked):
+            line.close()
             start = time.perf_counter()
-            nodes = count_nodes(position, depth)
+            nodes = sum(self.count_nodes(env, depth, line).values())
             seconds = time.perf_counter() - start
-            rate = f"{nodes / seconds:,.0f}" if nodes >= 10_000 else "-"
-            print(f"{depth:>5}{nodes:>18,}{unique:>14,}{rate:>16}", flush=True)
+            counted.append({"depth": depth, "nodes": nodes, "unique": unique, "seconds": round(seconds, 6)})
+            if not self.json:
+                if depth == 1:
+                    print(f"depth{'nodes':>18}{'unique':>14}{'nodes/s':>16}")
+                rate = f"{nodes / seconds:,.0f}" if nodes >= 10_000 else "-"
+                print(f"{depth:>5}{nodes:>18,}{unique:>14,}{rate:>16}", flush=True)
+            depth += 1
+        if self.json:
+            print(json.dumps(counted, indent=2))
 
     def tell_divide(self, env: "SolitaireEnv") -> None:
-        from solitaire_env.perft import divide
-
-        nodes = divide(_position(env), self.depth)
+        nodes = self.count_nodes(env, self.depth, ProgressLine(self.quiet))
+        if self.json:
+            print(json.dumps(nodes, indent=2))
+            return
         for action, number in nodes.items():
             print(f"{action:<8}{number:>16,}  {env.describe_action(env.parse_action(action))}")
         print(f"{'all':<8}{sum(nodes.values()):>16,}")
+
+    def count_nodes(self, env: "SolitaireEnv", depth: int, line: ProgressLine) -> dict[str, int]:
+        """Nodes at a depth through each legal action."""
+        from solitaire_env.perft import divided
+
+        nodes = {}
+        actions = len(env.legal_actions())
+        for action, number in divided(_position(env), depth):
+            nodes[action] = number
+            line.count(
+                len(nodes),
+                actions,
+                lambda: f"depth {depth}, nodes: {len(nodes)} of {actions} actions played out",
+            )
+        line.close()
+        return nodes
 
 
 # ---------------------------------------------------------------------------------------- bench
@@ -456,6 +580,10 @@ class Bench(_Game):
     """Kind of observation, cards or features."""
     seconds: float = 5.0
     """Time to measure, compilation and the choice of actions apart."""
+    json: Annotated[bool, FlagCreatePairsOff] = False
+    """As JSON."""
+    quiet: Quiet = False
+    """No progress line."""
 
     def run(self) -> None:
         from solitaire_env.vector import SolitaireVectorEnv
@@ -470,11 +598,33 @@ class Bench(_Game):
             max_episode_steps=step_limit(variant),
             copy=self.copy,
         )
-        recording = Recording(env)
+        line = ProgressLine(self.quiet)
+        recording = Recording(
+            env,
+            progress=lambda done, of: line.count(done, of, lambda: f"recording: {done:,} of {of:,} calls"),
+        )
+        line.close()
         spent = [recording.replay()]
         while sum(spent) < self.seconds:
+            line.count(sum(spent), self.seconds, lambda: f"replaying: pass {len(spent) + 1}")
             spent.append(recording.replay())
+        line.close()
         rates = [recording.steps / seconds for seconds in spent]
+        if self.json:
+            measured = {
+                "game": variant.name,
+                "num_envs": env.num_envs,
+                "copy": self.copy,
+                "observation": self.observation,
+                "passes": len(rates),
+                "steps_a_pass": recording.steps,
+                "games_a_pass": recording.episodes,
+                "steps_per_second": round(float(np.median(rates))),
+                "best_pass": round(max(rates)),
+                "machine": machine(),
+            }
+            print(json.dumps(measured, indent=2))
+            return
         print_table(
             ["game", "games", "copy", "passes", "steps/s", "best pass"],
             [
@@ -509,9 +659,16 @@ class Recording:
     ----------
     length
         Calls of ``step`` a pass, by default 1,000, fewer where more than 4,096 games would need much memory.
+    progress
+        Called after each call of ``step`` that is recorded, with how many were and how many there will be.
     """
 
-    def __init__(self, env: "SolitaireVectorEnv", length: int | None = None) -> None:
+    def __init__(
+        self,
+        env: "SolitaireVectorEnv",
+        length: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
         self.env = env
         self.actions = np.zeros(
             (length or max(10, min(1000, 2**22 // env.num_envs)), env.num_envs), dtype=np.int64
@@ -520,11 +677,13 @@ class Recording:
         """Episodes that end in a pass."""
         chance = np.random.default_rng(0)
         _, infos = env.reset(seed=0)
-        for actions in self.actions:
+        for number, actions in enumerate(self.actions, 1):
             mask = infos["action_mask"]
             np.argmax(mask * chance.random(mask.shape, dtype=np.float32), axis=1, out=actions)
             _, _, terminated, truncated, infos = env.step(actions)
             self.episodes += int(np.count_nonzero(terminated | truncated))
+            if progress is not None:
+                progress(number, len(self.actions))
         self._last = env.batch.state.rows.copy()
 
     @property
@@ -567,6 +726,7 @@ Command = (
     | Annotated[Rules, subcommand("rules")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Play, subcommand("play")]
+    | Annotated[Watch, subcommand("watch")]
     | Annotated[Replay, subcommand("replay")]
     | Annotated[Serve, subcommand("serve")]
     | Annotated[Perft, subcommand("perft")]

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from solitaire_env import engine, shortcuts
 from solitaire_env.batch import Batch, IllegalActionError, Settings, describe_layout, resolve_variant
 from solitaire_env.deals import Deal
+from solitaire_env.files import write_text
 from solitaire_env.layout import PLAYING, WON
 from solitaire_env.messages import shown
 from solitaire_env.notation import action_text
@@ -219,9 +220,8 @@ def _read_game(line: str) -> Game:
     return Game(**data)
 
 
-def _write_game(file: Any, game: Game) -> None:
-    file.write(json.dumps(asdict(game)) + "\n")
-    file.flush()
+def _as_line(game: Game) -> str:
+    return json.dumps(asdict(game)) + "\n"
 
 
 # ------------------------------------------------------------------------------------------- play
@@ -264,9 +264,10 @@ def evaluate(
         A JSON-lines file to which every game is written as it ends; deals that stand there already are not
         played again.
     transcripts
-        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads.
+        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads,
+        with the thoughts of a policy that explains itself.
     progress
-        Called after each step in which games ended, with all games so far and how many there will be.
+        Called after each step, with all games that ended so far and how many there will be.
     """
     variant = env_variant(env) if isinstance(env, str) else env
     variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
@@ -309,7 +310,8 @@ def evaluate(
                 game = Game(**about, deal=deal, **outcome)
                 kept.append(game)
                 if file is not None:
-                    _write_game(file, game)
+                    file.write(_as_line(game))
+                    file.flush()
                 if played is not None:
                     texts[deal] = _transcript(variant, game, *played)
             if progress is not None:
@@ -329,7 +331,12 @@ def evaluate(
     return Evaluation(kept, texts, time.perf_counter() - start)
 
 
-def _transcript(variant: Variant, game: Game, start: str, actions: Iterable[str]) -> str:
+_Move = tuple[int, Thought | None]
+"""A single action that was played, and what the policy thought before it."""
+
+
+def _transcript(variant: Variant, game: Game, start: str, moves: list[_Move]) -> str:
+    thoughts = tuple(thought for _, thought in moves)
     return format_transcript(
         Transcript(
             variant=variant,
@@ -339,18 +346,15 @@ def _transcript(variant: Variant, game: Game, start: str, actions: Iterable[str]
             cards_home=game.cards_home,
             steps=game.steps,
             start=start,
-            actions=tuple(actions),
+            actions=tuple(action_text(variant, action) for action, _ in moves),
+            thoughts=thoughts if any(thoughts) else (),
         )
     )
 
 
 def _rewrite(path: Path, games: Iterable[Game]) -> None:
     """Replace a results file in one move, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        for game in games:
-            _write_game(file, game)
-    part.replace(path)
+    write_text(path, "".join(map(_as_line, games)))
 
 
 class _Table:
@@ -381,7 +385,7 @@ class _Table:
         )
 
     def play(self, todo: list[Deal]) -> Iterable[list[tuple[Deal, dict[str, Any], Any]]]:
-        """Play the deals; after each step the games that ended: deal, outcome, transcript's parts."""
+        """Play the deals; after each step the games that ended in it: deal, outcome, transcript's parts."""
         if not todo:
             return
         size = min(self.num_envs, len(todo))
@@ -401,7 +405,7 @@ class _Table:
         )
         stood: list[set[int]] = [set() for _ in range(size)]
         repeated = [0] * size
-        actions_of: list[list[int]] = [[] for _ in range(size)]
+        moves_of: list[list[_Move]] = [[] for _ in range(size)]
         starts = [played.position_text(row) for row in rows.tolist()] if self.transcripts else []
         actions = np.zeros(size, dtype=np.int64)
         active = np.ones(size, dtype=np.int8)
@@ -417,14 +421,15 @@ class _Table:
             decided = played.state.status[rows] != PLAYING
             over_at_once, rows = rows[decided], rows[~decided]
             if len(rows):
-                chosen = np.asarray(self.policy(seen.observations()[rows], seen.state.mask[rows]))
-                if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
-                    raise ValueError(
-                        f"the policy answered shape {chosen.shape} of {chosen.dtype}, "
-                        f"allowed: ({len(rows)},) whole numbers"
-                    )
+                observations, masks = seen.observations()[rows], seen.state.mask[rows]
+                thought_of: dict[int, Thought | None] = {}
+                if self.transcripts:
+                    # Copies: what a policy does to its arguments is its own affair.
+                    thoughts = think(self.policy, self.seen_variant, observations.copy(), masks.copy())
+                    thought_of = dict(zip(rows.tolist(), thoughts, strict=True))
+                chosen = ask(self.policy, observations, masks)
                 active[over_at_once] = 0
-                self._step(seen, played, rows, chosen.astype(np.int64), actions, active, actions_of)
+                self._step(seen, played, rows, chosen, actions, active, moves_of, thought_of)
                 active[over_at_once] = 1
             played.terminated[over_at_once] = True
             over = played.terminated | (played.steps >= self.limit) | circling
@@ -432,24 +437,23 @@ class _Table:
             ended = []
             for row in np.flatnonzero(over).tolist():
                 ended.append(
-                    self._outcome(played, row, repeated[row], starts, actions_of[row], bool(circling[row]))
+                    self._outcome(played, row, repeated[row], starts, moves_of[row], bool(circling[row]))
                 )
                 if waiting:
                     deal = waiting.pop()
                     self.row_deals[row] = deal
                     played.deal(np.array([row], dtype=np.int64), [deal])
-                    stood[row], repeated[row], actions_of[row] = set(), 0, []
+                    stood[row], repeated[row], moves_of[row] = set(), 0, []
                     if self.transcripts:
                         starts[row] = played.position_text(row)
                 else:
                     active[row] = 0
             rows = np.flatnonzero(active)
             self._follow(seen, played, rows)
-            if ended:
-                yield ended
+            yield ended
 
     def _outcome(
-        self, played: Batch, row: int, repeated: int, starts: list[str], actions: list[int], circling: bool
+        self, played: Batch, row: int, repeated: int, starts: list[str], moves: list[_Move], circling: bool
     ) -> tuple[Deal, dict[str, Any], Any]:
         terminated = bool(played.terminated[row])
         outcome = {
@@ -459,12 +463,7 @@ class _Table:
             "truncated": not terminated,
             "repeated": repeated,
         }
-        text = (
-            (starts[row], [action_text(self.variant, action) for action in actions])
-            if self.transcripts
-            else None
-        )
-        return self.row_deals[row], outcome, text
+        return self.row_deals[row], outcome, (starts[row], moves) if self.transcripts else None
 
     @staticmethod
     def _follow(seen: Batch, played: Batch, rows: npt.NDArray[np.int64]) -> None:
@@ -480,15 +479,16 @@ class _Table:
         chosen: npt.NDArray[np.int64],
         actions: npt.NDArray[np.int64],
         active: npt.NDArray[np.int8],
-        actions_of: list[list[int]],
+        moves_of: list[list[_Move]],
+        thought_of: dict[int, Thought | None],
     ) -> None:
-        """Play the chosen actions, each expanded where that is needed."""
+        """Play the chosen actions, each expanded where that is needed; a thought goes with its first move."""
         if self.seen_variant == self.variant:
             queues = None
             actions[rows] = chosen
             if self.transcripts:
                 for row, action in zip(rows.tolist(), chosen.tolist(), strict=True):
-                    actions_of[row].append(action)
+                    moves_of[row].append((action, thought_of[row]))
             played.step(actions, active)
             return
         queues = {}
@@ -502,7 +502,7 @@ class _Table:
             for row, queue in list(queues.items()):
                 actions[row] = queue.pop()
                 if self.transcripts:
-                    actions_of[row].append(int(actions[row]))
+                    moves_of[row].append((int(actions[row]), thought_of.pop(row, None)))
                 now[row] = 1
                 if not queue:
                     del queues[row]
@@ -511,6 +511,23 @@ class _Table:
             for row in [row for row in queues if played.steps[row] >= self.limit]:
                 del queues[row]
         played.terminated[:] = ended
+
+
+def ask(policy: Any, observations: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    """What a policy answers, int64 ``[n]``.
+
+    Raises
+    ------
+    ValueError
+        If it is not a whole number for each game.
+    """
+    n = len(masks)
+    chosen = np.asarray(policy(observations, masks))
+    if chosen.shape != (n,) or not np.issubdtype(chosen.dtype, np.integer):
+        raise ValueError(
+            f"the policy answered shape {chosen.shape} of {chosen.dtype}, allowed: ({n},) whole numbers"
+        )
+    return chosen.astype(np.int64)
 
 
 def think(
@@ -527,8 +544,12 @@ def think(
         if probabilities is not None:
             of_row = np.asarray(probabilities[row], dtype=np.float64)
             likeliest = np.argsort(-of_row, kind="stable")[:TOP_ACTIONS]
-            top = tuple((action_text(variant, int(a)), float(of_row[a])) for a in likeliest if of_row[a] > 0)
-        thoughts.append(Thought(None if values is None else float(values[row]), top))
+            # 32-bit probabilities may come to a little more than 1.
+            top = tuple(
+                (action_text(variant, int(a)), min(1.0, float(of_row[a]))) for a in likeliest if of_row[a] > 0
+            )
+        value = None if values is None else float(values[row])
+        thoughts.append(None if value is None and not top else Thought(value, top))
     return thoughts
 
 

@@ -9,7 +9,7 @@ action, and leads to one position.
 When two programs disagree, :func:`divide` says through which action of the position.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -48,20 +48,30 @@ def divide(position: Position, depth: int) -> dict[str, int]:
     ValueError
         As :func:`count_nodes`, and for depth 0.
     """
+    return dict(divided(position, depth))
+
+
+def divided(position: Position, depth: int) -> Iterator[tuple[str, int]]:
+    """What :func:`divide` gives, action by action as it is counted."""
     if _checked(depth) == 0:
         raise ValueError("depth is 0, allowed to divide: 1 or more")
     rules = make_rules(position.variant)
     rows = np.tile(_row(position), (depth, 1))
-    nodes = {}
     _, actions, after = next(successors(rules, rows[:1]))
     for action, row in zip(actions.tolist(), after, strict=True):
         rows[0] = row
-        nodes[action_text(position.variant, action)] = _play_out(rules, _set_up(rules, rows))
-    return nodes
+        yield action_text(position.variant, action), _play_out(rules, _set_up(rules, rows))
 
 
-def count_unique(position: Position, depth: int) -> Iterator[int]:
+def count_unique(
+    position: Position, depth: int, progress: Callable[[int, int], object] | None = None
+) -> Iterator[int]:
     """Different positions after exactly 1, 2, .. ``depth`` legal actions from a position.
+
+    Parameters
+    ----------
+    progress
+        Called as the positions of a depth are set up, with how many were and how many there are.
 
     Raises
     ------
@@ -70,8 +80,15 @@ def count_unique(position: Position, depth: int) -> Iterator[int]:
     """
     rules = make_rules(position.variant)
     rows = _row(position)[None]
+
+    def after_all() -> Iterator[Rows]:
+        for number, (_, _, after) in enumerate(successors(rules, rows), 1):
+            yield after
+            if progress is not None:
+                progress(min(number * _CHUNK, len(rows)), len(rows))
+
     for _ in range(_checked(depth)):
-        rows = unique_rows(rules, (after for _, _, after in successors(rules, rows)))
+        rows = unique_rows(rules, after_all())
         yield len(rows)
 
 

@@ -8,11 +8,11 @@ import base64
 import hashlib
 import html
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
+from solitaire_env.files import write_text
 from solitaire_env.messages import shown
 from solitaire_env.notation import parse_position
 from solitaire_env.transcripts import Transcript, parse_transcript, replay
@@ -125,11 +125,6 @@ def read_transcript(path: Path) -> Transcript:
 
 def write_page(path: Path, transcript: Transcript) -> int:
     """Write the page of a game, whole or not at all; its size in bytes."""
-    page = replay_page(transcript).encode()
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(page)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-    return len(page)
+    page = replay_page(transcript)
+    write_text(path, page)
+    return len(page.encode())

@@ -14,12 +14,17 @@ its start, then an action a line::
     ...
 
     1. draw                          action text
-    2. w>t3
+    2. w>t3  # value 0.412; t3>t5 83.1 %; draw 10.2 %
     ...
 
 Lines stand in this order, the parts with an empty line between. A game that was over at the start has no
 third part. A truncated game may count more steps than it has actions: a policy that goes in a circle is not
 followed to the step limit.
+
+What a policy thought before an action may follow it, after two spaces or more and ``#``: the value that it
+expected, to a thousandth, then its likeliest actions with their probabilities, to a tenth of a per cent. What
+it does not say is left out. These actions are of the policy's own action set; where it chose a supermove that
+was played card by card, the thought stands at the first card.
 """
 
 import re
@@ -38,10 +43,16 @@ from solitaire_env.variants import Build, Moves, Spaces, Variant, known_variants
 Result = Literal["won", "stuck", "truncated"]
 
 MAX_TEXT: Final = 1_000_000
-"""Longest transcript that is read, in characters; the longest registered game needs a tenth of it."""
+"""Longest transcript that is read, in characters; the longest registered game needs a tenth of it, with
+thoughts three quarters."""
+MAX_VALUE: Final = 1_000_000
+"""Largest value of a thought that can be written."""
 
 _HEAD: Final = ("env", "build", "spaces", "moves", "policy", "deal", "result")
 _NUMBER: Final = "0|[1-9][0-9]{0,18}"
+_VALUE: Final = re.compile(r"value (-?(?:0|[1-9][0-9]{0,6})\.[0-9]{3})")
+_ACTION: Final = "draw|(?:w|[ct][1-9][0-9]?)(?:x[1-9][0-9]?)?>(?:[cfs]|t[1-9][0-9]?)"
+_CHANCE: Final = re.compile(rf"({_ACTION}) (0|[1-9][0-9]{{0,2}})\.([0-9]) %")
 _RESULT: Final = re.compile(rf"({'|'.join(get_args(Result))}), ({_NUMBER}) cards home, ({_NUMBER}) steps")
 
 
@@ -73,6 +84,8 @@ class Transcript:
     """Position text, the stock known."""
     actions: tuple[str, ...]
     """Action texts."""
+    thoughts: tuple[Thought | None, ...] = ()
+    """What the policy thought before each action, None where that is not known; empty where nothing is."""
 
 
 class Step(NamedTuple):
@@ -105,9 +118,64 @@ def format_transcript(transcript: Transcript) -> str:
         f"{t.result}, {t.cards_home} cards home, {t.steps} steps",
     )
     parts = ["\n".join(f"{name}: {value}" for name, value in zip(_HEAD, head, strict=True)), t.start]
+    if t.thoughts and len(t.thoughts) != len(t.actions):
+        raise ValueError(
+            f"{len(t.thoughts)} thoughts for {len(t.actions)} actions, allowed: one for each, or none"
+        )
     if t.actions:
-        parts.append("\n".join(f"{number}. {action}" for number, action in enumerate(t.actions, 1)))
+        said = (
+            f"  # {format_thought(thought)}" if thought else ""
+            for thought in t.thoughts or [None] * len(t.actions)
+        )
+        lines = zip(t.actions, said, strict=True)
+        parts.append("\n".join(f"{number}. {action}{more}" for number, (action, more) in enumerate(lines, 1)))
     return "\n\n".join(parts) + "\n"
+
+
+def format_thought(thought: Thought) -> str:
+    """A thought in a line, as it stands in a transcript: ``value 0.412; t3>t5 83.1 %; draw 10.2 %``.
+
+    Raises
+    ------
+    ValueError
+        If its value is beyond :data:`MAX_VALUE`, a probability is none, or it says nothing.
+    """
+    value, actions = thought
+    if value is None and not actions:
+        raise ValueError("the thought is empty, allowed: a value, actions or both")
+    parts = []
+    if value is not None:
+        if not abs(value) <= MAX_VALUE:
+            raise ValueError(f"value of a thought is {value}, allowed: -{MAX_VALUE} to {MAX_VALUE}")
+        parts.append(f"value {round(value, 3) + 0.0:.3f}")  # + 0.0: no minus before zero
+    for text, probability in actions:
+        if not 0 <= probability <= 1:
+            raise ValueError(f"probability of {shown(text)} is {probability}, allowed: 0 to 1")
+        parts.append(f"{text} {100 * probability:.1f} %")
+    return "; ".join(parts)
+
+
+def parse_thought(text: str) -> Thought:
+    """The thought of a line, the inverse of :func:`format_thought`. Of the actions only the form is checked.
+
+    Raises
+    ------
+    ValueError
+        Naming the part that is wrong and what is allowed.
+    """
+    value, actions = None, []
+    parts = text.split("; ")
+    for place, part in enumerate(parts):
+        if place == 0 and (said := _VALUE.fullmatch(part)) and abs(float(said[1])) <= MAX_VALUE:
+            value = float(said[1]) + 0.0
+        elif (said := _CHANCE.fullmatch(part)) and int(said[2] + said[3]) <= 1000:
+            actions.append((said[1], int(said[2] + said[3]) / 1000))
+        else:
+            raise ValueError(
+                f"thought has {shown(part)}, allowed: 'value 0.412' from -{MAX_VALUE} to {MAX_VALUE}, "
+                "then actions with 0 to 100 per cent, 't3>t5 83.1 %', with '; ' between"
+            )
+    return Thought(value, tuple(actions))
 
 
 def check_policy_name(name: str) -> str:
@@ -172,13 +240,18 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     except ValueError as error:
         raise ValueError(f"transcript from line {first} on, the start: {error}") from None
 
-    actions = []
+    actions: list[str] = []
+    thoughts: list[Thought | None] = []
     for number, line in enumerate(lines[end + 1 :], 1):
-        action = line.removeprefix(f"{number}. ")
-        if action == line:
+        rest = line.removeprefix(f"{number}. ")
+        if rest == line:
             raise _error(end + 1 + number, line, f"'{number}. ' and an action")
+        action, mark, thought = rest.partition("# ")
+        if mark:
+            action = action.rstrip(" ") if action.endswith("  ") else rest
         try:
             parse_action(variant, action)
+            thoughts.append(parse_thought(thought) if mark else None)
         except ValueError as error:
             raise ValueError(f"transcript line {end + 1 + number}: {error}") from None
         actions.append(action)
@@ -191,6 +264,7 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
         steps=steps,
         start=start,
         actions=tuple(actions),
+        thoughts=tuple(thoughts) if any(thoughts) else (),
     )
     if not _steps_fit(transcript):
         raise _error(7, result, f"{len(actions)} steps, as many as there are actions, or more if truncated")

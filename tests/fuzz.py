@@ -753,10 +753,20 @@ def check_results(_: object, games: list[Game]) -> None:
 TRANSCRIPTS_OF = [*GAMES[:5:2], ODD["one-pile"], ODD["only-aces"]]
 
 
+class First:
+    """The first legal action. It believes in all of them alike, and in itself by halves."""
+
+    def __call__(self, observations: Any, masks: Any) -> Any:
+        return masks.argmax(1)
+
+    def explain(self, observations: Any, masks: Any) -> tuple[Any, Any]:
+        return masks / masks.sum(1, keepdims=True), np.full(len(masks), 0.5)
+
+
 @cache
 def transcripts(variant: Variant) -> Texts:
     done = evaluate(
-        lambda observations, masks: masks.argmax(1), variant, [0, 1], name="first",
+        First(), variant, [0, 1], name="first",
         moves="supermove" if variant.name == "busy-aces" else None, max_episode_steps=20, transcripts=True,
     )  # fmt: skip
     texts = list(done.transcripts.values())

@@ -16,6 +16,7 @@ import pytest
 from solitaire_env import cli
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, parse_position
+from solitaire_env.progress import CLEAR
 from solitaire_env.render.ansi import WASTE_SHOWN, render_ansi
 from solitaire_env.session import Session
 from solitaire_env.vector import SolitaireVectorEnv
@@ -379,7 +380,40 @@ def test_perft_divides(screen: Screen, tmp_path: Path) -> None:
     ]
 
 
+def test_perft_as_json(screen: Screen) -> None:
+    counted = json.loads(screen("perft", "eights-down", "--depth", "3", "--json"))
+    assert [(row["depth"], row["nodes"], row["unique"]) for row in counted] == [
+        (1, 10, 10), (2, 101, 101), (3, 1035, 888),
+    ]  # fmt: skip
+    assert all(row["seconds"] > 0 for row in counted)
+    nodes = json.loads(screen("perft", "eights-down", "--depth", "3", "--divide", "--json"))
+    assert sum(nodes.values()) == 1035 and len(nodes) == 10 and "c2>f" in nodes
+
+
 # ----------------------------------------------------------------------------------------- bench
+
+
+def test_bench_as_json(screen: Screen) -> None:
+    measured = json.loads(screen("bench", "eights-down", "--num-envs", "3", "--seconds", "0.001", "--json"))
+    assert (measured["game"], measured["num_envs"], measured["copy"]) == ("eights-down", 3, False)
+    assert measured["best_pass"] >= measured["steps_per_second"] > 0 and measured["steps_a_pass"] == 3000
+
+
+def test_long_commands_say_how_far_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    for args, words in (
+        (("perft", "eights-down", "--depth", "3"), "depth 1, positions: 1 of 1 set up"),
+        (("perft", "eights-down", "--depth", "3", "--divide"), "depth 3, nodes: 1 of 10 actions played out"),
+        (("bench", "eights-down", "--num-envs", "3", "--seconds", "0.01"), "recording: 1 of 1,000 calls"),
+    ):
+        assert cli.main(args) == 0
+        err = capsys.readouterr().err
+        assert err.startswith(CLEAR + words) and err.endswith(CLEAR), err
+        assert cli.main([*args, "--quiet"]) == 0
+        assert capsys.readouterr().err == ""
 
 
 def test_bench_says_what_it_timed_and_where(screen: Screen) -> None:
@@ -405,7 +439,7 @@ def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ([], ["Missing subcommand", "{list, rules, show, play, replay, serve, perft, bench}"]),
+        ([], ["Missing subcommand", "{list, rules, show, play, watch, replay, serve, perft, bench}"]),
         (["deal"], ["Unrecognized options: deal", "Available subcommands: list, rules"]),
         (["list", "all"], ["Unrecognized options: all"]),
         (["show"], ["Missing", "GAME"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,9 @@ import numpy as np
 import pytest
 
 from solitaire_env.batch import IllegalActionError
+from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import (
+    TOP_ACTIONS,
     Game,
     bootstrap_interval,
     evaluate,
@@ -22,8 +25,10 @@ from solitaire_env.evaluation import (
     policy_layout,
     read_games,
     summarize,
+    think,
     wilson_interval,
 )
+from solitaire_env.notation import parse_action
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS, Variant, get_variant
@@ -34,6 +39,7 @@ IDS = list(map(env_id, VARIANTS))
 BUSY_ACES = "Solitaire/BusyAces-v0"
 ONE_CARD = [env_id(variant) for variant in VARIANTS if variant.moves == "one card"]
 LIMIT = 200 if COMPILED else 40
+KEPT: dict[str, Any] = {"transcripts": True, "max_episode_steps": 40}
 
 
 class Whim:
@@ -303,7 +309,79 @@ def test_progress() -> None:
         progress=lambda games, total: seen.append((len(games), total)),
     )  # fmt: skip
     assert [total for _, total in seen] == [7] * len(seen)
-    assert [n for n, _ in seen] == sorted({n for n, _ in seen}) and seen[-1][0] == 7
+    assert [n for n, _ in seen] == sorted(n for n, _ in seen) and (seen[0][0], seen[-1][0]) == (0, 7)
+    assert len(seen) >= 20
+
+
+class Sure(Whim):
+    """It is sure of the action that it takes, three in four, and of a card more each time it is asked."""
+
+    def explain(self, observations: Any, masks: Any) -> tuple[Any, Any]:
+        chosen = Whim.__call__(self, observations.copy(), masks.copy())
+        probabilities = masks * (0.25 / masks.sum(1, keepdims=True))
+        probabilities[np.arange(len(chosen)), chosen] += 0.75
+        return probabilities, np.float32(0.1) + probabilities.argmax(1)
+
+
+def test_thoughts_are_kept_with_the_actions() -> None:
+    sure = {
+        g: parse_transcript(t)
+        for g, t in evaluate(Sure(), "eights-down", range(5), **KEPT).transcripts.items()
+    }
+    plain = {
+        g: parse_transcript(t)
+        for g, t in evaluate(Whim(), "eights-down", range(5), **KEPT).transcripts.items()
+    }
+    for deal, transcript in sure.items():
+        assert transcript.actions == plain[deal].actions and plain[deal].thoughts == ()
+        assert len(transcript.thoughts) == len(transcript.actions)
+        for action, thought in zip(transcript.actions, transcript.thoughts, strict=True):
+            assert thought is not None and len(thought.actions) <= TOP_ACTIONS
+            (first, probability), *others = thought.actions
+            assert first == action and probability >= 0.75 > max([p for _, p in others], default=0)
+            number = parse_action(transcript.variant, action)
+            assert thought.value == pytest.approx(0.1 + number)
+        assert len(list(replay(transcript))) == len(transcript.actions)
+
+
+def test_the_thought_of_a_supermove_stands_at_its_first_card() -> None:
+    games = evaluate(Sure(moves="supermove"), "busy-aces", range(5), **KEPT).transcripts.values()
+    seen = get_variant("busy-aces").with_rules(moves="supermove")
+    expanded = 0
+    for transcript in map(parse_transcript, games):
+        env, rest = SolitaireEnv(seen), iter(zip(transcript.actions, transcript.thoughts, strict=True))
+        single = SolitaireEnv(transcript.variant)
+        single.reset(options={"deal": transcript.deal})
+        for action, thought in rest:
+            env.reset(options={"position": single.position()})
+            assert thought is not None
+            moves = [single.action_text(move) for move in env.expand(env.parse_action(thought.actions[0][0]))]
+            expanded += len(moves) > 1
+            assert moves[0] == action
+            single.step(single.parse_action(action))
+            for move in moves[1:]:
+                more = next(rest, None)
+                if more is None:  # the step limit came in between
+                    break
+                assert more == (move, None)
+                single.step(single.parse_action(move))
+    assert expanded
+
+
+def test_what_a_policy_does_not_say_is_left_out() -> None:
+    class Half(Whim):
+        def explain(self, observations: Any, masks: Any) -> tuple[Any, Any]:
+            return (None, np.ones(len(masks))) if self.values else (masks / np.float32(masks.sum()), None)
+
+    for values, line in ((True, "1. .*  # value 1.000"), (False, "1. .*  # [^;v]+ %(; [^;v]+ %){0,4}")):
+        text = evaluate(Half(values=values), "eights-down", [1], **KEPT).transcripts[1]
+        assert re.search(f"(?m)^{line}$", text), text
+    silent = Whim(explain=lambda observations, masks: (None, None))
+    assert "#" not in evaluate(silent, "eights-down", [1], **KEPT).transcripts[1]
+    assert think(silent, get_variant("eights-down"), np.zeros((2, 1)), np.ones((2, 1), np.int8)) == [
+        None,
+        None,
+    ]
 
 
 def answers(answer: Callable[[Any], Any], **attributes: Any) -> Callable[[], Any]:

@@ -9,6 +9,7 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
+from solitaire_env import perft
 from solitaire_env.batch import Batch, Settings
 from solitaire_env.engine import PLAYING
 from solitaire_env.notation import Position, action_text, parse_position
@@ -152,6 +153,17 @@ def test_the_twin_counts_the_same_again(variant: Variant, start: Start) -> None:
 
 
 # ----------------------------------------------------------------------------------- the package
+
+
+def test_it_is_told_how_many_positions_were_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perft, "_CHUNK", 4)
+    start = FILES["eights-down"][0]
+    told: list[tuple[int, int]] = []
+    depths = count_unique(
+        position_of(VARIANTS["eights-down"], start), 3, lambda done, of: told.append((done, of))
+    )
+    assert tuple(depths) == start.unique[:3]
+    assert told == [(min(done + 4, of), of) for of in (1, *start.unique[:2]) for done in range(0, of, 4)]
 
 
 def test_divide_adds_up() -> None:

@@ -19,11 +19,25 @@ from typing import Any, NamedTuple, get_args
 import gymnasium as gym
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
+from solitaire_env.layout import action_layout
+from solitaire_env.notation import action_text
 from solitaire_env.registration import env_id
-from solitaire_env.transcripts import MAX_TEXT, Transcript, format_transcript, parse_transcript, replay
+from solitaire_env.transcripts import (
+    MAX_TEXT,
+    MAX_VALUE,
+    Thought,
+    Transcript,
+    format_thought,
+    format_transcript,
+    parse_thought,
+    parse_transcript,
+    replay,
+)
 from solitaire_env.variants import Build, Moves, Spaces, Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import ALL, COMPILED, OPTIONS, PUBLISHED
@@ -379,6 +393,79 @@ def test_a_circle_is_not_followed_to_the_limit() -> None:
         replayed(transcript)
 
 
+# ------------------------------------------------------------------------------------- thoughts
+
+FORMS = sorted({action_text(game, n) for game in RECORDED.values() for n in range(action_layout(game).size)})
+"""Every action text there is."""
+
+
+@st.composite
+def thoughts(draw: st.DrawFn) -> Thought:
+    actions = draw(st.lists(st.tuples(st.sampled_from(FORMS), st.floats(0, 1)), max_size=5))
+    value = st.floats(-MAX_VALUE, MAX_VALUE)
+    return Thought(draw(value if not actions else st.none() | value), tuple(actions))
+
+
+@given(thoughts())
+def test_thought_written_and_read(thought: Thought) -> None:
+    """What is read is what the text can hold: thousandths. Read and written again it stays the same."""
+    text = format_thought(thought)
+    read = parse_thought(text)
+    assert format_thought(read) == text and parse_thought(format_thought(read)) == read
+    assert [name for name, _ in read.actions] == [name for name, _ in thought.actions]
+    for (_, before), (_, after) in zip(thought.actions, read.actions, strict=True):
+        assert abs(before - after) <= 0.0005 + 1e-12
+    if thought.value is None or read.value is None:
+        assert thought.value is read.value is None
+    else:
+        assert abs(thought.value - read.value) <= 0.0005 + 1e-9
+
+
+def test_every_probability_that_is_read_is_written_as_it_was() -> None:
+    for tenths in range(1001):
+        text = f"draw {tenths // 10}.{tenths % 10} %"
+        assert format_thought(parse_thought(text)) == text
+
+
+def test_thought_as_text() -> None:
+    thought = Thought(0.41249, (("t3>t5", 0.8312), ("t2x4>s", 0.1), ("w>f", 1e-9)))
+    text = "value 0.412; t3>t5 83.1 %; t2x4>s 10.0 %; w>f 0.0 %"
+    assert format_thought(thought) == text
+    assert parse_thought(text) == Thought(0.412, (("t3>t5", 0.831), ("t2x4>s", 0.1), ("w>f", 0.0)))
+    assert format_thought(Thought(-1e-9, ())) == "value 0.000"
+
+
+@pytest.mark.parametrize(
+    ("thought", "words"),
+    [
+        (Thought(None, ()), ["empty"]),
+        (Thought(float("nan"), ()), ["value", "nan", "-1000000 to 1000000"]),
+        (Thought(float("inf"), ()), ["value", "inf"]),
+        (Thought(-1e6 - 1, ()), ["value", "-1000001"]),
+        (Thought(None, (("draw", 1.01),)), ["'draw'", "1.01", "0 to 1"]),
+        (Thought(None, (("draw", float("nan")),)), ["'draw'", "nan"]),
+    ],
+)
+def test_thought_refused(thought: Thought, words: list[str], refuses: Refuses) -> None:
+    refuses(lambda: format_thought(thought), *words)
+
+
+def test_thoughts_in_a_transcript(refuses: Refuses) -> None:
+    game = won_game()
+    plain = format_transcript(game)
+    assert "#" not in plain and parse_transcript(plain).thoughts == ()
+    thought = Thought(0.5, (("t1>t2", 0.25),))
+    some = replace(game, thoughts=(None, thought, *[None] * 81))
+    text = format_transcript(some)
+    assert text == plain.replace(
+        f"\n2. {game.actions[1]}\n", f"\n2. {game.actions[1]}  # value 0.500; t1>t2 25.0 %\n"
+    )
+    assert parse_transcript(text) == some == parse_transcript(text.replace("  # ", "     # "))
+    replayed(some)
+    assert format_transcript(replace(game, thoughts=(None,) * 83)) == plain
+    refuses(lambda: format_transcript(replace(game, thoughts=(thought,))), "1 thoughts for 83 actions")
+
+
 # ------------------------------------------------------------------------------- what is refused
 
 
@@ -432,6 +519,22 @@ def won_game() -> Transcript:
         (22, "2. t1>c 0.5", ["line 22", "'t1>c 0.5'", "t1>f"]),
         (22, "2. ", ["line 22", "''", "t1>f"]),
         (23, "", ["line 23", "''", "'3. '"]),
+        (22, "2. t1>c # value 0.500", ["line 22", "'t1>c # value 0.500'"]),
+        (22, "2. t1>c  #value 0.500", ["line 22", "#value 0.500'"]),
+        (22, "2. t1>c  # ", ["line 22", "thought has ''", "'value 0.412' from -1000000 to 1000000"]),
+        (22, "2. t1>c  # value nan", ["line 22", "'value nan'"]),
+        (22, "2. t1>c  # value 0.5", ["line 22", "'value 0.5'"]),
+        (22, "2. t1>c  # value 1000000.001", ["line 22", "'value 1000000.001'"]),
+        (22, "2. t1>c  # value 0.500; value 0.500", ["line 22", "'value 0.500'"]),
+        (22, "2. t1>c  # t1>c 90.0 %; value 0.500", ["line 22", "'value 0.500'"]),
+        (22, "2. t1>c  # t1>c 100.1 %", ["line 22", "'t1>c 100.1 %'", "0 to 100 per cent"]),
+        (22, "2. t1>c  # t1>c -0.1 %", ["line 22", "'t1>c -0.1 %'"]),
+        (22, "2. t1>c  # t1>c 33 %", ["line 22", "'t1>c 33 %'"]),
+        (22, "2. t1>c  # up 33.0 %", ["line 22", "'up 33.0 %'"]),
+        (22, "2. t1>c  # t0>c 33.0 %", ["line 22", "'t0>c 33.0 %'"]),
+        (22, "2. t1>c  # t1>c 90.0 %;", ["line 22", "'t1>c 90.0 %;'"]),
+        (22, "2. t1>c  # value 0.500  # value 0.500", ["line 22", "'value 0.500 # value 0.500'"]),
+        (22, "2. t1>c" + " " * 900_000 + "x# ", ["line 22", "'t1>c "]),
     ],
 )
 def test_parser_refuses(line: int, text: str, words: list[str], refuses: Refuses) -> None:

@@ -20,7 +20,7 @@ from agents import train
 from agents.config import ConfigError, TrainConfig, dump_config, load_config, make_config, parse_deals
 from agents.models import CARD, WEIGHTS, NetworkPlayer, load_model, save_model
 from agents.networks import NETWORKS
-from agents.report import read_curve
+from agents.plot import read_curve
 from solitaire_env.batch import Batch, Settings, describe_layout
 from solitaire_env.evaluation import policy_layout
 from solitaire_env.variants import VARIANTS, get_variant

@@ -93,6 +93,39 @@ def test_chooses_legal_actions_by_their_probability(temperature: float) -> None:
     assert first != second and first != third
 
 
+def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
+    network, value = saved(tmp_path / "plain"), th.nn.Linear(SIZES["piles"]["width"], 1)
+    about: dict[str, Any] = {"env": "busy-aces", "moves": "supermove", "kind": "piles"}
+    layout = policy_layout("busy-aces", moves="supermove")
+    save_model(tmp_path / "m", network, sizes=SIZES["piles"], layout=layout, steps=7, value=value, **about)
+    player = load_model(tmp_path / "m", layout_of("busy-aces"))
+    other = load_model(tmp_path / "plain", layout_of("busy-aces"))
+
+    env = SolitaireVecEnv("busy-aces", 64, moves="supermove")
+    env.seed(0)
+    observations, masks = np.asarray(env.reset()), env.action_masks().astype(np.int8)
+    probabilities, values = player.explain(observations, masks)
+    assert probabilities.shape == masks.shape and probabilities.sum(1) == pytest.approx(np.ones(64), abs=1e-5)
+    assert not probabilities[masks == 0].any() and probabilities[masks == 1].all()
+    with th.inference_mode():
+        scores, features = network(th.from_numpy(observations))
+        assert values is not None and values == pytest.approx(value(features)[:, 0].numpy())
+    best = np.where(masks, scores.numpy(), -np.inf).argmax(1)
+    assert (probabilities.argmax(1) == best).all()
+    # It chooses by these, and looks once at the same observations.
+    draws = np.array([player(observations, masks) for _ in range(400)])
+    share = (draws == best).mean(0)
+    assert share == pytest.approx(probabilities[np.arange(64), best], abs=0.15)
+    changed, turned = observations[::-1].copy(), masks[::-1].copy()
+    assert not np.allclose(player.explain(changed, turned)[0], probabilities, atol=1e-3)
+    assert player.explain(changed, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
+    observations[:] = changed  # in place, as an environment with copy=False does
+    assert player.explain(observations, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
+
+    assert other.explain(changed, turned)[1] is None
+    assert play(other) == play(load_model(tmp_path / "m", layout_of("busy-aces"), "plain"))
+
+
 # ------------------------------------------------------------------------------- what is refused
 
 
@@ -114,6 +147,18 @@ def edit(folder: Path, **values: Any) -> None:
     (folder / "model.json").write_text(
         json.dumps({key: value for key, value in card.items() if value != "gone"})
     )
+
+
+def test_weights_of_another_value(folder: Path, refuses: Refuses) -> None:
+    weights = load_file(folder / "model.safetensors")
+    for tensor in (th.zeros(1, 9), th.zeros(2, 8)):
+        save_file(
+            weights | {"value_head.weight": tensor, "value_head.bias": th.zeros(1)},
+            folder / "model.safetensors",
+        )
+        refuses(lambda: load_model(folder, layout_of("busy-aces")), "model.safetensors", "size mismatch")
+    save_file(weights | {"value_head.weight": th.zeros(1, 8)}, folder / "model.safetensors")
+    refuses(lambda: load_model(folder, layout_of("busy-aces")), "not weights of this network", "bias")
 
 
 def truncate(path: Path, size: int) -> None:

@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
 from agents.config import TrainConfig, load_config, make_config
-from agents.report import read_curve
+from agents.plot import read_curve
 from agents.train import load_checkpoint, main, make_env, make_model, save_checkpoint
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import read_games
@@ -123,16 +123,19 @@ def test_run_folder(trained: tuple[Path, Outcome]) -> None:
         "config.yaml",
         "curve.csv",
         "curve.png",
+        "endings.png",
         "evaluation",
         "evaluation.txt",
         "logs",
         "model",
         "versions.json",
+        "win_rates.png",
     ]
     assert load_config(run / "config.yaml") == make_config({"env": "Solitaire/BusyAces-v0", **VALUES}, "test")
     versions = json.loads((run / "versions.json").read_text())
     assert versions["torch"] == version("torch") and versions["solitaire-env"]
-    assert (run / "curve.png").read_bytes().startswith(b"\x89PNG")
+    for picture in ("curve.png", "win_rates.png", "endings.png"):
+        assert (run / picture).read_bytes().startswith(b"\x89PNG") and picture in outcome.out
     assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
     rows = curve(run)
     assert_monotone(rows)

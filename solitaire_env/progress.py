@@ -1,0 +1,74 @@
+"""How far a command is: a live line on stderr in a terminal, a line now and then elsewhere."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+
+CLEAR = "\r\033[2K"
+
+Text = str | Callable[[], str]
+"""A text, or a function that makes it, called only when it is shown."""
+
+
+class ProgressLine:
+    """Says how far a command is, and what is left.
+
+    Parameters
+    ----------
+    quiet
+        Says nothing.
+    every
+        Seconds between lines where stderr is no terminal; a terminal's line is renewed twice a second.
+    """
+
+    def __init__(self, quiet: bool = False, every: float = 60.0) -> None:
+        self.quiet = quiet
+        self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._every = 0.5 if self.live else every
+        self._next = time.monotonic() + (0.0 if self.live else every)
+        self._began: tuple[float, float] | None = None
+        self._shown = False
+
+    def show(self, text: Text) -> None:
+        """Show a text when it is time for one; what a terminal has no room for is cut."""
+        now = time.monotonic()
+        if self.quiet or now < self._next:
+            return
+        self._next = now + self._every
+        line = _made(text)
+        if self.live:
+            line = CLEAR + line[: shutil.get_terminal_size().columns - 1]
+        print(line, end="" if self.live else "\n", file=sys.stderr, flush=True)
+        self._shown = self.live
+
+    def count(self, done: float, total: float, text: Text) -> None:
+        """Show a text and the time that is left: so much is done, and was when this was called first."""
+        now = time.monotonic()
+        began, before = self._began = self._began or (now, done)
+
+        def with_time() -> str:
+            if done <= before or now < began + 1:
+                return _made(text)
+            return f"{_made(text)}, {clock((now - began) * (total - done) / (done - before))} left"
+
+        self.show(with_time)
+
+    def close(self) -> None:
+        """Clear a terminal's line. What is counted next is something else."""
+        self._began = None
+        if self._shown:
+            print(CLEAR, end="", file=sys.stderr, flush=True)
+            self._shown = False
+
+
+def _made(text: Text) -> str:
+    return text if isinstance(text, str) else text()
+
+
+def clock(seconds: float) -> str:
+    """Seconds as ``4:05`` or ``1:02:03``."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,98 @@
+"""The progress line: what a terminal and what a log file see of it."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+
+import pytest
+
+from solitaire_env.progress import CLEAR, ProgressLine, clock
+
+
+class Clock:
+    """Time that goes on when it is told to; and what is written to stderr."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+        self.now = 100.0
+        self.err = io.StringIO()
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(self.err, "isatty", lambda: terminal, raising=False)
+        monkeypatch.setattr(sys, "stderr", self.err)
+        monkeypatch.setenv("COLUMNS", "40")
+        monkeypatch.setenv("TERM", "xterm")
+
+    def said(self) -> str:
+        text = self.err.getvalue()
+        self.err.seek(0)
+        self.err.truncate()
+        return text
+
+
+def test_a_terminal_has_one_line_that_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, terminal=True)
+    line = ProgressLine()
+    line.show("first")
+    line.show(lambda: pytest.fail("it is too early"))
+    assert clock.said() == f"{CLEAR}first"
+    clock.now += 0.6
+    line.show(lambda: "x" * 100)
+    assert clock.said() == CLEAR + "x" * 39, "a line that is broken in two is not cleared"
+    line.close()
+    line.close()
+    assert clock.said() == CLEAR
+
+
+def test_a_file_has_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, terminal=False)
+    line = ProgressLine()
+    for second in range(130):
+        clock.now = 100.0 + second
+        line.count(second, 260, f"playing, {second} of 260")
+    line.close()
+    assert clock.said() == "playing, 60 of 260, 3:20 left\nplaying, 120 of 260, 2:20 left\n"
+
+
+def test_what_is_left_counts_from_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, terminal=True)
+    line = ProgressLine()
+    line.count(50, 100, "a")
+    clock.now += 10
+    line.count(50, 100, "b")
+    clock.now += 10
+    line.count(60, 100, "c")
+    line.close()
+    clock.now += 10
+    line.count(1, 3, "d")
+    clock.now += 30
+    line.count(2, 3, "e")
+    assert clock.said().split(CLEAR) == ["", "a", "b", "c, 1:20 left", "", "d", "e, 0:30 left"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_quiet(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    clock = Clock(monkeypatch, terminal)
+    line = ProgressLine(quiet=True)
+    clock.now += 1000
+    line.show("nothing")
+    line.close()
+    assert clock.said() == ""
+
+
+def test_a_dumb_terminal_is_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    Clock(monkeypatch, terminal=True)
+    monkeypatch.setitem(os.environ, "TERM", "dumb")
+    assert not ProgressLine().live
+
+
+def test_clock() -> None:
+    assert [clock(s) for s in (-1, 0, 59.4, 59.6, 3599, 3661)] == [
+        "0:00",
+        "0:00",
+        "0:59",
+        "1:00",
+        "59:59",
+        "1:01:01",
+    ]

@@ -1,0 +1,85 @@
+"""Played games: what was played, the way back, and what a hint looks at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from solitaire_env.batch import IllegalActionError
+from solitaire_env.cards import FACE_DOWN
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.session import Session
+from tests.conftest import Refuses
+
+WON_NEXT = """variant: eights-down
+foundations: C 13 D 13 H 13 S 12
+cells: -- -- KS -- -- -- -- --
+""" + "".join(f"t{n}:\n" for n in range(1, 9))
+# QH can go to and fro between the Kings.
+TO_AND_FRO = """variant: busy-aces
+stock:
+waste:
+foundations: C 13 13 D 13 13 H 9 9 S 13 13
+t1: KH QH
+t2: KH
+t3: QH JH TH JH TH
+""" + "".join(f"t{n}:\n" for n in range(4, 13))
+
+
+def session(variant: str, **options: Any) -> Session:
+    env = SolitaireEnv(variant, on_invalid="raise")
+    env.reset(options=options)
+    return Session(env)
+
+
+def test_a_move_is_kept_in_words_and_piles_and_taken_back() -> None:
+    game = session("forty-thieves", deal=3)
+    start = game.env.position()
+    assert game.last is None and game.cards_home == 0 and not game.won
+    home = game.env.parse_action("t3>f")
+    played = game.play(home)
+    assert (played.action, played.text, played.words) == (home, "t3>f", "AD home, from t3")
+    assert (played.move.source, played.move.target) == ("t3", "foundations")
+    assert game.last == played and game.cards_home == 1
+    draw = game.play(game.env.parse_action("draw"))
+    assert game.played == [played, draw]
+    assert [game.undo(), game.undo()] == [draw, played]
+    assert game.env.position() == start and game.last is None and game.cards_home == 0
+
+
+def test_the_position_is_what_the_player_sees() -> None:
+    game = session("busy-aces", deal=1)
+    position = game.position()
+    assert position.stock == (FACE_DOWN,) * 92
+    assert position.variant.name == "busy-aces"
+
+
+def test_what_cannot_be_done_changes_nothing(refuses: Refuses) -> None:
+    game = session("forty-thieves", deal=3)
+    start = game.env.position()
+    illegal = game.env.parse_action("w>f")
+    assert illegal not in game.legal()
+    with pytest.raises(IllegalActionError, match="w>f"):
+        game.play(illegal)
+    refuses(game.undo, "no move to take back")
+    assert game.env.position() == start and game.played == []
+
+
+def test_a_game_is_won_and_has_no_hint_then() -> None:
+    game = session("eights-down", position=WON_NEXT)
+    hint = game.hint()
+    assert hint is not None and game.env.action_text(hint) == "c3>f"
+    game.play(hint)
+    assert game.won and game.legal() == [] and game.hint() is None
+    game.undo()
+    assert not game.won and game.hint() == hint
+
+
+def test_a_hint_takes_what_goes_home_first_and_does_not_go_back() -> None:
+    game = session("busy-aces", position=TO_AND_FRO)
+    assert {game.env.action_text(action) for action in game.legal()} == {"t1>t2", "t3>f", "t1>s", "t3>s"}
+    moves = []
+    while (hint := game.hint()) is not None:
+        moves.append(game.play(hint).text)
+    assert moves[0] == "t3>f" and game.won and len(moves) == 8
