@@ -330,7 +330,7 @@ class _Room:
             raise HTTPException(400, f"unknown policy {shown(name)}, allowed: {names}")
         adviser, error, lock = self.adviser(name, variant)
         if adviser is None:
-            raise HTTPException(409, f"policy {shown(name)} does not play this game: {error}")
+            raise HTTPException(409, f"no advice on this game: {error}")
         return adviser, lock
 
     # -------------------------------------------------------------------------------- win rates
