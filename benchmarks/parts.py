@@ -18,8 +18,9 @@ SIZES: Final = (256, 1024, 4096, 16_384, 65_536)
 """Numbers of games in the part ``scaling``; the last does not fit into a processor's caches."""
 THREADED: Final = (1024, 16_384)
 """Numbers of games by which one thread and more are compared."""
-SCALING_CALLS: Final = 64
-"""Vector steps in a pass there: the same part of the games for each number of them."""
+SCALING_CALLS: Final = 320
+"""Vector steps in a pass there: the same part of the games for each number of them. In its first milliseconds
+a thread that was asleep, through the reset, is not up to speed: a shorter pass would measure that."""
 PROCESSES: Final = 5
 """New processes of which the median counts."""
 

@@ -8,15 +8,13 @@ import io
 import json
 import math
 import os
-import platform
 import re
 import signal
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from solitaire_env.advice import Adviser
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.notation import Position
-    from solitaire_env.session import Played, Session
-    from solitaire_env.vector import SolitaireVectorEnv
     from solitaire_env.watch import Watched
 
 PROG: Final = "python -m solitaire_env"
@@ -179,9 +175,11 @@ class Show(_Game):
     """As position text, the stock's order included."""
 
     def run(self) -> None:
+        from solitaire_env.terminal import board
+
         env = _new_env(self.variant())
         env.reset(options={"deal": _parse_deal(self.deal)})
-        print(env.position() if self.text else _board(env))
+        print(env.position() if self.text else board(env))
 
 
 @dataclass(frozen=True)
@@ -201,7 +199,12 @@ class Play(_Game):
         variant = self.variant()
         adviser = None if self.policy is None else _adviser(self.policy, variant)
         env = _start(variant, self.deal, self.position)
-        (_play_in_window if self.window else play)(env, adviser)
+        if self.window:
+            _play_in_window(env, adviser)
+        else:
+            from solitaire_env.terminal import play
+
+            play(env, adviser)
 
 
 def _adviser(policy: str, variant: Variant) -> "Adviser":
@@ -213,6 +216,7 @@ def _adviser(policy: str, variant: Variant) -> "Adviser":
 def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
     from solitaire_env.render import need
     from solitaire_env.session import Session
+    from solitaire_env.terminal import tell_position
 
     need("PIL", "--window")
     need("pygame", "--window")
@@ -226,11 +230,7 @@ def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
     if window.session.won:
         print(f"Won, in {len(window.session.played)} moves.")
     else:
-        _tell_position(env)
-
-
-def _tell_position(env: "SolitaireEnv") -> None:
-    print(f"To go on, save these lines and give the file to --position:\n\n{env.position()}")
+        tell_position(env)
 
 
 def _new_env(variant: Variant, render_mode: str | None = None) -> "SolitaireEnv":
@@ -274,89 +274,6 @@ def _position(env: "SolitaireEnv") -> "Position":
     from solitaire_env.notation import parse_position
 
     return parse_position(env.position(), env.variant)
-
-
-def _board(env: "SolitaireEnv", last: "Played | None" = None, words: bool = True) -> str:
-    """The board as text, the last move marked, and told in its last line."""
-    from solitaire_env.render.ansi import render_ansi
-
-    told = f"{last.words} ({last.text})" if last is not None and words else None
-    move = None if last is None else last.move
-    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    try:
-        "♣▒·".encode(sys.stdout.encoding or "ascii")
-        symbols = True
-    except UnicodeEncodeError:
-        symbols = False
-    return render_ansi(_position(env).hidden(), told, color=color, symbols=symbols, move=move)
-
-
-def _obey(session: "Session", adviser: "Adviser | None", word: str) -> str | None:
-    """Do what a word asks for; what there is to say, None when a move was made or taken back."""
-    from solitaire_env.advice import suggest
-
-    def tell(action: int) -> str:
-        return f"{session.env.action_text(action):<8}{session.env.describe_action(action)}"
-
-    if word == "?":
-        return "\n".join(map(tell, session.legal())) or "no move is legal; u takes a move back"
-    if word == "h":
-        hint = suggest(session, adviser)
-        return "no move is legal; u takes a move back" if hint is None else hint[1]
-    if word == "u":
-        session.undo()
-        return None
-    action = session.env.parse_action(word)
-    if action not in session.legal():
-        raise ValueError(f"{word} is not legal here; ? lists what is")
-    session.play(action)
-    return None
-
-
-def play(env: "SolitaireEnv", adviser: "Adviser | None" = None) -> None:
-    """Play the game that has begun in ``env`` by lines from stdin, until it is won or left.
-
-    A line holds words: action text, ``?``, ``h``, ``u`` or ``q``. Whoever leaves, be it by the end of the
-    input or by Ctrl-C, is given the position to go on from.
-    """
-    from solitaire_env.session import Session
-
-    with contextlib.suppress(ImportError):
-        import readline  # noqa: F401 - input() then edits lines
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")
-    session = Session(env)
-    deal = env.get_state()["deal"]
-    print(f"{env.variant.title}, {'from a position' if deal is None else f'deal {deal}'}.")
-    print("? lists the legal moves, h gives a hint, u takes a move back, q quits.")
-    changed = True
-    try:
-        while True:
-            if changed:
-                print(f"\n{_board(env, session.last)}\n")
-                if session.won:
-                    print(f"Won, in {len(session.played)} moves.")
-                    return
-                if not session.legal():
-                    print("Stuck: no move is legal. u takes a move back, q quits.")
-            changed = False
-            line = input(f"move {len(session.played) + 1}> ")
-            if not sys.stdin.isatty():
-                print(line)
-            for word in line.lower().split():
-                if word == "q":
-                    raise EOFError
-                try:
-                    said = _obey(session, adviser, word)
-                except ValueError as error:
-                    print(error)
-                    break
-                changed = changed or said is None
-                if said is not None:
-                    print(said)
-    except (EOFError, KeyboardInterrupt):
-        print("\n")
-        _tell_position(env)
 
 
 # ---------------------------------------------------------------------------------------- watch
@@ -407,6 +324,7 @@ class Watch(_Game):
 
     def play(self, watched: "Watched") -> None:
         """Play the game where it is looked at."""
+        from solitaire_env.terminal import board
         from solitaire_env.watch import watch_in_terminal, watch_in_window, write_video
 
         line = ProgressLine()
@@ -420,7 +338,7 @@ class Watch(_Game):
             write_video(watched, self.video, self.fps, show)
         elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
             watch_in_terminal(
-                watched, self.fps, lambda: _board(watched.session.env, watched.session.last, words=False)
+                watched, self.fps, lambda: board(watched.session.env, watched.session.last, words=False)
             )
         else:
             for _ in watched.play():
@@ -429,13 +347,14 @@ class Watch(_Game):
 
     def tell(self, watched: "Watched") -> None:
         """Tell how the game stands, also when it was stopped; write its transcript."""
+        from solitaire_env.terminal import board
         from solitaire_env.transcripts import format_transcript
 
         env, last = watched.session.env, watched.session.last
         deal = env.get_state()["deal"]
         start = "from a position" if deal is None else f"deal {deal}"
         print(f"{env.variant.title}, {start}, played by {watched.name}.\n")
-        print(f"{_board(env, last)}\n\n{watched.summary()}")
+        print(f"{board(env, last)}\n\n{watched.summary()}")
         if self.transcript is not None:
             write_text(self.transcript, format_transcript(watched.transcript()))
 
@@ -586,6 +505,7 @@ class Bench(_Game):
     """No progress line."""
 
     def run(self) -> None:
+        from solitaire_env.speed import TIMED, Recording, machine
         from solitaire_env.vector import SolitaireVectorEnv
 
         if not 0 < self.seconds < math.inf:
@@ -642,81 +562,6 @@ class Bench(_Game):
             f"A pass: {recording.steps:,} steps, {recording.episodes:,} games end in it. steps/s: the median."
         )
         print(f"{TIMED}\n{machine()}")
-
-
-TIMED: Final = (
-    "Timed: step() with observation, action mask, reward and auto-reset; one action in one game is a step.\n"
-    "Not timed: the choice of actions (random legal ones, recorded beforehand), first reset, compilation."
-)
-
-
-class Recording:
-    """Random legal actions for a vector environment, to be played again from the same seed against the clock.
-
-    All choices are made beforehand, from the masks of the very games that a replay repeats.
-
-    Parameters
-    ----------
-    length
-        Calls of ``step`` a pass, by default 1,000, fewer where more than 4,096 games would need much memory.
-    progress
-        Called after each call of ``step`` that is recorded, with how many were and how many there will be.
-    """
-
-    def __init__(
-        self,
-        env: "SolitaireVectorEnv",
-        length: int | None = None,
-        progress: Callable[[int, int], object] | None = None,
-    ) -> None:
-        self.env = env
-        self.actions = np.zeros(
-            (length or max(10, min(1000, 2**22 // env.num_envs)), env.num_envs), dtype=np.int64
-        )
-        self.episodes = 0
-        """Episodes that end in a pass."""
-        chance = np.random.default_rng(0)
-        _, infos = env.reset(seed=0)
-        for number, actions in enumerate(self.actions, 1):
-            mask = infos["action_mask"]
-            np.argmax(mask * chance.random(mask.shape, dtype=np.float32), axis=1, out=actions)
-            _, _, terminated, truncated, infos = env.step(actions)
-            self.episodes += int(np.count_nonzero(terminated | truncated))
-            if progress is not None:
-                progress(number, len(self.actions))
-        self._last = env.batch.state.rows.copy()
-
-    @property
-    def steps(self) -> int:
-        """Actions in a pass, all games together."""
-        return self.actions.size
-
-    def replay(self) -> float:
-        """Play a pass; the seconds that it took."""
-        self.env.reset(seed=0)
-        step = self.env.step
-        start = time.perf_counter()
-        for actions in self.actions:
-            step(actions)
-        seconds = time.perf_counter() - start
-        if not np.array_equal(self.env.batch.state.rows, self._last):
-            raise RuntimeError("a replay did not repeat the games that were recorded")
-        return seconds
-
-
-def machine() -> str:
-    """The machine and the versions that a figure belongs to, in one line."""
-    import numba
-
-    model = platform.processor() or platform.machine()
-    with contextlib.suppress(OSError):
-        found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-        model = found[1] if found else model
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "gymnasium"))
-    return (
-        f"Machine: {model}, {os.cpu_count()} cores, {numba.get_num_threads()} threads used; "
-        f"{platform.system()}, Python {platform.python_version()}, {packages}"
-    )
 
 
 # ----------------------------------------------------------------------------------------- main

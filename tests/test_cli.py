@@ -19,6 +19,7 @@ from solitaire_env.notation import Move, parse_position
 from solitaire_env.progress import CLEAR
 from solitaire_env.render.ansi import WASTE_SHOWN, render_ansi
 from solitaire_env.session import Session
+from solitaire_env.speed import Recording
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import ALL, PUBLISHED
 
@@ -425,7 +426,7 @@ def test_bench_says_what_it_timed_and_where(screen: Screen) -> None:
 @pytest.mark.parametrize("copy", [True, False])
 def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool) -> None:
     env = SolitaireVectorEnv(5, "eights-down", on_invalid="raise", max_episode_steps=40, copy=copy)
-    recording = cli.Recording(env, length=90)
+    recording = Recording(env, length=90)
     assert recording.steps == 450 and recording.episodes >= 10
     assert recording.replay() > 0
     recording.actions[0] = 0
