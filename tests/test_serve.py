@@ -24,7 +24,7 @@ from solitaire_env.evaluation import wilson_interval
 from solitaire_env.notation import parse_position
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS
-from solitaire_env.web import board
+from solitaire_env.web import board, room
 from tests.recorded import recorded_game
 from tests.test_transcripts import RECORDED
 
@@ -285,7 +285,7 @@ def test_every_answer_has_security_headers(client: TestClient) -> None:
 
 
 def test_the_game_idle_longest_goes(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "MAX_SESSIONS", 3)
+    monkeypatch.setattr(room, "MAX_SESSIONS", 3)
     games = [deal(client) for _ in range(3)]
     do(client, games[0], "move", action="draw")
     games.append(deal(client))
@@ -294,8 +294,8 @@ def test_the_game_idle_longest_goes(client: TestClient, monkeypatch: pytest.Monk
 
 
 def test_moves_are_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "MAX_MOVES", 2)
-    monkeypatch.setattr(serve, "MAX_KEPT", 3)
+    monkeypatch.setattr(room, "MAX_MOVES", 2)
+    monkeypatch.setattr(room, "MAX_KEPT", 3)
     games = [deal(client), deal(client)]
     for told in games:
         for _ in range(2):
@@ -420,7 +420,7 @@ def test_win_rates_on_a_deal(client: TestClient) -> None:
 
 
 def test_win_rates_are_cancelled_and_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "MAX_RATES", 2)
+    monkeypatch.setattr(room, "MAX_RATES", 2)
     told = deal(client)
     first, second = (do(client, told, "rates", policy=SLOW, games=5)["rate"] for _ in range(2))
     assert "2 win rates are being played" in do(client, told, "rates", 429, policy=SLOW)
