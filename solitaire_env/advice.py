@@ -58,8 +58,13 @@ class Adviser:
             on_invalid="raise",
         )
 
-    def advise(self, env: SolitaireEnv) -> Advice | None:
+    def advise(self, env: SolitaireEnv, likeliest: bool = False) -> Advice | None:
         """What the policy would do in the environment's position; None where no action is legal.
+
+        Parameters
+        ----------
+        likeliest
+            Its likeliest action, where it tells that, rather than one that it draws: for a hint.
 
         Raises
         ------
@@ -71,7 +76,10 @@ class Adviser:
             return None
         observations, masks = observation[None], info["action_mask"][None]
         thought = think(self.policy, self._seen.variant, observations.copy(), masks.copy())[0]
-        action = int(ask(self.policy, observations, masks)[0])
+        if likeliest and thought is not None and thought.actions:
+            action = self._seen.parse_action(thought.actions[0][0])
+        else:
+            action = int(ask(self.policy, observations, masks)[0])
         text, words = self._seen.action_text(action), self._seen.describe_action(action)
         same = self._seen.variant == self.variant
         actions = (action,) if same else tuple(self._seen.expand(action))
@@ -117,7 +125,10 @@ def load_policy(name: str, variant: Variant) -> Any:
     """
     path, at, text = name.partition("@")
     if not re.fullmatch(r"[\w.]+:\w+", path):
-        raise ValueError(f"unknown policy {shown(name)}, allowed: 'module:Class' or 'module:function@text'")
+        raise ValueError(
+            f"unknown policy {shown(name)}, allowed: 'module:Class' or 'module:function@text', "
+            "such as 'agents:policy@greedy'"
+        )
     made = load_class(path)
     arguments = (
         (text, lambda policy: policy_layout(variant, policy)) if at else (policy_layout(variant, made),)
@@ -138,9 +149,10 @@ def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str]
         return (
             None if hint is None else (hint, f"perhaps {env.action_text(hint):<8}{env.describe_action(hint)}")
         )
-    advice = adviser.advise(env)
+    advice = adviser.advise(env, likeliest=True)
     return None if advice is None else (advice.actions[0], f"{adviser.name}: {advice.text:<8}{advice.words}")
 
 
 def _failed(name: str, what: str, error: Exception) -> ValueError:
-    return ValueError(f"policy {shown(name)} cannot be {what}: {type(error).__name__}: {one_line(error)}")
+    kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+    return ValueError(f"policy {shown(name)} cannot be {what}: {kind}{one_line(error, 300)}")

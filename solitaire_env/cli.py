@@ -309,6 +309,9 @@ class Watch(_Game):
             raise ValueError(f"--fps is {self.fps}, allowed: more than 0, at most 1000")
         if self.window and self.video is not None:
             raise ValueError("--window and --video exclude each other")
+        for path in (self.video, self.transcript):
+            if path is not None and not path.parent.is_dir():
+                raise ValueError(f"{str(path)!r} cannot be written: there is no folder {str(path.parent)!r}")
         variant = self.variant()
         adviser = None if self.policy is None else Adviser(load_policy(self.policy, variant), variant)
         pictures = "rgb_array" if self.window or self.video is not None else None

@@ -11,6 +11,9 @@ from solitaire_env.notation import parse_position
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.session import Played, Session
 
+WORDS = {"help": "?", "hint": "h", "undo": "u", "quit": "q"}
+"""What may be said for a letter."""
+
 
 def board(env: SolitaireEnv, last: Played | None = None, words: bool = True) -> str:
     """The board as text, the last move marked, and told in its last line."""
@@ -80,7 +83,8 @@ def play(env: SolitaireEnv, adviser: Adviser | None = None) -> None:
             line = input(f"move {len(session.played) + 1}> ")
             if not sys.stdin.isatty():
                 print(line)
-            for word in line.lower().split():
+            for said_word in line.lower().split():
+                word = WORDS.get(said_word, said_word)
                 if word == "q":
                     raise EOFError
                 try:

@@ -83,6 +83,29 @@ def test_advice_in_the_game_itself() -> None:
     assert advice.thought == Thought(0.25, (("t3>f", 1.0),))
 
 
+def test_a_hint_is_the_likeliest_action() -> None:
+    """However the policy draws; one that does not tell is asked as for a move."""
+    env = SolitaireEnv("busy-aces")
+    env.reset(options={"deal": 3})
+    policy = says(env.variant, "draw")
+    adviser = Adviser(policy, env.variant)
+    likely = policy.explain
+    other = env.parse_action("t1>f")
+
+    def explain(observations: Any, masks: Any) -> Any:
+        chances, values = likely(observations, masks)
+        chances[0, [policy.action, other]] = 0.25, 0.75
+        return chances, values
+
+    policy.explain = explain  # type: ignore[method-assign]
+    for likeliest, text in ((False, "draw"), (True, "t1>f")):
+        advice = adviser.advise(env, likeliest)
+        assert advice is not None and advice.text == text
+    policy.explain = None  # type: ignore[assignment]
+    advice = adviser.advise(env, likeliest=True)
+    assert advice is not None and (advice.text, advice.thought) == ("draw", None)
+
+
 def test_a_supermove_comes_to_single_moves() -> None:
     variant = get_variant("busy-aces")
     env = start(variant, position=CARRY)

@@ -228,7 +228,7 @@ def test_color_where_the_terminal_has_it(
 
 
 def test_moves_are_played_and_taken_back(screen: Screen) -> None:
-    out = screen("play", "forty-thieves", "--deal", "3", lines="draw\nT3>F draw\nu u u\n")
+    out = screen("play", "forty-thieves", "--deal", "3", lines="draw\nT3>F draw\nu undo u\n")
     assert "last move: draw a card from the stock (draw)" in out
     assert "2 of 104 cards home" not in out and "1 of 104 cards home" in out
     assert last_position(out) == start("forty-thieves", deal=3).position()

@@ -311,6 +311,15 @@ def test_windows_do_not_take_each_others_events() -> None:
     Screen("never open").close()
 
 
+def test_without_a_display_there_is_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SDL draws into memory then, as it was told to for these tests, and nobody would see it."""
+    picture = np.zeros((64, 64, 3), dtype=np.uint8)
+    Screen("asked for").show(picture)
+    monkeypatch.delenv("SDL_VIDEODRIVER")
+    with pytest.raises(OSError, match="no display: a window needs one"):
+        Screen("unseen").show(picture)
+
+
 def test_copies_of_an_environment_have_windows_of_their_own() -> None:
     env = SolitaireEnv("busy-aces", render_mode="human", render_size=(160, 120))
     env.metadata = {**env.metadata, "render_fps": 1000}

@@ -383,7 +383,9 @@ def test_policies_that_fail_and_that_play_other_games(client: TestClient) -> Non
     assert "failed: ZeroDivisionError, a policy's own mistake" in do(
         client, told, "advance", 500, policy=BROKEN
     )
-    assert "ValueError: no cells, allowed: games with cells" in do(client, told, "hint", 409, policy=PICKY)
+    assert "cannot be made: no cells, allowed: games with cells" in do(
+        client, told, "hint", 409, policy=PICKY
+    )
     listed = client.get(f"/api/sessions/{told['id']}/policies").json()["policies"]
     picky = next(policy for policy in listed if policy["id"] == PICKY)
     assert picky["error"].endswith("no cells, allowed: games with cells") and not picky["rates"]

@@ -397,7 +397,11 @@ def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_pat
         (["busy-aces", "--policy", "tests.test_watch:Nameless"], ["policy is 'a\\nb'", "a line of text"]),
         (["klondike"], ["unknown variant 'klondike'"]),
         (["busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
-        (["busy-aces", "--deal", "1", "--transcript", "no/such/folder/x"], ["No such file"]),
+        (
+            ["busy-aces", "--transcript", "no/such/x"],
+            ["'no/such/x' cannot be written", "no folder 'no/such'"],
+        ),
+        (["busy-aces", "--video", "no/such/x.mp4"], ["'no/such/x.mp4' cannot be written"]),
     ],
 )
 def test_errors(capsys: pytest.CaptureFixture[str], args: list[str], words: list[str]) -> None:

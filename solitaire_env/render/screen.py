@@ -11,6 +11,9 @@ import pygame
 
 __all__ = ["Screen", "pygame"]
 
+_UNSEEN = ("offscreen", "dummy")
+"""What SDL draws into where there is no display, unless it was asked for."""
+
 
 class Screen:
     """A window that shows pictures; it opens with the first one.
@@ -47,6 +50,8 @@ class Screen:
         height, width, _ = picture.shape
         if self._window is None:
             pygame.display.init()
+            if pygame.display.get_driver() in _UNSEEN and "SDL_VIDEODRIVER" not in os.environ:
+                raise OSError("no display: a window needs one; a video or a text board does not")
             self._window = pygame.Window(self.title, (width, height), resizable=self.resizable)
             self._clock = pygame.Clock()
         surface = self._window.get_surface()

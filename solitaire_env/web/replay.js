@@ -151,7 +151,7 @@ function showThought() {
     return make(
       "tr",
       { class: chosen && "chosen" },
-      make("td", {}, chosen ? `${text}, played` : text),
+      make("td", {}, chosen ? `${text}, played next` : text),
       make("td", { class: "bar" }, bar),
       make("td", { class: "figure" }, percent(share)),
     );

@@ -255,7 +255,7 @@ class Room:
     def hint(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
         """What a policy would do."""
         check_keys(body, ("policy",))
-        return self._advise(table, _text(body, "policy"))[0]
+        return self._advise(table, _text(body, "policy"), likeliest=True)[0]
 
     def advance(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
         """Do what a policy would do."""
@@ -267,7 +267,9 @@ class Room:
             table.helpers.append(name)
         return {**self.view(number, table), "advice": advice}
 
-    def _advise(self, table: Table, name: str) -> tuple[dict[str, Any], tuple[int, ...]]:
+    def _advise(
+        self, table: Table, name: str, likeliest: bool = False
+    ) -> tuple[dict[str, Any], tuple[int, ...]]:
         session = table.session
         if name == HINT:
             action = session.hint()
@@ -279,7 +281,7 @@ class Room:
         adviser, lock = self._ask(name, session.env.variant)
         try:
             with lock:
-                advice = adviser.advise(session.env)
+                advice = adviser.advise(session.env, likeliest)
         except Exception as error:  # whatever a policy of someone's own does
             raise _policy_failed(name, error) from error
         if advice is None:
