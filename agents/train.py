@@ -392,7 +392,8 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
 
 
 def _budget(config: TrainConfig) -> str:
-    parts = [] if config.minutes is None else [f"{config.minutes:g} minutes"]
+    unit = "minute" if config.minutes == 1 else "minutes"
+    parts = [] if config.minutes is None else [f"{config.minutes:g} {unit}"]
     parts += [] if config.total_steps is None else [f"{config.total_steps:,} steps"]
     return " or ".join(parts)
 

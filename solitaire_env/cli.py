@@ -360,6 +360,8 @@ class Watch(_Game):
         print(f"{board(env, last)}\n\n{watched.summary()}")
         if self.transcript is not None:
             write_text(self.transcript, format_transcript(watched.transcript()))
+        if self.video is not None and self.video.exists():
+            print(f"{self.video}: {self.video.stat().st_size / 1000:,.0f} kB")
 
 
 # ----------------------------------------------------------------------------- replay and serve
