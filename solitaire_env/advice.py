@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import ask, policy_layout, think
+from solitaire_env.evaluation import ask, policy_layout, seen_by, think
 from solitaire_env.messages import one_line, shown
 from solitaire_env.session import Session
 from solitaire_env.transcripts import Thought
@@ -44,18 +44,9 @@ class Adviser:
         self.policy = policy
         self.variant = variant
         self.name = str(getattr(policy, "name", None) or type(policy).__name__)
-        moves = getattr(policy, "moves", None) or variant.moves
-        seen = variant.with_rules(moves=moves)
-        if seen != variant and (variant.moves != "one card" or moves != "supermove"):
-            raise ValueError(
-                f"the policy plays moves={moves!r}, {variant.name} has {variant.moves!r}; "
-                "only 'supermove' on a 'one card' game can be expanded"
-            )
+        seen, wanted = seen_by(policy, variant)
         self._seen = SolitaireEnv(
-            seen,
-            observation=getattr(policy, "observation", None) or "cards",
-            information=getattr(policy, "information", None) or "player",
-            on_invalid="raise",
+            seen, observation=wanted.observation, information=wanted.information, on_invalid="raise"
         )
 
     def advise(self, env: SolitaireEnv, likeliest: bool = False) -> Advice | None:

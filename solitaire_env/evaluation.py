@@ -298,7 +298,7 @@ def evaluate(
             done[game.deal] = game
         # A line cut off by a crash goes; what is whole stays.
         _rewrite(path, done.values())
-    table = _Table(policy, variant, action_set, num_envs, limit, transcripts)
+    table = _Table(policy, variant, num_envs, limit, transcripts)
     todo = [deal for deal in deals if deal not in done]
     kept = [done[deal] for deal in deals if deal in done]
     texts: dict[Deal, str] = {}
@@ -364,25 +364,14 @@ class _Table:
     moves single cards, and ``seen`` follows it.
     """
 
-    def __init__(
-        self, policy: Any, variant: Variant, action_set: str, num_envs: int, limit: int, transcripts: bool
-    ) -> None:
+    def __init__(self, policy: Any, variant: Variant, num_envs: int, limit: int, transcripts: bool) -> None:
         self.policy = policy
         self.variant = variant
         self.limit = limit
         self.num_envs = num_envs
         self.transcripts = transcripts
-        self.seen_variant = variant.with_rules(moves=action_set)
-        if self.seen_variant != variant and (variant.moves != "one card" or action_set != "supermove"):
-            raise ValueError(
-                f"the policy plays moves={action_set!r}, {variant.name} has {variant.moves!r}; "
-                "only 'supermove' on a 'one card' game can be expanded"
-            )
+        self.seen_variant, self.seen_settings = seen_by(policy, variant)
         self.memoryless = bool(getattr(policy, "memoryless", False))
-        self.seen_settings = Settings(
-            observation=getattr(policy, "observation", None) or "cards",
-            information=getattr(policy, "information", None) or "player",
-        )
 
     def play(self, todo: list[Deal]) -> Iterable[list[tuple[Deal, dict[str, Any], Any]]]:
         """Play the deals; after each step the games that ended in it: deal, outcome, transcript's parts."""
@@ -557,8 +546,28 @@ def policy_layout(env: str | Variant, policy: Any = None, *, moves: str | None =
     """``describe_layout`` of a game as a policy wants to see it, or with the action set ``moves``."""
     variant = env_variant(env) if isinstance(env, str) else env
     variant = variant.with_rules(moves=moves or getattr(policy, "moves", None))
-    settings = Settings(
+    return describe_layout(variant, _wanted(policy))
+
+
+def seen_by(policy: Any, variant: Variant) -> tuple[Variant, Settings]:
+    """A game as its policy sees it: with the policy's action set, and what it wants to be shown.
+
+    Raises
+    ------
+    ValueError
+        If the game has other moves, and those of the policy cannot be played as its moves.
+    """
+    seen = variant.with_rules(moves=getattr(policy, "moves", None) or None)
+    if seen != variant and (variant.moves != "one card" or seen.moves != "supermove"):
+        raise ValueError(
+            f"the policy plays moves={seen.moves!r}, {variant.name} has {variant.moves!r}; "
+            "only 'supermove' on a 'one card' game can be expanded"
+        )
+    return seen, _wanted(policy)
+
+
+def _wanted(policy: Any) -> Settings:
+    return Settings(
         observation=getattr(policy, "observation", None) or "cards",
         information=getattr(policy, "information", None) or "player",
     )
-    return describe_layout(variant, settings)

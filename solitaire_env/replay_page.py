@@ -43,7 +43,7 @@ def replay_data(transcript: Transcript) -> dict[str, Any]:
         "played": transcript.steps,
         "start": before,
         "steps": [],
-        "thoughts": getattr(transcript, "thoughts", ()),
+        "thoughts": transcript.thoughts,
     }
     for step in replay(transcript):
         after = board(parse_position(step.position, variant))

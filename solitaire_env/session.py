@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.layout import Action, action_layout
 from solitaire_env.notation import Move, Position, parse_position
+from solitaire_env.transcripts import Result
 
 
 class Played(NamedTuple):
@@ -52,6 +53,13 @@ class Session:
     def won(self) -> bool:
         """Whether all cards are home."""
         return self.cards_home == self.env.variant.cards
+
+    @property
+    def result(self) -> Result:
+        """How it ended; truncated where it is not over."""
+        if self.won:
+            return "won"
+        return "truncated" if self.legal() else "stuck"
 
     def legal(self) -> list[int]:
         """The legal actions: none when the game is finished."""

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from solitaire_env.advice import Adviser
 from solitaire_env.registration import step_limit
 from solitaire_env.session import Played, Session
-from solitaire_env.transcripts import Result, Thought, Transcript, format_thought
+from solitaire_env.transcripts import Thought, Transcript, format_thought
 
 HINTS: Final = "hints"
 """Who plays where no policy does."""
@@ -79,22 +79,16 @@ class Watched:
         first, *others = advice.actions
         return [(first, advice.thought), *((action, None) for action in others)]
 
-    @property
-    def result(self) -> Result:
-        """How it ended; truncated where it is not over."""
-        if self.session.won:
-            return "won"
-        return "truncated" if self.session.legal() else "stuck"
-
     def summary(self) -> str:
         """How it ended, in a line."""
         moves = len(self.turns)
-        if self.result == "won":
+        result = self.session.result
+        if result == "won":
             return f"Won in {moves} moves."
         after = (
             f"after {moves} moves, {self.session.cards_home} of {self.session.env.variant.cards} cards home"
         )
-        if self.result == "stuck":
+        if result == "stuck":
             return f"Stuck {after}: no move is legal."
         if self.circling:
             return f"Cut off {after}: a position has come back, {self.name} would go in a circle."
@@ -102,15 +96,15 @@ class Watched:
 
     def transcript(self) -> Transcript:
         """The game as it stands."""
-        session = self.session
+        session, result = self.session, self.session.result
         thoughts = tuple(turn.thought for turn in self.turns)
         return Transcript(
             variant=session.env.variant,
             policy=self.name,
             deal=session.env.get_state()["deal"],
-            result=self.result,
+            result=result,
             cards_home=session.cards_home,
-            steps=self.limit if self.circling and self.result == "truncated" else len(self.turns),
+            steps=self.limit if self.circling and result == "truncated" else len(self.turns),
             start=self.start,
             actions=tuple(turn.played.text for turn in self.turns),
             thoughts=thoughts if any(thoughts) else (),

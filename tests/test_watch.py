@@ -88,13 +88,14 @@ def test_a_game_is_played_as_the_evaluation_plays_it(name: str, policy: Any) -> 
     for turn in game.play():
         assert game.turns[-1] is turn
     assert format_transcript(game.transcript()) == done.transcripts[5]
-    assert (game.result == "won", len(game.turns) <= 60) == (done.games[0].won, True)
+    assert (game.session.result == "won", len(game.turns) <= 60) == (done.games[0].won, True)
 
 
 def test_the_hints_play_too() -> None:
     game = watched("eights-down", None, deal=3)
     turns = list(game.play())
-    assert game.name == "hints" and game.result == "stuck" and all(turn.thought is None for turn in turns)
+    assert game.name == "hints" and game.session.result == "stuck"
+    assert all(turn.thought is None for turn in turns)
     assert game.summary() == f"Stuck after {len(turns)} moves, 2 of 52 cards home: no move is legal."
     assert len(list(replay(parse_transcript(format_transcript(game.transcript()))))) == len(turns)
 

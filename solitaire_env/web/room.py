@@ -342,16 +342,13 @@ class Room:
         """The name of a file for the game, and the game as text."""
         session = table.session
         variant = session.env.variant
-        state: Literal["won", "stuck", "truncated"] = (
-            "won" if session.won else "truncated" if session.legal() else "stuck"
-        )
         name = re.sub(r"[^\w.-]+", "-", f"{variant.name}-{table.deal}.txt", flags=re.ASCII)
         return name, format_transcript(
             Transcript(
                 variant=variant,
                 policy=" with ".join(["human", *([", ".join(table.helpers)] if table.helpers else [])]),
                 deal=table.deal,
-                result=state,
+                result=session.result,
                 cards_home=session.cards_home,
                 steps=len(session.played),
                 start=table.start,
