@@ -217,7 +217,7 @@ def test_thoughts_are_shown(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(file.as_uri())
     page.locator("#forward").click()
     expect(page.locator("#thought")).to_contain_text("Value 0.01")
-    expect(page.locator("#thought tr").first).to_have_text(f"{game.actions[1]}, played75.0 %")
+    expect(page.locator("#thought tr").first).to_have_text(f"{game.actions[1]}, played next75.0 %")
     expect(page.locator("#legend")).to_have_text("1 of 52 cards home, value 0.01")
     page.keyboard.press("End")
     expect(page.locator("#thought")).to_have_text("The game is over.")
