@@ -98,7 +98,7 @@ def describe_layout(variant: Variant, settings: Settings) -> dict[str, Any]:
 
     ``observation``, ``information``, ``size`` and ``slices`` (name to ``[start, stop]``) for the observation;
     ``actions`` and ``offsets`` (kind to ``[start, stop]``) and ``space_counts`` for the actions; ``piles``,
-    ``cells``, ``waste`` (0 or 1), ``decks`` and ``ranks``.
+    ``cells``, ``waste`` (0 or 1), ``decks`` and ``ranks``; ``spaces``, what fills a space.
     """
     rules = make_rules(variant)
     layout = observation_layout if settings.observation == "cards" else encoders.feature_layout
@@ -119,6 +119,7 @@ def describe_layout(variant: Variant, settings: Settings) -> dict[str, Any]:
         "waste": rules.has_stock,
         "decks": rules.decks,
         "ranks": rules.ranks,
+        "spaces": variant.spaces,
     }
 
 
