@@ -1,4 +1,4 @@
-"""Policies by name: ``random``, ``greedy``, a trained run or model folder, or ``module:Class`` of one's own.
+"""Policies by name: ``random``, ``greedy``, ``linear``, a trained run or model folder, or ``module:Class``.
 
 All answer ``policy(observations, masks) -> actions``; see :mod:`solitaire_env.evaluation`.
 """
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from agents.linear import load_linear
 from solitaire_env.advice import load_class
 
 Array = npt.NDArray[Any]
@@ -164,7 +165,7 @@ def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_
     Parameters
     ----------
     name
-        ``random``, ``greedy``, a run or model folder, an SB3 zip, or ``module:Class``.
+        ``random``, ``greedy``, ``linear``, a run or model folder, an SB3 zip, or ``module:Class``.
     layout_of
         Gives the layout of the game for a policy (or a class of policies) that says by its attributes what it
         wants.
@@ -174,13 +175,15 @@ def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_
     if name in BUILT_IN:
         made = BUILT_IN[name]
         return made(layout_of(made))
+    if name == "linear":
+        return load_linear(layout_of)
     if ":" in name and not Path(name).exists():
         made = load_class(name)
         return made(layout_of(made))
     path = Path(name)
     if not path.exists():
         raise ValueError(
-            f"unknown policy {name!r}, allowed: {', '.join(BUILT_IN)}, "
+            f"unknown policy {name!r}, allowed: {', '.join(BUILT_IN)}, linear, "
             "a run or model folder, an SB3 zip, or module:Class"
         )
     from agents.models import load_policy  # torch is loaded only when a network is asked for
