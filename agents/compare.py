@@ -1,25 +1,23 @@
-"""Random, greedy and a trained policy on the same deals."""
+"""The policies that need no training and a trained one on the same deals."""
 
 from pathlib import Path
 from typing import Any
 
 from agents.config import TrainConfig, parse_deals
+from agents.linear import LayoutOf, has_weights
 from agents.policies import make_policy
 from agents.report import summary_table
-from solitaire_env import env_id
+from solitaire_env import Variant, env_id
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar, policy_layout
 from solitaire_env.files import write_text
 from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_variant
 
 
-def play_policy(
-    name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, transcripts: bool = False,
-    trust_model: bool = False, num_envs: int = 256,
-) -> Evaluation:  # fmt: skip
-    """Evaluate a named policy on a configuration's game and deals.
+def seen_game(config: TrainConfig) -> tuple[Variant, LayoutOf]:
+    """The game that is played, and what gives a policy its layout.
 
-    A one-card game is played by its own rule also when the policy chooses among supermoves.
+    A one-card game is played by its own rule also when the configuration has its policies choose supermoves.
     """
     published = env_variant(config.env).with_rules(build=config.build, spaces=config.spaces)
     shortcut = config.moves if config.moves == "supermove" and published.moves == "one card" else None
@@ -28,9 +26,18 @@ def play_policy(
     def layout_of(policy: Any) -> dict[str, Any]:
         return policy_layout(variant, policy, moves=getattr(policy, "moves", None) or shortcut)
 
+    return variant, layout_of
+
+
+def play_policy(
+    name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, transcripts: bool = False,
+    trust_model: bool = False, num_envs: int = 256,
+) -> Evaluation:  # fmt: skip
+    """Evaluate a named policy on a configuration's game and deals."""
+    variant, layout_of = seen_game(config)
     policy = make_policy(name, layout_of, trust_model=trust_model)
-    if shortcut and getattr(policy, "moves", None) is None:
-        policy.moves = shortcut
+    if config.moves == "supermove" and variant.moves == "one card" and getattr(policy, "moves", None) is None:
+        policy.moves = config.moves
     label = Path(name).name if Path(name).exists() else name
     deals = parse_deals(config.eval_deals)
 
@@ -60,13 +67,14 @@ def best_game(evaluation: Evaluation) -> Game:
 
 
 def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
-    """Evaluate random, greedy and the run's policy: writes games and the best one, gives the table."""
+    """Evaluate the run's policy and those that need no training: writes games and the best, gives a table."""
     line = ProgressLine(quiet)
     folder = run / "evaluation"
     folder.mkdir(exist_ok=True)
     rows: list[tuple[str, str, Summary]] = []
     evaluations = {}
-    for name in ("random", "greedy", str(run)):
+    known = ["linear"] if has_weights(seen_game(config)[1]) else []
+    for name in ("random", "greedy", *known, str(run)):
         label = Path(name).name
         results = folder / f"{label}.jsonl"
         # A run that went on has another policy than its last evaluation.
@@ -76,10 +84,13 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     trained = evaluations[run.name]
     best = best_game(trained)
     write_text(run / "best_game.txt", trained.transcripts[best.deal])
-    only_trained, only_greedy, p = mcnemar(trained.games, evaluations["greedy"].games)
+    rival = max(
+        (name for name in evaluations if name != run.name), key=lambda name: evaluations[name].summary.wins
+    )
+    only_trained, only_rival, p = mcnemar(trained.games, evaluations[rival].games)
     table = summary_table(rows)
     write_text(run / "evaluation.txt", table + "\n")
     return (
         f"\n{env_id(config.variant)}, deals {config.eval_deals}, intervals of 95 %\n\n{table}\n\n"
-        f"deals that only {run.name} won: {only_trained}, only greedy: {only_greedy} (McNemar p = {p:.2g})"
+        f"deals that only {run.name} won: {only_trained}, only {rival}: {only_rival} (McNemar p = {p:.2g})"
     )

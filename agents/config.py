@@ -38,49 +38,54 @@ class TrainConfig:
     """Whether the order of the stock is hidden."""
     reward: Literal["progress", "win", "progress+win"] = "progress+win"
     """Reward scheme."""
-    stall_limit: int | None = 100
+    stall_limit: int | None = 40
     """A game is cut off after so many steps without a card going home or coming off the stock."""
 
-    network: Literal["piles", "mlp"] = "piles"
-    """"piles" embeds cards and treats piles alike; "mlp" is a plain multilayer perceptron."""
+    network: Literal["moves", "piles", "mlp"] = "moves"
+    """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "mlp" is a
+    plain multilayer perceptron."""
+    linear_start: float | None = None
+    """Start from the linear policy, its scores divided by this temperature (moves)."""
     width: int = 64
-    """Size of a pile's vector (piles)."""
+    """Size of a pile's vector (piles), of the layers for the value (moves)."""
     embedding: int = 16
     """Size of a card's embedding (piles)."""
     depth: int = 8
     """Cards of a pile that are read from its playable end, 0 for all (piles)."""
     rounds: int = 2
     """Rounds of pooled context (piles)."""
-    hidden: list[int] = field(default_factory=lambda: [256, 256])
-    """Hidden layers (mlp)."""
+    hidden: list[int] = field(default_factory=lambda: [64, 32])
+    """Hidden layers (moves, mlp)."""
 
     minutes: float | None = 5.0
     """Training stops after so many minutes, pauses not counted."""
     total_steps: int | None = None
     """Training stops after so many steps of all games together."""
-    num_envs: int = 256
+    num_envs: int = 512
     """Games side by side."""
     n_steps: int = 64
     """Steps of each game between updates."""
-    batch_size: int = 2048
+    batch_size: int = 1024
     """Steps in a minibatch."""
-    n_epochs: int = 2
+    n_epochs: int = 3
     """Passes over the steps of an update."""
-    learning_rate: float = 6e-4
+    learning_rate: float = 1e-3
     """Of Adam, at the start."""
-    learning_rate_end: float = 2e-4
+    learning_rate_end: float = 1e-4
     """Of Adam, at the end; linear in between."""
-    gamma: float = 0.998
+    gamma: float = 0.999
     """Discount a step."""
     gae_lambda: float = 0.95
     """Of the generalized advantage estimate."""
-    clip_range: float = 0.2
+    clip_range: float = 0.15
     """Of PPO."""
-    ent_coef: float = 0.01
+    value_steps: int = 0
+    """For so many steps, at the start, only the value is learned."""
+    ent_coef: float = 0.0
     """Weight of the entropy bonus."""
-    vf_coef: float = 10.0
+    vf_coef: float = 1.0
     """Weight of the value loss; returns are at most 2."""
-    max_grad_norm: float = 0.5
+    max_grad_norm: float = 1.0
     """Gradients are clipped to this norm."""
     seed: int = 0
     """Of networks, deals and choices."""
@@ -105,6 +110,11 @@ class TrainConfig:
             numbers = value if isinstance(value, list) else [value]
             if any(isinstance(number, int) and abs(number) >= 2**63 for number in numbers):
                 raise ValueError(f"{name} is {shown(value)}, allowed: whole numbers below 2**63")
+        if self.linear_start is not None and (self.network != "moves" or self.linear_start <= 0):
+            raise ValueError(
+                f"linear_start is {self.linear_start} with network {self.network!r}, "
+                "allowed: null, or above 0 with 'moves'"
+            )
         positive = ("embedding", "rounds", "num_envs", "n_steps", "n_epochs", "learning_rate")
         for name in (*positive, "checkpoint_minutes", "max_grad_norm"):
             if getattr(self, name) <= 0:
@@ -116,7 +126,7 @@ class TrainConfig:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ValueError(f"{name} is {value}, allowed: more than 0, or null for none")
-        for name in ("depth", "threads", "ent_coef", "vf_coef", "learning_rate_end", "seed"):
+        for name in ("depth", "threads", "value_steps", "ent_coef", "vf_coef", "learning_rate_end", "seed"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least 0")
         for name in ("gamma", "gae_lambda", "clip_range"):
@@ -136,8 +146,10 @@ class TrainConfig:
             raise ValueError(f"device is {shown(self.device)}, allowed: auto, cpu, mps, cuda, cuda:0, ...")
         if self.minutes is None and self.total_steps is None:
             raise ValueError("minutes and total_steps are both null, allowed: at least one of them set")
-        if self.network == "piles" and self.observation != "cards":
-            raise ValueError("network 'piles' needs observation 'cards'; network 'mlp' reads 'features'")
+        if self.network != "mlp" and self.observation != "cards":
+            raise ValueError(
+                f"network {self.network!r} needs observation 'cards'; network 'mlp' reads 'features'"
+            )
         parse_deals(self.eval_deals)
         self.variant  # noqa: B018 - refuses an unknown id or impossible rules
 
@@ -151,6 +163,8 @@ class TrainConfig:
         """What the network's constructor takes besides the layout."""
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
+        if self.network == "moves":
+            return {"hidden": list(self.hidden), "width": self.width}
         return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 

@@ -6,6 +6,7 @@ Reading one runs no code from it. A model for another observation or action layo
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from agents.files import read_json, write_json
-from agents.networks import NETWORKS
+from agents.networks import NETWORKS, Network
 from solitaire_env.batch import layout_hash
 from solitaire_env.files import write_whole
 from solitaire_env.messages import one_line, shown
@@ -41,7 +42,7 @@ class NetworkPlayer:
     """
 
     def __init__(
-        self, network: th.nn.Module, name: str, layout: dict[str, Any], moves: str | None, seed: int = 0,
+        self, network: Network, name: str, layout: dict[str, Any], moves: str | None, seed: int = 0,
         value: th.nn.Module | None = None,
     ) -> None:  # fmt: skip
         self.network = network.eval()
@@ -53,28 +54,26 @@ class NetworkPlayer:
         self.information = layout.get("information")
         self._looked: tuple[Array, th.Tensor, th.Tensor] | None = None
 
-    def _look(self, observations: Array) -> tuple[th.Tensor, th.Tensor]:
+    def _look(self, observations: Array, masks: Array) -> tuple[th.Tensor, th.Tensor]:
         """The network's scores and value features, made once for who asks twice of the same observations."""
         if self._looked is None or not np.array_equal(self._looked[0], observations):
-            scores, features = self.network(th.from_numpy(np.ascontiguousarray(observations)))
-            self._looked = observations.copy(), scores, features
+            seen = self.network.score(th.from_numpy(np.ascontiguousarray(observations)), masks)
+            self._looked = observations.copy(), seen.dense(masks.shape[1]), seen.features
         return self._looked[1:]
 
     @th.inference_mode()
     def __call__(self, observations: Array, masks: Array) -> Array:
         """Actions ``[n]``."""
-        scores, _ = self._look(observations)
+        scores, _ = self._look(observations, masks)
         # The highest of the scores with Gumbel noise is a draw from their softmax.
         scores = scores - th.empty_like(scores).exponential_(generator=self.random).clamp_(min=1e-30).log_()
-        scores[th.from_numpy(masks) == 0] = -th.inf
         actions: Array = scores.argmax(1).numpy()
         return actions
 
     @th.inference_mode()
     def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:
         """The probabilities by which it chooses, ``[n, actions]``, and the returns it expects, ``[n]``."""
-        scores, features = self._look(observations)
-        scores = scores.masked_fill(th.from_numpy(masks) == 0, -th.inf)
+        scores, features = self._look(observations, masks)
         values = None if self.value is None else self.value(features)[:, 0].numpy()
         return scores.softmax(1).numpy(), values
 
@@ -134,9 +133,9 @@ def load_model(
         raise ValueError(
             f"{folder / CARD}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
         )
-    wants = NetworkPlayer(th.nn.Identity(), name or folder.name, layout, card["moves"])
+    wanted = {name: layout.get(name) for name in ("observation", "information")}
     try:
-        here = layout_of(wants)
+        here = layout_of(SimpleNamespace(**wanted, moves=card["moves"]))
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
     if layout_hash(here) != card["layout_hash"]:
@@ -156,22 +155,19 @@ def load_model(
             f"{folder / CARD}: sizes {shown(sizes)} make no network {card['network']!r} ({one_line(error)})"
         ) from None
     try:
-        for name, tensor in weights.items():
+        for tensor_name, tensor in weights.items():
             if tensor.dtype != th.float32 or not tensor.isfinite().all():
-                raise RuntimeError(f"{name} holds others than finite numbers of 32 bits")
-        head = {
-            name.removeprefix(VALUE): weights.pop(name) for name in list(weights) if name.startswith(VALUE)
-        }
+                raise RuntimeError(f"{tensor_name} holds others than finite numbers of 32 bits")
+        head = {key.removeprefix(VALUE): weights.pop(key) for key in list(weights) if key.startswith(VALUE)}
         network.load_state_dict(weights)
-        if head:
-            wants.value = th.nn.Linear(network.width, 1)
-            wants.value.load_state_dict(head)
+        value = th.nn.Linear(network.width, 1) if head else None
+        if value is not None:
+            value.load_state_dict(head)
     except RuntimeError as error:
         raise ValueError(
             f"{folder / WEIGHTS}: not weights of this network ({one_line(str(error).splitlines()[-1])})"
         ) from None
-    wants.network = network.eval()
-    return wants
+    return NetworkPlayer(network, name or folder.name, layout, card["moves"], value=value)
 
 
 def _check_sizes(sizes: Any, numbers: int) -> None:

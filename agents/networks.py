@@ -1,23 +1,116 @@
-"""Networks that read the ``cards`` observation.
+"""Networks that score the legal moves of games and say what a position is worth.
 
-:class:`PileNetwork` treats alike what is alike: tableau piles share their weights, so do cells, and permuting
-piles permutes the scores of their actions and leaves the value as it is.
+All answer ``score(observations, masks)``, with the scores of the legal moves one after another
+(:class:`Scores`), and ``value(observations)``. :class:`MovesNetwork` reads what :mod:`agents.moves` sees of
+each move and of the position after it. :class:`PileNetwork` reads the cards themselves; it treats alike what
+is alike: tableau piles share their weights, so do cells, and permuting piles permutes the scores of their
+actions and leaves the value as it is.
 """
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch as th
-from gymnasium import spaces
+from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 from torch.nn import functional as F
+
+from agents.moves import NUM_MOVE, NUM_POSITION, look, look_at_positions, moves_of
+
+Array = npt.NDArray[Any]
 
 NUM_CODES = 64
 
 
-class PileNetwork(nn.Module):
+class Scores(NamedTuple):
+    """What a network says of games: a score for each legal move, game by game, and features for the value."""
+
+    games: th.Tensor
+    """int64 ``[moves]``."""
+    actions: th.Tensor
+    """int64 ``[moves]``."""
+    scores: th.Tensor
+    """float ``[moves]``: the logits of the choice among the moves of a game."""
+    features: th.Tensor
+    """float ``[games, width]``, from which a linear layer reads the value."""
+
+    def dense(self, actions: int) -> th.Tensor:
+        """The scores as ``[games, actions]``; minus infinity where an action is not legal."""
+        empty = self.scores.new_full((len(self.features), actions), -th.inf)
+        return empty.index_put((self.games, self.actions), self.scores)
+
+
+class DenseNetwork(nn.Module):
+    """A network that scores all actions, legal or not; ``forward(observations)`` gives them, and features."""
+
+    def score(self, observations: th.Tensor, masks: Array) -> Scores:
+        """Observations ``[n, size]``, masks ``[n, actions]``."""
+        scores, features = self(observations)
+        games, actions = (th.from_numpy(part).to(scores.device) for part in masks.nonzero())
+        return Scores(games, actions, scores[games, actions], features)
+
+    def value(self, observations: th.Tensor) -> th.Tensor:
+        """The features for the value alone, ``[n, width]``."""
+        features: th.Tensor = self(observations)[1]
+        return features
+
+
+class MovesNetwork(nn.Module):
+    """Scores of the legal moves from what :mod:`agents.moves` sees of them.
+
+    Each move goes through the same multilayer perceptron, which reads the move, the position after it, and
+    the position before. Beside it stands a weighted sum of the numbers of the move, as in the linear policy,
+    from whose weights it may start.
+
+    Parameters
+    ----------
+    layout
+        ``describe_layout`` of the environment, with ``observation="cards"``.
+    hidden
+        Sizes of the hidden layers for moves.
+    width
+        Size of the two hidden layers for the value.
+    """
+
+    def __init__(self, layout: dict[str, Any], hidden: tuple[int, ...] = (64, 32), width: int = 64) -> None:
+        super().__init__()
+        if layout["observation"] != "cards":
+            raise ValueError(f"network 'moves' reads observation 'cards', not {layout['observation']!r}")
+        self.moves = moves_of(layout)
+        self.width = width
+        self.read_move = nn.Linear(NUM_MOVE + NUM_POSITION, hidden[0])
+        self.read_position = nn.Linear(NUM_POSITION, hidden[0], bias=False)
+        self.body = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(hidden))
+        self.head = nn.Linear(hidden[-1], 1, bias=False)
+        nn.init.orthogonal_(self.head.weight, 0.1)
+        self.linear = nn.Linear(NUM_MOVE, 1, bias=False)
+        nn.init.zeros_(self.linear.weight)
+        self.to_value = nn.Sequential(
+            nn.Linear(NUM_POSITION, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
+        )
+
+    def score(self, observations: th.Tensor, masks: Array) -> Scores:
+        """Observations ``[n, size]``, masks ``[n, actions]``."""
+        device = observations.device
+        seen = look(observations.cpu().numpy().astype(np.int8, copy=False), masks, self.moves)
+        games, actions, moves, positions = (th.from_numpy(part).to(device) for part in seen)
+        hidden = self.read_move(moves) + self.read_position(positions)[games]
+        for layer in self.body:
+            hidden = layer(th.relu(hidden))
+        scores = self.head(th.relu(hidden)) + self.linear(moves[:, :NUM_MOVE])
+        return Scores(games, actions, scores[:, 0], self.to_value(positions))
+
+    def value(self, observations: th.Tensor) -> th.Tensor:
+        """The features for the value alone, ``[n, width]``."""
+        seen = look_at_positions(observations.cpu().numpy().astype(np.int8, copy=False), self.moves)
+        features: th.Tensor = self.to_value(th.from_numpy(seen).to(observations.device))
+        return features
+
+
+class PileNetwork(DenseNetwork):
     """Scores of all actions, and features for the value, from a batch of ``cards`` observations.
 
     A *token* is a vector for each source: tableau piles, waste, cells. A pile's token is a sum over its
@@ -206,7 +299,7 @@ def _count_cards(cards: th.Tensor) -> th.Tensor:
     return counts
 
 
-class MlpNetwork(nn.Module):
+class MlpNetwork(DenseNetwork):
     """A plain multilayer perceptron with the same outputs, for either kind of observation.
 
     Parameters
@@ -235,66 +328,108 @@ class MlpNetwork(nn.Module):
         return self.scores(hidden), hidden
 
 
-NETWORKS: dict[str, type[PileNetwork] | type[MlpNetwork]] = {"piles": PileNetwork, "mlp": MlpNetwork}
+Network = MovesNetwork | PileNetwork | MlpNetwork
+
+NETWORKS: dict[str, type[MovesNetwork] | type[PileNetwork] | type[MlpNetwork]] = {
+    "moves": MovesNetwork,
+    "piles": PileNetwork,
+    "mlp": MlpNetwork,
+}
 
 
 # ------------------------------------------------------------------------------ as SB3 wants it
 
 
-class NetworkExtractor(BaseFeaturesExtractor):
-    """A network as an SB3 features extractor: the scores and the value features, one after the other."""
+class NetworkPolicy(MaskableActorCriticPolicy):
+    """sb3-contrib's masked actor-critic policy over a network, its value one linear layer more.
+
+    Scores, probabilities and entropies are those of the legal moves alone, kept one after another: most of
+    the actions are never legal together.
+
+    Parameters
+    ----------
+    kind, layout, sizes
+        Name of the network, and what its constructor takes.
+    """
 
     def __init__(
-        self, observation_space: spaces.Space[Any], kind: str, layout: dict[str, Any], sizes: dict[str, Any]
+        self, *args: Any, kind: str, layout: dict[str, Any], sizes: dict[str, Any], **kwargs: Any
     ) -> None:
-        network = NETWORKS[kind](layout, **sizes)
-        super().__init__(observation_space, layout["actions"] + network.width)
-        self.network = network
-
-    def forward(self, observations: th.Tensor) -> th.Tensor:
-        """``[batch, actions + width]``."""
-        return th.cat(self.network(observations), 1)
-
-
-class _Split(nn.Module):
-    """In the place of SB3's MLP extractor: scores for the actor, value features for the critic."""
-
-    def __init__(self, actions: int, width: int) -> None:
-        super().__init__()
-        self.latent_dim_pi = actions
-        self.latent_dim_vf = width
-
-    def forward(self, features: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        return self.forward_actor(features), self.forward_critic(features)
-
-    def forward_actor(self, features: th.Tensor) -> th.Tensor:
-        return features[:, : self.latent_dim_pi]
-
-    def forward_critic(self, features: th.Tensor) -> th.Tensor:
-        return features[:, self.latent_dim_pi :]
-
-
-class NetworkPolicy(MaskableActorCriticPolicy):
-    """sb3-contrib's masked actor-critic policy; the logits are the scores of a network."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs["features_extractor_class"] = NetworkExtractor
-        kwargs["ortho_init"] = False
+        self._network = (kind, sizes)
+        self.layout = layout
+        self.value_only = False
+        """While it is set, only the value learns."""
         super().__init__(*args, **kwargs)
 
-    @property
-    def network(self) -> PileNetwork | MlpNetwork:
-        """The network that plays."""
-        extractor = self.features_extractor
-        assert isinstance(extractor, NetworkExtractor)
-        return extractor.network
-
-    def _build_mlp_extractor(self) -> None:
-        actions = int(self.action_space.n)  # type: ignore[attr-defined]
-        self.mlp_extractor = _Split(actions, self.network.width)  # type: ignore[assignment]
-
     def _build(self, lr_schedule: Any) -> None:
-        super()._build(lr_schedule)
+        kind, sizes = self._network
+        self.network = NETWORKS[kind](self.layout, **sizes)
+        self.value_net = nn.Linear(self.network.width, 1)
+        self.mlp_extractor = nn.Identity()  # type: ignore[assignment]
         self.action_net = nn.Identity()
+        nn.init.zeros_(self.value_net.weight)
+        nn.init.zeros_(self.value_net.bias)
         rate = {"lr": lr_schedule(1)}
         self.optimizer = self.optimizer_class(self.parameters(), **rate, **self.optimizer_kwargs)
+
+    def _score(self, observations: th.Tensor, masks: Any) -> tuple[Scores, th.Tensor]:
+        """The network's scores, and logarithms of the probabilities of the moves."""
+        n = len(observations)
+        if masks is None:
+            masks = np.ones((n, int(self.action_space.n)), dtype=np.int8)  # type: ignore[attr-defined]
+        masks = masks.cpu().numpy() if isinstance(masks, th.Tensor) else np.asarray(masks)
+        seen = self.network.score(observations, masks.reshape(n, -1).astype(np.int8, copy=False))
+        most = seen.scores.new_full((n,), -th.inf).scatter_reduce(0, seen.games, seen.scores.detach(), "amax")
+        shifted = seen.scores - most[seen.games]
+        total = shifted.new_zeros(n).index_add(0, seen.games, shifted.exp())
+        return seen, shifted - total.log()[seen.games]
+
+    def _choose(self, seen: Scores, logs: th.Tensor, deterministic: bool) -> tuple[th.Tensor, th.Tensor]:
+        """Actions, and logarithms of their probabilities, ``[n]`` each."""
+        n = len(seen.features)
+        # The highest of the logarithms with Gumbel noise is a draw from the probabilities.
+        keys = logs if deterministic else logs - th.empty_like(logs).exponential_().clamp_(min=1e-30).log_()
+        most = keys.new_full((n,), -th.inf).scatter_reduce(0, seen.games, keys, "amax")
+        chosen = (keys == most[seen.games]).nonzero()[:, 0]
+        actions, chosen_logs = seen.actions.new_empty(n), logs.new_empty(n)
+        actions[seen.games[chosen]] = seen.actions[chosen]
+        chosen_logs[seen.games[chosen]] = logs[chosen]
+        return actions, chosen_logs
+
+    def forward(
+        self, obs: th.Tensor, deterministic: bool = False, action_masks: Any = None
+    ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Actions, values and logarithms of probabilities."""
+        seen, logs = self._score(obs, action_masks)
+        actions, chosen_logs = self._choose(seen, logs, deterministic)
+        return actions, self.value_net(seen.features), chosen_logs
+
+    def evaluate_actions(
+        self, obs: th.Tensor, actions: th.Tensor, action_masks: Any = None
+    ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Values, and logarithms of the probabilities of actions and entropies."""
+        seen, logs = self._score(obs, action_masks)
+        chosen = (seen.actions == actions[seen.games]).nonzero()[:, 0]
+        zeros = logs.new_zeros(len(obs))
+        chosen_logs = zeros.index_add(0, seen.games[chosen], logs[chosen])
+        entropy = zeros.index_add(0, seen.games, -logs.exp() * logs)
+        if self.value_only:
+            chosen_logs, entropy = chosen_logs.detach(), entropy.detach()
+        return self.value_net(seen.features), chosen_logs, entropy
+
+    def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableCategoricalDistribution:
+        """The probabilities of all actions, as sb3-contrib gives them."""
+        seen, _ = self._score(obs, action_masks)
+        logits = seen.dense(int(self.action_space.n))  # type: ignore[attr-defined]
+        distribution = MaskableCategoricalDistribution(logits.shape[1])
+        distribution.proba_distribution(logits.clamp(min=-1e8))
+        distribution.apply_masking(logits.isfinite().numpy(force=True))
+        return distribution
+
+    def predict_values(self, obs: Any) -> th.Tensor:
+        """Values, ``[n, 1]``."""
+        values: th.Tensor = self.value_net(self.network.value(obs))
+        return values
+
+    def _predict(self, observation: Any, deterministic: bool = False, action_masks: Any = None) -> th.Tensor:
+        return self._choose(*self._score(observation, action_masks), deterministic)[0]

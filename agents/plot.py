@@ -162,11 +162,11 @@ def read_played(files: Iterable[Path]) -> list[Played]:
             key = (game.env, game.policy, game.moves, game.rules, folder)
             found.setdefault(key, {}).setdefault(game.deal, game)
     known = {env_id(variant): place for place, variant in enumerate(VARIANTS)}
-    plain = {"random": 0, "greedy": 1}
+    plain = {"random": 0, "greedy": 1, "linear": 2}
 
     def place(of: Played) -> tuple[Any, ...]:
         digits = [(part.zfill(9) if part.isdecimal() else part) for part in re.split("([0-9]+)", of.policy)]
-        return known.get(of.env, 99), of.env, plain.get(of.policy, 2), digits, of.moves, of.rules, of.folder
+        return known.get(of.env, 99), of.env, plain.get(of.policy, 3), digits, of.moves, of.rules, of.folder
 
     return sorted((Played(*key, tuple(games.values())) for key, games in found.items()), key=place)
 

@@ -31,15 +31,18 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.compare import compare
 from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
 from agents.files import write_json
+from agents.linear import load_linear
 from agents.models import load_weights, save_model
-from agents.networks import NetworkPolicy
+from agents.networks import MovesNetwork, NetworkPolicy
 from agents.plot import plot
 from solitaire_env import __version__, env_id
-from solitaire_env.batch import describe_layout
+from solitaire_env.batch import describe_layout, layout_hash
+from solitaire_env.evaluation import policy_layout
 from solitaire_env.files import write_text, write_whole
 from solitaire_env.messages import one_line
 from solitaire_env.progress import ProgressLine, clock
@@ -48,8 +51,6 @@ from solitaire_env.sb3 import SolitaireVecEnv
 CHECKPOINT = "checkpoint.safetensors"
 CURVE = "curve.csv"
 CURVE_COLUMNS = ("steps", "minutes", "games", "win_rate", "cards_home", "episode_steps", "steps_per_second")
-SHARED = ("pi_features_extractor.", "vf_features_extractor.")
-"""SB3's other names of the one features extractor."""
 WINDOW = 1000
 """Rates in progress line and curve are of the last so many games."""
 
@@ -72,13 +73,19 @@ class Arguments:
 
 def save_checkpoint(path: Path, model: MaskablePPO, progress: dict[str, Any]) -> None:
     """Weights, Adam's moments and how far training is, in one safetensors file, whole or not at all."""
-    tensors = {
-        f"policy/{name}": t for name, t in model.policy.state_dict().items() if not name.startswith(SHARED)
-    }
+    tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_whole(path, lambda part: save_file(tensors, part, {"progress": json.dumps(progress)}))
+    told = {"progress": json.dumps(progress), "layout": _layout_of(model)}
+    write_whole(path, lambda part: save_file(tensors, part, told))
+
+
+def _layout_of(model: MaskablePPO) -> str:
+    """The hash of the layout that a model is for: some networks are alike for all games."""
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    return layout_hash(policy.layout)
 
 
 def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
@@ -87,7 +94,6 @@ def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}
     policy = {name.removeprefix("policy/"): t for name, t in tensors.items() if name.startswith("policy/")}
-    policy |= {prefix[:3] + name: t for name, t in policy.items() for prefix in SHARED if prefix[3:] in name}
     optimizer = model.policy.optimizer.state_dict()
     parameters = [p for group in model.policy.optimizer.param_groups for p in group["params"]]
     try:
@@ -98,6 +104,8 @@ def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
                     raise ValueError(f"size mismatch for {name}")
                 optimizer["state"].setdefault(int(index), {})[moment] = tensor
         progress = _read_progress(metadata["progress"])
+        if metadata["layout"] != _layout_of(model):
+            raise ValueError("it is for a game with another layout")
         model.set_parameters({"policy": policy, "policy.optimizer": optimizer}, device=model.device)  # type: ignore[dict-item]
     except (LookupError, ValueError, RuntimeError) as error:
         raise ConfigError(
@@ -161,6 +169,11 @@ class Watch(BaseCallback):
         """What a checkpoint keeps besides the tensors."""
         return {"steps": self.model.num_timesteps, "seconds": self.seconds, "games": self.games}
 
+    def _on_rollout_start(self) -> None:
+        policy = self.model.policy
+        assert isinstance(policy, NetworkPolicy)
+        policy.value_only = self.model.num_timesteps < self.config.value_steps
+
     def _on_step(self) -> bool:
         for row in np.flatnonzero(self.locals["dones"]).tolist():
             info = self.locals["infos"][row]
@@ -206,9 +219,24 @@ class Watch(BaseCallback):
             writer.writerow(row)
 
 
-def make_env(config: TrainConfig, num_envs: int | None = None) -> SolitaireVecEnv:
+class TrainingEnv(SolitaireVecEnv):
+    """The native vector environment, in which a game that is cut off is a game lost.
+
+    PPO would add the value of the position in which it was cut off: standing still would pay as well as going
+    on, and in games that cannot be won better.
+    """
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Play the actions; finished games start anew."""
+        observations, rewards, dones, infos = super().step_wait()
+        for row in np.flatnonzero(dones).tolist():
+            infos[row]["TimeLimit.truncated"] = False
+        return observations, rewards, dones, infos
+
+
+def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     """The native vector environment of a configuration."""
-    return SolitaireVecEnv(
+    return TrainingEnv(
         config.variant,
         num_envs or config.num_envs,
         observation=config.observation,
@@ -226,7 +254,7 @@ def make_model(
     def learning_rate(_: float) -> float:
         return config.learning_rate + (config.learning_rate_end - config.learning_rate) * float(share())
 
-    return MaskablePPO(
+    model = MaskablePPO(
         NetworkPolicy,
         env,
         learning_rate=learning_rate,
@@ -241,14 +269,15 @@ def make_model(
         max_grad_norm=config.max_grad_norm,
         seed=config.seed,
         device=config.device,
-        policy_kwargs={
-            "features_extractor_kwargs": {
-                "kind": config.network,
-                "layout": layout,
-                "sizes": config.network_sizes,
-            }
-        },
+        policy_kwargs={"kind": config.network, "layout": layout, "sizes": config.network_sizes},
     )
+    if config.linear_start is not None:
+        linear = load_linear(lambda policy: policy_layout(config.variant, policy))
+        network = model.policy.network
+        assert isinstance(network, MovesNetwork)
+        with th.no_grad():
+            network.linear.weight.copy_(th.from_numpy(linear.weights) / config.linear_start)
+    return model
 
 
 def warm_up(config: TrainConfig) -> None:

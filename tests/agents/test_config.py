@@ -75,7 +75,9 @@ def test_dump_and_load(values: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_network_sizes() -> None:
-    assert TrainConfig().network_sizes == {"width": 64, "embedding": 16, "depth": 8, "rounds": 2}
+    assert TrainConfig().network_sizes == {"hidden": [64, 32], "width": 64}
+    piles = TrainConfig(network="piles").network_sizes
+    assert piles == {"width": 64, "embedding": 16, "depth": 8, "rounds": 2}
     assert TrainConfig(network="mlp", hidden=[5]).network_sizes == {"hidden": [5]}
 
 
@@ -147,6 +149,10 @@ def test_network_sizes() -> None:
         # Contradictions.
         ("busy-aces: {minutes: null}", ["minutes and total_steps", "at least one"]),
         ("busy-aces: {network: piles, observation: features}", ["'piles'", "'cards'", "'mlp'"]),
+        ("busy-aces: {observation: features}", ["'moves'", "'cards'", "'mlp'"]),
+        ("busy-aces: {network: piles, linear_start: 1}", ["linear_start", "1.0", "'piles'", "'moves'"]),
+        ("busy-aces: {linear_start: 0}", ["linear_start", "0.0", "above 0"]),
+        ("busy-aces: {value_steps: -1}", ["value_steps", "-1", "at least 0"]),
         ("busy-aces: {num_envs: 3, n_steps: 3, batch_size: 4}", ["is 9", "batch_size 4", "one step"]),
     ],
     ids=lambda value: str(value)[:50] if not isinstance(value, list) else "",

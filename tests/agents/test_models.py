@@ -19,13 +19,17 @@ from safetensors.torch import load_file, save_file
 from sb3_contrib import MaskablePPO
 
 from agents.models import NetworkPlayer, load_model, load_policy, save_model
-from agents.networks import NETWORKS
+from agents.networks import NETWORKS, DenseNetwork
 from solitaire_env.batch import layout_hash
 from solitaire_env.evaluation import Game, evaluate, policy_layout
 from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses
 
-SIZES: dict[str, dict[str, Any]] = {"piles": {"width": 8, "depth": 4, "rounds": 1}, "mlp": {"hidden": [16]}}
+SIZES: dict[str, dict[str, Any]] = {
+    "moves": {"hidden": [8, 4], "width": 8},
+    "piles": {"width": 8, "depth": 4, "rounds": 1},
+    "mlp": {"hidden": [16]},
+}
 
 
 def layout_of(env: str, **rules: str) -> Callable[[Any], dict[str, Any]]:
@@ -78,10 +82,10 @@ def test_by_a_run_folder(folder: Path) -> None:
 
 @pytest.mark.parametrize("temperature", [1.0, 1000.0])
 def test_chooses_legal_actions_by_their_probability(temperature: float) -> None:
-    class Same(th.nn.Module):
-        def forward(self, observations: th.Tensor) -> tuple[th.Tensor, None]:
+    class Same(DenseNetwork):
+        def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
             scores = th.tensor([5.0, 0.0, 1.0, -1.0]) / temperature
-            return scores.expand(len(observations), 4).clone(), None
+            return scores.expand(len(observations), 4).clone(), th.zeros(len(observations), 1)
 
     player = NetworkPlayer(Same(), "same", {}, None)
     masks = np.tile(np.array([0, 1, 1, 1], dtype=np.int8), (20_000, 1))

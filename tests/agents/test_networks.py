@@ -9,7 +9,9 @@ import pytest
 import torch as th
 from sb3_contrib import MaskablePPO
 
-from agents.networks import NETWORKS, MlpNetwork, NetworkPolicy, PileNetwork
+from agents.linear import Linear
+from agents.moves import MOVE_FEATURES
+from agents.networks import NETWORKS, MlpNetwork, MovesNetwork, NetworkPolicy, PileNetwork
 from solitaire_env.batch import Batch, Settings, describe_layout
 from solitaire_env.layout import Action, action_layout, make_rules
 from solitaire_env.sb3 import SolitaireVecEnv
@@ -23,13 +25,22 @@ TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
 
 def positions(variant: Variant, steps: int = 60, size: int = 16, **settings: Any) -> th.Tensor:
     """Observations of games after some random moves."""
+    return th.from_numpy(_played(variant, steps, size, **settings).observations().copy())
+
+
+def _played(variant: Variant, steps: int, size: int, **settings: Any) -> Batch:
     batch = Batch(variant, Settings(**settings), size)
     batch.deal(np.arange(size), range(size))
     random = np.random.default_rng(0)
     for _ in range(steps):
         mask = batch.state.mask
         batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
-    return th.from_numpy(batch.observations().copy())
+    return batch
+
+
+def masks_of(variant: Variant, steps: int = 60, size: int = 16, **settings: Any) -> Any:
+    """The masks of the same games."""
+    return _played(variant, steps, size, **settings).state.mask.copy()
 
 
 def network_of(variant: Variant, **sizes: Any) -> PileNetwork:
@@ -168,60 +179,155 @@ def test_each_kind_has_its_head(name: str) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", NETWORKS)
+@th.no_grad()
 def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
     network = NETWORKS[kind](describe_layout(GAMES[name], Settings()))
-    observations = positions(GAMES[name], size=4)
-    with th.no_grad():
-        together = network(observations)
-        alone = [network(observation[None]) for observation in observations]
-    for k, whole in enumerate(together):
-        th.testing.assert_close(whole, th.cat([parts[k] for parts in alone]), **TOLERANCE)
-    assert together[0].isfinite().all() and together[1].isfinite().all()
+    observations, masks = positions(GAMES[name], size=4), masks_of(GAMES[name], size=4)
+    together = network.score(observations, masks)
+    for k in range(4):
+        alone = network.score(observations[k : k + 1], masks[k : k + 1])
+        of_game = together.games == k
+        assert together.actions[of_game].tolist() == alone.actions.tolist() == masks[k].nonzero()[0].tolist()
+        th.testing.assert_close(together.scores[of_game], alone.scores, **TOLERANCE)
+        th.testing.assert_close(together.features[k : k + 1], alone.features, **TOLERANCE)
+    th.testing.assert_close(network.value(observations), together.features, **TOLERANCE)
+    assert together.scores.isfinite().all() and together.features.isfinite().all()
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@th.no_grad()
+def test_dense_scores(kind: str) -> None:
+    variant = GAMES["busy-aces"]
+    network = NETWORKS[kind](describe_layout(variant, Settings()))
+    masks = masks_of(variant)
+    seen = network.score(positions(variant), masks)
+    dense = seen.dense(masks.shape[1])
+    assert (dense.isfinite().numpy() == (masks > 0)).all()
+    assert (dense[seen.games, seen.actions] == seen.scores).all()
 
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
     network = NETWORKS[kind](describe_layout(GAMES[name], Settings()))
-    scores, value = network(positions(GAMES[name]))
-    (scores.square().sum() + value.sum()).backward()
+    observations, masks = positions(GAMES[name]), masks_of(GAMES[name])
+    if kind != "moves":
+        masks[:] = 1  # they score all actions
+    seen = network.score(observations, masks)
+    (seen.scores.square().sum() + seen.features.sum()).backward()
     unreached = {name for name, w in network.named_parameters() if w.grad is None or not w.grad.any()}
     # Only a game without a stock has no use for the score of drawing.
     assert unreached <= (set() if GAMES[name].stock else {"score_draw.weight", "score_draw.bias"})
 
 
+@th.no_grad()
+def test_moves_network_begins_as_linear_policy() -> None:
+    """Its head aside, the weighted sum of the numbers of a move is all that it has."""
+    variant = GAMES["busy-aces, supermove"]
+    layout = describe_layout(variant, Settings())
+    network = MovesNetwork(layout)
+    network.head.weight.zero_()
+    weights = th.randn(len(MOVE_FEATURES))
+    network.linear.weight.copy_(weights)
+    observations, masks = positions(variant), masks_of(variant)
+    scores = network.score(observations, masks).dense(masks.shape[1])
+    linear = Linear(layout, weights.numpy())
+    assert scores.argmax(1).tolist() == linear(observations.numpy(), masks).tolist()
+
+
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_other_observations(kind: str, refuses: Refuses) -> None:
     variant = get_variant("busy-aces")
-    network = NETWORKS[kind](describe_layout(variant, Settings(information="thoughtful")))
-    assert network(positions(variant, information="thoughtful"))[0].shape == (16, 171)
     features = describe_layout(variant, Settings(observation="features"))
-    if kind == "piles":
-        refuses(lambda: PileNetwork(features), "'piles'", "'cards'", "'features'")
-    else:
+    if kind == "mlp":
         scores, hidden = MlpNetwork(features, hidden=(8, 4))(positions(variant, observation="features"))
         assert scores.shape == (16, 171) and hidden.shape == (16, 4)
+    else:
+        refuses(lambda: NETWORKS[kind](features), f"'{kind}'", "'cards'", "'features'")
+    thoughtful = Settings(information="thoughtful")
+    network = NETWORKS[kind](describe_layout(variant, thoughtful))
+    seen = network.score(
+        positions(variant, information="thoughtful"), masks_of(variant, information="thoughtful")
+    )
+    assert len(seen.features) == 16
+
+
+def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, SolitaireVecEnv]:
+    env = SolitaireVecEnv("eights-down", 8)
+    env.seed(0)
+    layout = describe_layout(env.variant, env.settings)
+    model = MaskablePPO(
+        NetworkPolicy,
+        env,
+        n_steps=8,
+        policy_kwargs={"kind": kind, "layout": layout, "sizes": {}},
+        device="cpu",
+    )
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    return model, policy, env
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
 def test_policy_plays_by_the_scores_of_its_network(kind: str) -> None:
-    env = SolitaireVecEnv("eights-down", 8)
-    env.seed(0)
-    layout = describe_layout(env.variant, env.settings)
-    extractor = {"kind": kind, "layout": layout, "sizes": {}}
-    model = MaskablePPO(
-        NetworkPolicy, env, n_steps=8, policy_kwargs={"features_extractor_kwargs": extractor}, device="cpu"
-    )
-    policy = model.policy
-    assert isinstance(policy, NetworkPolicy)
+    model, policy, env = policy_of(kind)
     observations, masks = env.reset(), env.action_masks()
-    scores, features = policy.network(th.from_numpy(observations))
-    expected = scores.masked_fill(~th.from_numpy(masks), -th.inf)
+    assert isinstance(observations, np.ndarray)
+    seen = policy.network.score(th.from_numpy(observations), masks)
+    expected = seen.dense(masks.shape[1])
     actions, _ = model.predict(observations, action_masks=masks, deterministic=True)
     assert actions.tolist() == expected.argmax(1).tolist()
     distribution = policy.get_distribution(th.from_numpy(observations), masks)
     th.testing.assert_close(distribution.distribution.probs, expected.softmax(1), **TOLERANCE)
-    th.testing.assert_close(policy.predict_values(th.from_numpy(observations)), policy.value_net(features))
+    th.testing.assert_close(
+        policy.predict_values(th.from_numpy(observations)), policy.value_net(seen.features)
+    )
     optimized = [id(weights) for group in policy.optimizer.param_groups for weights in group["params"]]
     assert sorted(optimized) == sorted(map(id, policy.parameters()))
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@th.no_grad()
+def test_probabilities_are_those_of_the_dense_distribution(kind: str) -> None:
+    _, policy, env = policy_of(kind)
+    observations, masks = env.reset(), env.action_masks()
+    assert isinstance(observations, np.ndarray)
+    given = th.from_numpy(observations)
+    for head in (
+        policy.value_net.weight,
+        *(w for n, w in policy.network.named_parameters() if "scor" in n or "head" in n),
+    ):
+        head.normal_()
+    dense = policy.get_distribution(given, masks)
+    for deterministic in (False, True):
+        actions, values, logs = policy(given, deterministic, masks)
+        assert masks[np.arange(8), actions.numpy()].all()
+        th.testing.assert_close(logs, dense.log_prob(actions), **TOLERANCE)
+        again, same_logs, entropy = policy.evaluate_actions(given, actions, th.from_numpy(masks))
+        th.testing.assert_close(again, values)
+        th.testing.assert_close(same_logs, logs)
+        th.testing.assert_close(entropy, dense.entropy(), **TOLERANCE)
+    th.manual_seed(0)
+    drawn = th.stack([policy(given, False, masks)[0] for _ in range(2000)])
+    assert dense.distribution.probs is not None
+    for game, expected in enumerate(dense.distribution.probs):
+        shares = th.bincount(drawn[:, game], minlength=len(expected)) / len(drawn)
+        assert (shares - expected).abs().max() < 0.05
+    # Without masks every action passes for legal.
+    actions, _, logs = policy(given, True)
+    assert logs.isfinite().all() and actions.shape == (8,)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_value_alone_can_learn(kind: str) -> None:
+    _, policy, env = policy_of(kind)
+    observations, masks = env.reset(), env.action_masks()
+    assert isinstance(observations, np.ndarray)
+    actions = th.from_numpy(masks.argmax(1))
+    policy.value_only = True
+    values, logs, entropy = policy.evaluate_actions(th.from_numpy(observations), actions, masks)
+    assert values.requires_grad and not logs.requires_grad and not entropy.requires_grad
+    policy.value_only = False
+    _, logs, entropy = policy.evaluate_actions(th.from_numpy(observations), actions, masks)
+    assert logs.requires_grad and entropy.requires_grad

@@ -25,6 +25,7 @@ from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
 from agents.config import TrainConfig, load_config, make_config
+from agents.linear import WEIGHTS
 from agents.plot import read_curve
 from agents.train import load_checkpoint, main, make_env, make_model, save_checkpoint
 from solitaire_env.batch import describe_layout
@@ -148,7 +149,9 @@ def test_what_is_printed(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     table = (run / "evaluation.txt").read_text()
     assert table in outcome.out
-    assert [line.split()[0] for line in table.splitlines()] == ["policy", "random", "greedy", "busy-aces-1"]
+    assert [line.split()[0] for line in table.splitlines()] == [
+        "policy", "random", "greedy", "linear", "busy-aces-1",
+    ]  # fmt: skip
     for words in ("deals 0:20", "McNemar", f"run folder      {run}", "learning curve", f"--policy {run}"):
         assert words in outcome.out
     assert "Busy Aces: training" in outcome.err and "2,048 steps" in outcome.err
@@ -159,7 +162,7 @@ def test_evaluation_of_the_run(trained: tuple[Path, Outcome], tmp_path: Path) ->
     run, _ = trained
     games = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
     assert {name: [game.deal for game in rows] for name, rows in games.items()} == {
-        name: [*range(20)] for name in ("random", "greedy", "busy-aces-1")
+        name: [*range(20)] for name in ("random", "greedy", "linear", "busy-aces-1")
     }
     # The command says the same of the model that was saved.
     path = tmp_path / "games.jsonl"
@@ -306,7 +309,11 @@ CHECKPOINT = "checkpoint.safetensors"
     [
         (None, ["--width", "16"], [CHECKPOINT, "not a checkpoint of this configuration", "size mismatch"]),
         (None, ["--network", "mlp"], [CHECKPOINT, "not a checkpoint of this configuration"]),
-        (None, ["--env", "eights-down"], [CHECKPOINT, "not a checkpoint of this configuration"]),
+        (
+            None,
+            ["--env", "eights-down"],
+            [CHECKPOINT, "not a checkpoint of this configuration", "another layout"],
+        ),
         (lambda run: (run / CHECKPOINT).unlink(), [], [CHECKPOINT, "not found"]),
         (lambda run: truncate(run / CHECKPOINT, 5000), [], [CHECKPOINT, "not a whole safetensors file"]),
         (lambda run: truncate(run / CHECKPOINT, 0), [], [CHECKPOINT, "not a whole safetensors file"]),
@@ -377,7 +384,7 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
         (["tiny.yaml", "--env=klondike"], ["'klondike'", "busy-aces"]),
         (["tiny.yaml", "--gamma", "3"], ["command line: gamma is 3.0", "at most 1"]),
         (["tiny.yaml", "--eval-deals", "some"], ["'some'", "FIRST:END"]),
-        (["tiny.yaml", "--observation", "features"], ["'piles'", "'mlp'"]),
+        (["tiny.yaml", "--observation", "features"], ["'moves'", "'mlp'"]),
         (["tiny.yaml", "--total-steps", "None"], ["minutes and total_steps"]),
         (["tiny.yaml", "--device", "abacus"], ["'abacus'", "cuda"]),
     ],
@@ -398,3 +405,51 @@ def test_command_line(tmp_path: Path) -> None:
     assert train.parse_arguments([]).config == TrainConfig()
     outcome = command(path, "--widht", "9")
     assert outcome.status == 2 and "--widht" in outcome.err
+
+
+# ------------------------------------------------------------------------------- how it is learned
+
+
+def test_a_game_that_is_cut_off_is_lost() -> None:
+    """SB3 adds the value of the last position to the reward where a step says that it was truncated."""
+    env = make_env(make_config({"env": "busy-aces", **VALUES}, "test"))
+    env.seed(0)
+    env.reset()
+    cut = 0
+    for _ in range(300):
+        _, rewards, dones, infos = env.step(env.action_masks().argmax(1))
+        for row in np.flatnonzero(dones).tolist():
+            assert infos[row]["TimeLimit.truncated"] is False and rewards[row] < 1
+            cut += "terminal_observation" in infos[row] and not infos[row]["is_success"]
+    assert cut > 10
+
+
+def test_starts_from_the_linear_policy() -> None:
+    config = make_config({"env": "busy-aces", **VALUES, "linear_start": 2.0}, "test")
+    env = make_env(config)
+    model = make_model(config, env, describe_layout(env.variant, env.settings))
+    weights = json.loads(WEIGHTS.read_text())["busy-aces"]["weights"]
+    network = model.policy.network
+    assert network.linear.weight[0].tolist() == pytest.approx([w / 2 for w in weights.values()], abs=1e-5)
+    plain = make_model(
+        make_config({"env": "busy-aces", **VALUES}, "test"), env, describe_layout(env.variant, env.settings)
+    )
+    assert not plain.policy.network.linear.weight.any()
+
+
+@pytest.mark.training
+def test_at_first_only_the_value_learns(tmp_path: Path) -> None:
+    changed = []
+    for value_steps in (512, 2048):
+        runs = tmp_path / str(value_steps)
+        more = ("--value-steps", str(value_steps), "--total-steps", "1280", "--eval-deals", "0")
+        assert command(config_file(tmp_path), "--runs", runs, *more, "--quiet").status == 0
+        tensors = load_file(runs / "busy-aces-1" / CHECKPOINT)
+        config = load_config(runs / "busy-aces-1" / "config.yaml")
+        env = make_env(config)
+        model = make_model(config, env, describe_layout(env.variant, env.settings))
+        begun = model.policy.state_dict()
+        changed.append({name for name, w in begun.items() if not th.equal(w, tensors[f"policy/{name}"])})
+    value = {"value_net.weight", "value_net.bias"} | {name for name in begun if ".to_value." in name}
+    assert changed[1] == value
+    assert changed[0] > value
