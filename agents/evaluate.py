@@ -25,7 +25,7 @@ class Arguments:
     """Evaluate a policy on numbered deals."""
 
     policy: str
-    """random, greedy, a run folder, a model folder, an SB3 zip, or module:Class."""
+    """random, greedy, linear, a run folder, a model folder, an SB3 zip, or module:Class."""
     env: str
     """Gymnasium id, or name of a variant."""
     deals: str = "0:1000"
