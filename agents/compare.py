@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.config import TrainConfig, parse_deals
-from agents.linear import LayoutOf, has_weights
 from agents.policies import make_policy
+from agents.policies.linear import LayoutOf, has_weights
 from agents.report import summary_table
 from solitaire_env import Variant, env_id
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar, policy_layout
@@ -14,8 +14,8 @@ from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_variant
 
 
-def seen_game(config: TrainConfig) -> tuple[Variant, LayoutOf]:
-    """The game that is played, and what gives a policy its layout.
+def seen_game(config: TrainConfig) -> tuple[Variant, str | None, LayoutOf]:
+    """The game that is played, the shortcut moves if policies choose those, and what gives them their layout.
 
     A one-card game is played by its own rule also when the configuration has its policies choose supermoves.
     """
@@ -26,7 +26,7 @@ def seen_game(config: TrainConfig) -> tuple[Variant, LayoutOf]:
     def layout_of(policy: Any) -> dict[str, Any]:
         return policy_layout(variant, policy, moves=getattr(policy, "moves", None) or shortcut)
 
-    return variant, layout_of
+    return variant, shortcut, layout_of
 
 
 def play_policy(
@@ -34,10 +34,10 @@ def play_policy(
     trust_model: bool = False, num_envs: int = 256,
 ) -> Evaluation:  # fmt: skip
     """Evaluate a named policy on a configuration's game and deals."""
-    variant, layout_of = seen_game(config)
+    variant, shortcut, layout_of = seen_game(config)
     policy = make_policy(name, layout_of, trust_model=trust_model)
-    if config.moves == "supermove" and variant.moves == "one card" and getattr(policy, "moves", None) is None:
-        policy.moves = config.moves
+    if shortcut and getattr(policy, "moves", None) is None:
+        policy.moves = shortcut
     label = Path(name).name if Path(name).exists() else name
     deals = parse_deals(config.eval_deals)
 
@@ -73,7 +73,8 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     folder.mkdir(exist_ok=True)
     rows: list[tuple[str, str, Summary]] = []
     evaluations = {}
-    known = ["linear"] if has_weights(seen_game(config)[1]) else []
+    *_, layout_of = seen_game(config)
+    known = ["linear"] if has_weights(layout_of) else []
     for name in ("random", "greedy", *known, str(run)):
         label = Path(name).name
         results = folder / f"{label}.jsonl"

@@ -1,27 +1,24 @@
-"""The linear policy: each legal move gets a score, a weighted sum of :data:`agents.moves.MOVE_FEATURES`, and
-the highest is played.
+"""Find weights for the linear policy: ``python -m agents.linear busy-aces``.
 
-``python -m agents.linear busy-aces`` finds weights by the cross-entropy method (Rubinstein, 1999): of many
-sets of weights, drawn from a normal distribution, the best are kept, the distribution is fitted to them, and
-so on. The weights that it found stand in ``agents/policies/linear.json``.
+By the cross-entropy method (Rubinstein, 1999): of many sets of weights, drawn from a normal distribution, the
+best are kept, the distribution is fitted to them, and so on.
 """
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import tyro
 
 from agents.files import read_json, write_json
-from agents.moves import MOVE_FEATURES, look, moves_of
+from agents.moves import MOVE_FEATURES
+from agents.policies.linear import WEIGHTS, Linear
 from solitaire_env import Variant, env_id, get_variant
 from solitaire_env.batch import Batch, Settings, layout_hash
 from solitaire_env.evaluation import policy_layout
@@ -29,9 +26,6 @@ from solitaire_env.progress import ProgressLine, clock
 from solitaire_env.registration import env_variant
 
 Array = npt.NDArray[Any]
-
-WEIGHTS: Final = Path(__file__).parent / "policies" / "linear.json"
-"""Weights by the name of the game, and how they were found."""
 
 START: Final = {
     "home": 3.0, "pile to pile": 1.0, "waste to pile": 1.0, "cell to pile": 1.0,
@@ -45,91 +39,6 @@ START: Final = {
 
 FIRST_DEAL: Final = 2**20
 """Deals below it are kept for evaluation."""
-
-
-class Linear:
-    """See the module.
-
-    Parameters
-    ----------
-    layout
-        Of the game.
-    weights
-        Float ``[features]``, or ``[sets, features]`` with ``sets`` in each call.
-    moves
-        The action set that it plays.
-    """
-
-    name = "linear"
-    observation = "cards"
-    memoryless = True
-
-    def __init__(self, layout: dict[str, Any], weights: Array, moves: str | None = None) -> None:
-        self.moves = moves
-        self.weights = np.atleast_2d(np.asarray(weights, dtype=np.float32))
-        if self.weights.shape[1] != len(MOVE_FEATURES):
-            raise ValueError(f"{self.weights.shape[1]} weights, allowed: {len(MOVE_FEATURES)}, one a feature")
-        self.table = moves_of(layout)
-
-    def __call__(self, observations: Array, masks: Array, sets: Array | None = None) -> Array:
-        """Actions ``[n]``; ``sets`` int64 ``[n]`` says which weights play each game, by default the first."""
-        seen = look(observations, masks, self.table, ahead=False)
-        actions = np.zeros(len(masks), dtype=np.int64)
-        sets = np.zeros(len(masks), dtype=np.int64) if sets is None else sets
-        _best(seen.games, seen.actions, seen.moves, self.weights, sets, actions)
-        return actions
-
-
-@numba.njit(cache=True, nogil=True)
-def _best(games, actions, moves, weights, sets, chosen):  # type: ignore[no-untyped-def]
-    """Write the action with the highest score of each game into ``chosen``; of equal ones the first."""
-    game = -1
-    most = np.float32(0.0)
-    for k in range(games.shape[0]):
-        of_set = weights[sets[games[k]]]
-        score = np.float32(0.0)
-        for n in range(of_set.shape[0]):
-            score += of_set[n] * moves[k, n]
-        if games[k] != game or score > most:
-            game = games[k]
-            most = score
-            chosen[game] = actions[k]
-
-
-# ----------------------------------------------------------------------------------- its weights
-
-
-LayoutOf = Callable[[Any], dict[str, Any]]
-"""Gives the layout of a game as a policy wants to see it."""
-
-
-def _find(layout_of: LayoutOf) -> tuple[dict[str, Any] | None, list[str]]:
-    """The entry for a game, and the names of all games that have one."""
-    entries = read_json(WEIGHTS)
-    for entry in entries.values():
-        if layout_hash(layout_of(SimpleNamespace(moves=entry["moves"]))) == entry["layout_hash"]:
-            return entry, list(entries)
-    return None, list(entries)
-
-
-def has_weights(layout_of: LayoutOf) -> bool:
-    """Whether weights were found for the game."""
-    return _find(layout_of)[0] is not None
-
-
-def load_linear(layout_of: LayoutOf) -> Linear:
-    """The linear policy of the game whose layout ``layout_of`` gives, with the weights found for it."""
-    entry, games = _find(layout_of)
-    if entry is None:
-        raise ValueError(
-            f"policy 'linear' has no weights for this game, only for {', '.join(games)}; "
-            "find some with: python -m agents.linear GAME"
-        )
-    weights = [entry["weights"][name] for name in MOVE_FEATURES]
-    return Linear(layout_of(SimpleNamespace(moves=entry["moves"])), np.array(weights), entry["moves"])
-
-
-# -------------------------------------------------------------------------------------- the tuner
 
 
 @dataclass

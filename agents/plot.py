@@ -166,7 +166,15 @@ def read_played(files: Iterable[Path]) -> list[Played]:
 
     def place(of: Played) -> tuple[Any, ...]:
         digits = [(part.zfill(9) if part.isdecimal() else part) for part in re.split("([0-9]+)", of.policy)]
-        return known.get(of.env, 99), of.env, plain.get(of.policy, 3), digits, of.moves, of.rules, of.folder
+        return (
+            known.get(of.env, 99),
+            of.env,
+            plain.get(of.policy, len(plain)),
+            digits,
+            of.moves,
+            of.rules,
+            of.folder,
+        )
 
     return sorted((Played(*key, tuple(games.values())) for key, games in found.items()), key=place)
 

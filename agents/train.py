@@ -36,10 +36,10 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 from agents.compare import compare
 from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
 from agents.files import write_json
-from agents.linear import load_linear
 from agents.models import load_weights, save_model
 from agents.networks import MovesNetwork, NetworkPolicy
 from agents.plot import plot
+from agents.policies.linear import load_linear
 from solitaire_env import __version__, env_id
 from solitaire_env.batch import describe_layout, layout_hash
 from solitaire_env.evaluation import policy_layout

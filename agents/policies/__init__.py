@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.linear import load_linear
+from agents.policies.linear import LayoutOf, load_linear
 from solitaire_env.advice import load_class
 
 Array = npt.NDArray[Any]
@@ -156,10 +156,19 @@ class Greedy:
         return scores
 
 
-BUILT_IN: dict[str, Callable[[dict[str, Any]], Any]] = {"random": Random, "greedy": Greedy}
+def _of_class(made: Callable[[dict[str, Any]], Any]) -> Callable[[LayoutOf], Any]:
+    """Makes a policy of a class, which says by its attributes what layout it wants."""
+    return lambda layout_of: made(layout_of(made))
 
 
-def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_model: bool = False) -> Any:
+BUILT_IN: dict[str, Callable[[LayoutOf], Any]] = {
+    "random": _of_class(Random),
+    "greedy": _of_class(Greedy),
+    "linear": load_linear,
+}
+
+
+def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) -> Any:
     """A policy by name.
 
     Parameters
@@ -173,17 +182,13 @@ def make_policy(name: str, layout_of: Callable[[Any], dict[str, Any]], *, trust_
         SB3 zips run code from the file; only with this are they opened.
     """
     if name in BUILT_IN:
-        made = BUILT_IN[name]
-        return made(layout_of(made))
-    if name == "linear":
-        return load_linear(layout_of)
+        return BUILT_IN[name](layout_of)
     if ":" in name and not Path(name).exists():
-        made = load_class(name)
-        return made(layout_of(made))
+        return _of_class(load_class(name))(layout_of)
     path = Path(name)
     if not path.exists():
         raise ValueError(
-            f"unknown policy {name!r}, allowed: {', '.join(BUILT_IN)}, linear, "
+            f"unknown policy {name!r}, allowed: {', '.join(BUILT_IN)}, "
             "a run or model folder, an SB3 zip, or module:Class"
         )
     from agents.models import load_policy  # torch is loaded only when a network is asked for

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents import linear
 from agents.evaluate import main as evaluate_main
-from agents.linear import START, WEIGHTS, Linear, load_linear, main, play_sets
+from agents.linear import START, main, play_sets
 from agents.moves import MOVE_FEATURES, look, moves_of
-from agents.policies import Greedy
+from agents.policies import Greedy, linear
+from agents.policies.linear import WEIGHTS, Linear, load_linear
 from solitaire_env.batch import Batch, Settings
 from solitaire_env.evaluation import evaluate, policy_layout
 from solitaire_env.variants import VARIANTS, get_variant

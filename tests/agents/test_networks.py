@@ -9,9 +9,9 @@ import pytest
 import torch as th
 from sb3_contrib import MaskablePPO
 
-from agents.linear import Linear
 from agents.moves import MOVE_FEATURES
 from agents.networks import NETWORKS, MlpNetwork, MovesNetwork, NetworkPolicy, PileNetwork
+from agents.policies.linear import Linear
 from solitaire_env.batch import Batch, Settings, describe_layout
 from solitaire_env.layout import Action, action_layout, make_rules
 from solitaire_env.sb3 import SolitaireVecEnv
@@ -252,7 +252,8 @@ def test_other_observations(kind: str, refuses: Refuses) -> None:
     assert len(seen.features) == 16
 
 
-def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, SolitaireVecEnv]:
+def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, Any, Any]:
+    """A model with its policy, and observations and masks of its games."""
     env = SolitaireVecEnv("eights-down", 8)
     env.seed(0)
     layout = describe_layout(env.variant, env.settings)
@@ -265,15 +266,13 @@ def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, SolitaireVecEnv]:
     )
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
-    return model, policy, env
+    return model, policy, env.reset(), env.action_masks()
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
 def test_policy_plays_by_the_scores_of_its_network(kind: str) -> None:
-    model, policy, env = policy_of(kind)
-    observations, masks = env.reset(), env.action_masks()
-    assert isinstance(observations, np.ndarray)
+    model, policy, observations, masks = policy_of(kind)
     seen = policy.network.score(th.from_numpy(observations), masks)
     expected = seen.dense(masks.shape[1])
     actions, _ = model.predict(observations, action_masks=masks, deterministic=True)
@@ -290,9 +289,7 @@ def test_policy_plays_by_the_scores_of_its_network(kind: str) -> None:
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
 def test_probabilities_are_those_of_the_dense_distribution(kind: str) -> None:
-    _, policy, env = policy_of(kind)
-    observations, masks = env.reset(), env.action_masks()
-    assert isinstance(observations, np.ndarray)
+    _, policy, observations, masks = policy_of(kind)
     given = th.from_numpy(observations)
     for head in (
         policy.value_net.weight,
@@ -321,9 +318,7 @@ def test_probabilities_are_those_of_the_dense_distribution(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_value_alone_can_learn(kind: str) -> None:
-    _, policy, env = policy_of(kind)
-    observations, masks = env.reset(), env.action_masks()
-    assert isinstance(observations, np.ndarray)
+    _, policy, observations, masks = policy_of(kind)
     actions = th.from_numpy(masks.argmax(1))
     policy.value_only = True
     values, logs, entropy = policy.evaluate_actions(th.from_numpy(observations), actions, masks)

@@ -25,8 +25,8 @@ from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
 from agents.config import TrainConfig, load_config, make_config
-from agents.linear import WEIGHTS
 from agents.plot import read_curve
+from agents.policies.linear import WEIGHTS
 from agents.train import load_checkpoint, main, make_env, make_model, save_checkpoint
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import read_games
