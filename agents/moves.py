@@ -10,6 +10,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from agents.digs import DIG_FEATURES, KINGS, read_digs, send_home
+
 Array = npt.NDArray[Any]
 
 MOVE_FEATURES: Final = (
@@ -92,6 +94,9 @@ POSITION_FEATURES: Final = (
     "waste: cards above the nearest wanted one / 12",
     # Of the cells.
     "cells: ranks that their cards are away from going home / 64",
+    # Of the digs (agents.digs).
+    *(f"digs: {name}" for name in DIG_FEATURES),
+    *(f"digs after the best one: {name}" for name in DIG_FEATURES),
 )
 """Of a position, as the player sees it; after a draw the new card of the waste is not known, and its numbers
 are those of the unseen cards. A sequence fits nowhere that no playable card of a pile takes."""
@@ -115,7 +120,7 @@ class Moves(NamedTuple):
     actions: piles, then the waste, then cells."""
     sizes: tuple[int, ...]
     """Piles, capacity, cells, cards of the waste, first place of cells, of waste and of foundations, decks,
-    ranks, and 1 where only kings fill a space."""
+    ranks, what fills a space (0 any card, 1 kings, 2 nothing), and 1 where any sequence moves freely."""
 
 
 class Look(NamedTuple):
@@ -159,7 +164,7 @@ def moves_of(layout: dict[str, Any]) -> Moves:
         (
             piles, last - first, layout["cells"], waste[1] - waste[0], slices.get("cells", (0, 0))[0],
             waste[0], slices["foundations"][0], layout["decks"], layout["ranks"],
-            int(layout["spaces"] == "kings"),
+            ("any", "kings", "none").index(layout["spaces"]), int(layout["moves"] == "sequence"),
         ),
     )  # fmt: skip
 
@@ -234,9 +239,10 @@ def _read_pile(row, base, height, ranks, out):  # type: ignore[no-untyped-def]
 
 @_jit
 def _read_position(  # type: ignore[no-untyped-def]
-    row, heights, piles_read, founds, waste, known, left, cell, unseen, unseen_left, sizes, depth, hands, out
-):
-    piles, capacity, cells, stock, _, first_waste, _, decks, ranks, _ = sizes
+    row, heights, piles_read, founds, waste, known, left, cell, unseen, unseen_left, sizes, depth, whole,
+    then, copy, out,
+):  # fmt: skip
+    piles, capacity, cells, stock, _, first_waste, _, decks, ranks, _, _ = sizes
     cards = 4 * ranks * decks
     # Sets of cards are bits: what goes home next, right after that, what the playable cards of piles take.
     wanted = wanted_next = 0
@@ -368,45 +374,14 @@ def _read_position(  # type: ignore[no-untyped-def]
                 waste_fit += 1
     fit = _bits(playable & taken)
     now = _bits(playable & wanted)
+    whole[:piles] = heights
+    whole[piles] = waste if known else 0
+    whole[piles + 1 : piles + 1 + 4 * decks] = founds
+    whole[piles + 1 + 4 * decks :] = cell
     chain = 0
     if now:
-        # Send home all that goes, one after another.
-        for pile in range(piles):
-            hands[pile] = heights[pile]
-        for k in range(4 * decks):
-            hands[piles + k] = founds[k]
-        in_waste = waste if known else 0
-        used = 0
-        more = True
-        while more:
-            more = False
-            for source in range(piles + 1 + cells):
-                while True:
-                    card = 0
-                    if source < piles:
-                        if hands[source]:
-                            card = int(row[source * capacity + hands[source] - 1])
-                    elif source == piles:
-                        if in_waste:
-                            card = int(row[first_waste + in_waste - 1])
-                    elif not (used >> (source - piles)) & 1:
-                        card = cell[source - piles - 1]
-                    foundation = -1
-                    if card:
-                        for deck in range(decks):
-                            if hands[piles + (card & 3) * decks + deck] == (card >> 2) - 1:
-                                foundation = piles + (card & 3) * decks + deck
-                    if foundation < 0:
-                        break
-                    hands[foundation] += 1
-                    chain += 1
-                    more = True
-                    if source < piles:
-                        hands[source] -= 1
-                    elif source == piles:
-                        in_waste -= 1
-                    else:
-                        used |= 1 << (source - piles)
+        then[:] = whole
+        chain = send_home(row, then, sizes)
     goes = stays = 0.0
     if unseen_left > 0:
         for card in range(4, 4 + 4 * ranks):
@@ -455,11 +430,12 @@ def _read_position(  # type: ignore[no-untyped-def]
     out[32] = waste_fit / 4
     out[33] = waste_nearest / 12
     out[34] = gaps / 64
+    read_digs(row, whole, sizes, copy, then, out[35:])
 
 
 @_jit
 def _look(observations, masks, table, sizes, games, actions, moves, positions):  # type: ignore[no-untyped-def]
-    piles, capacity, cells, stock, first_cell, first_waste, foundations, decks, ranks, kings = sizes
+    piles, capacity, cells, stock, first_cell, first_waste, foundations, decks, ranks, fills, _ = sizes
     first_source = piles + (1 if stock else 0)
     heights = np.zeros(piles, np.int64)
     near = np.zeros(piles, np.float32)
@@ -470,7 +446,9 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
     piles_read = np.zeros((piles, 5), np.int64)
     kept = np.zeros((2, 5), np.int64)
     depth = np.zeros(64, np.int64)
-    hands = np.zeros(piles + 4 * decks, np.int64)
+    whole = np.zeros(piles + 1 + 4 * decks + cells, np.int64)
+    then = np.zeros_like(whole)
+    copy = np.zeros(observations.shape[1], np.int8)
     ahead = positions.shape[1] > 0
     row = np.zeros(observations.shape[1], np.int8)
     k = 0
@@ -531,8 +509,8 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
         on_piles &= ~1
         if ahead:
             _read_position(
-                row, heights, piles_read, founds, waste, 1, left, cell, unseen, left, sizes, depth, hands,
-                positions[game],
+                row, heights, piles_read, founds, waste, 1, left, cell, unseen, left, sizes, depth, whole,
+                then, copy, positions[game],
             )  # fmt: skip
         for action in range(masks.shape[1]):
             if masks[game, action] == 0:
@@ -549,7 +527,7 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
                 if ahead:
                     _read_position(
                         row, heights, piles_read, founds, waste, 0, left - 1, cell, unseen, left, sizes,
-                        depth, hands, after,
+                        depth, whole, then, copy, after,
                     )  # fmt: skip
                 continue
             card = tops[source]
@@ -558,7 +536,7 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
             if kind == TABLEAU:
                 count = (tops[target] >> 2) - (card >> 2)
             elif kind == SPACE:
-                if kings and from_pile:
+                if fills == KINGS and from_pile:
                     count = ranks + 1 - (card >> 2)  # a King, and all that lies on it in sequence
                 target = -1
                 for pile in range(piles):
@@ -615,7 +593,7 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
                     f[24] = under >> 2 < ranks and (on_piles >> (under + 4)) & 1
             if not ahead:
                 continue
-            # Play the move, look, and take it back.
+            # Play the move, look, and take it back; what was dug stands in the row.
             if from_pile:
                 heights[source] = height
                 kept[0] = piles_read[source]
@@ -640,8 +618,9 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
                 _read_pile(row, target * capacity, heights[target], ranks, piles_read[target])
             _read_position(
                 row, heights, piles_read, founds, waste - from_waste, 1, left, cell, unseen, left, sizes,
-                depth, hands, after,
+                depth, whole, then, copy, after,
             )  # fmt: skip
+            row[:] = observations[game]
             if kind == HOME:
                 founds[foundation] -= 1
             elif kind == CELL:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from agents.digs import NUM_DIG, ROUNDS, WASTE_DIG
 from agents.moves import (
     DEEP,
     DRAW,
@@ -59,6 +62,54 @@ def playing(batch: Batch) -> tuple[Array, Array, Array]:
 
 def fits(card: int, onto: int) -> bool:
     return card > 0 and onto == card + 4
+
+
+@dataclass
+class Board:
+    """Piles, the waste last; foundations; cards in cells."""
+
+    piles: list[list[int]]
+    founds: list[list[int]]
+    cells: list[int]
+
+    def wanted(self) -> list[tuple[int, int]]:
+        """Pile and place of each card that goes home next; of the waste only near its top."""
+        places = [(n, k) for n, pile in enumerate(self.piles) for k in range(len(pile))]
+        waste = len(self.piles) - 1
+        return [
+            (n, k)
+            for n, k in places
+            if self.goes(self.piles[n][k]) and (n < waste or k >= len(self.piles[n]) - WASTE_DIG)
+        ]
+
+    def goes(self, card: int) -> bool:
+        return (card >> 2) - 1 in self.founds[card & 3]
+
+    def put(self, card: int) -> None:
+        self.founds[card & 3][self.founds[card & 3].index((card >> 2) - 1)] += 1
+
+    def send(self, pile: list[int]) -> bool:
+        """Send a pile's playable card home, where it goes."""
+        if not pile or not self.goes(pile[-1]):
+            return False
+        self.put(pile.pop())
+        return True
+
+    def send_all(self) -> None:
+        """Send home all that goes, from each pile as many as go, then from the cells, round and round."""
+        before = -1
+        while self.home() > before:
+            before = self.home()
+            for pile in self.piles:
+                while self.send(pile):
+                    pass
+            for card in list(self.cells):
+                if self.goes(card):
+                    self.put(card)
+                    self.cells.remove(card)
+
+    def home(self) -> int:
+        return sum(map(sum, self.founds))
 
 
 class Slow:
@@ -119,21 +170,69 @@ class Slow:
                         counts.append(min(6, over + (self.stays(part[k + 1 :]) if part[k + 1 :] else 0)))
         return counts
 
+    def board(self) -> Board:
+        piles = [*map(list, self.piles), list(self.p.waste)]
+        return Board(piles, [list(tops) for tops in self.founds], [card for card in self.p.cells if card])
+
     def chain(self) -> int:
-        """Cards that go home one after another, from each pile as many as go, round and round."""
-        piles = [
-            list(pile) for pile in (*self.piles, self.p.waste, *([c] if c else [] for c in self.p.cells))
-        ]
-        founds = [list(tops) for tops in self.founds]
-        count, before = 0, -1
-        while count > before:
-            before = count
-            for pile in piles:
-                while pile and (pile[-1] >> 2) - 1 in founds[pile[-1] & 3]:
-                    card = pile.pop()
-                    founds[card & 3][founds[card & 3].index((card >> 2) - 1)] += 1
-                    count += 1
-        return count
+        """Cards that go home one after another."""
+        board = self.board()
+        before = board.home()
+        board.send_all()
+        return board.home() - before
+
+    def digs(self) -> list[float]:
+        """The digs of the position, and of the one that the best of them leads to."""
+        board = self.board()
+        numbers: list[float] = []
+        for _ in range(ROUNDS):
+            dug = [after for card in board.wanted() if (after := self.dig(board, *card)) is not None]
+            gains = [after.home() - board.home() for after in dug]
+            empty = [len(self.p.cells) - len(after.cells) for after in dug]
+            spaces = [after.piles[:-1].count([]) for after in dug]
+            room = [e + 2 * s for e, s in zip(empty, spaces, strict=True)]
+            if not dug:
+                return numbers + [0.0] * (NUM_DIG * ROUNDS - len(numbers))
+            best = max(range(len(dug)), key=lambda n: (gains[n] + room[n], -n))
+            roomiest = max(range(len(dug)), key=lambda n: (room[n], -n))
+            numbers += [len(dug) / 4, gains[best] / 13, empty[best] / 8, spaces[best] / 4]
+            numbers += [(gains[best] + room[best]) / 16]
+            numbers += [gains[roomiest] / 13, empty[roomiest] / 8, spaces[roomiest] / 4, max(gains) / 13]
+            board = dug[best]
+        return numbers
+
+    def dig(self, board: Board, number: int, place: int) -> Board | None:
+        """What comes of a card's being dug out; None where it cannot be."""
+        board = deepcopy(board)
+        pile, others = board.piles[number], board.piles[:-1]
+        while len(pile) - 1 > place:
+            if board.send(pile):
+                continue
+            # A pile is taken by sequences, the waste by cards.
+            part = pile[-1:]
+            if number < len(others):
+                part = self.sequences(pile[place + 1 :])[-1]
+            room = len(self.p.cells) - len(board.cells)
+            spaces = others.count([])
+            variant = self.p.variant
+            doubled = [spaces, max(0, spaces - 1)] if variant.spaces == "any" else [0, 0]
+            carried = [(room + 1) * 2**n for n in doubled]
+            if variant.moves == "sequence":
+                carried = [99, 99]
+            takes = [other for other in others if other is not pile and other and fits(part[0], other[-1])]
+            empty = [other for other in others if not other]
+            fills = {"any": True, "kings": part[0] >> 2 == self.ranks, "none": False}[variant.spaces]
+            if takes and len(part) <= carried[0]:
+                takes[-1].extend(part)
+            elif empty and fills and len(part) <= carried[1]:
+                empty[-1].extend(part)
+            elif len(part) <= room:
+                board.cells.extend(part)
+            else:
+                return None
+            del pile[-len(part) :]
+        board.send_all()
+        return board
 
     def numbers(self) -> list[float]:
         p, cards, ranks = self.p, self.cards, self.ranks
@@ -193,6 +292,7 @@ class Slow:
             run / 4,
             (nearest or [DEEP])[0] / 12,
             sum((c >> 2) - max(self.founds[c & 3]) - 1 for c in p.cells if c) / 64,
+            *self.digs(),
         ]  # fmt: skip
 
 
@@ -226,7 +326,7 @@ def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
     unknown |= {
         POSITION_FEATURES.index(text)
         for text in POSITION_FEATURES
-        if text.startswith(("cards that go", "playable cards that", "piles with"))
+        if text.startswith(("cards that go", "playable cards that", "piles with", "digs"))
     }
     for steps in (0, 10, 50, 120):
         before = played(variant, steps, size=8)
