@@ -45,6 +45,7 @@ class Adviser:
         self.variant = variant
         self.name = str(getattr(policy, "name", None) or type(policy).__name__)
         seen, wanted = seen_by(policy, variant)
+        self.information = wanted.information
         self._seen = SolitaireEnv(
             seen, observation=wanted.observation, information=wanted.information, on_invalid="raise"
         )

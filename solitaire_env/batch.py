@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from solitaire_env import deals, encoders, engine
+from solitaire_env import deals, encoders, engine, shortcuts
 from solitaire_env._jit import jit_kernel, typed_once
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import Deal
@@ -98,7 +98,8 @@ def describe_layout(variant: Variant, settings: Settings) -> dict[str, Any]:
 
     ``observation``, ``information``, ``size`` and ``slices`` (name to ``[start, stop]``) for the observation;
     ``actions`` and ``offsets`` (kind to ``[start, stop]``) and ``space_counts`` for the actions; ``piles``,
-    ``cells``, ``waste`` (0 or 1), ``decks`` and ``ranks``; ``spaces``, what fills a space.
+    ``cells``, ``waste`` (0 or 1), ``decks`` and ``ranks``; ``spaces``, what fills a space;
+    ``moves``, the action set.
     """
     rules = make_rules(variant)
     layout = observation_layout if settings.observation == "cards" else encoders.feature_layout
@@ -120,6 +121,7 @@ def describe_layout(variant: Variant, settings: Settings) -> dict[str, Any]:
         "decks": rules.decks,
         "ranks": rules.ranks,
         "spaces": variant.spaces,
+        "moves": variant.moves,
     }
 
 
@@ -380,6 +382,10 @@ class Batch:
         return (
             f"illegal action {action} ({action_text(self.variant, action)}), allowed here: {', '.join(legal)}"
         )
+
+    def expand(self, row: int, action: int) -> list[int]:
+        """A legal supermove as actions of the same game with single cards only."""
+        return shortcuts.expand(self.variant, self.state, row, action)
 
     # ---------------------------------------------------------------------------------- looking
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete
 
-from solitaire_env import notation, shortcuts
+from solitaire_env import notation
 from solitaire_env.batch import Batch, IllegalActionError, Settings, observation_space, resolve_variant
 from solitaire_env.encoders import decode_cards, feature_layout
 from solitaire_env.layout import action_layout, observation_layout
@@ -277,7 +277,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     def expand(self, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
-        return shortcuts.expand(self.variant, self._batch.state, 0, self._legal(action))
+        return self._batch.expand(0, self._legal(action))
 
     def _legal(self, action: int) -> int:
         """The number of an action, refused when it is not legal here."""

@@ -11,6 +11,10 @@ masks int8 ``[n, actions]`` and actions int ``[n]``. It may say more of itself b
 ``memoryless``
     True when equal observations get equal answers. Such a policy that comes back to a position goes round for
     ever, and the game is counted as truncated at once.
+``by_chance``
+    True when it leaves something to chance: it is called with a third argument, ``chances`` float64 ``[n]``,
+    a number in [0, 1) for each game (:func:`draw`). They hang on the deal and on how often the policy was
+    asked in the game alone, so that a game is the same whatever is played beside it.
 ``explain(observations, masks) -> (probabilities, values)``
     What it thinks: float ``[n, actions]``, 0 where illegal, and float ``[n]``, the return that it expects
     from there; each None where it does not know.
@@ -27,7 +31,7 @@ from typing import Any, Final, Protocol, get_args, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env import engine, shortcuts
+from solitaire_env import engine
 from solitaire_env.batch import Batch, IllegalActionError, Settings, describe_layout, resolve_variant
 from solitaire_env.deals import Deal
 from solitaire_env.files import write_text
@@ -99,6 +103,10 @@ class Evaluation:
     """Of the games played in this call, when they were asked for."""
     seconds: float
     """Time that playing took."""
+    answers: int
+    """Actions that the policy was asked for."""
+    answer_seconds: float
+    """Processor time that the policy took for them."""
 
     @property
     def summary(self) -> Summary:
@@ -238,6 +246,7 @@ def evaluate(
     moves: str | None = None,
     max_episode_steps: int | None = None,
     num_envs: int = 256,
+    seed: int = 0,
     results: str | Path | None = None,
     transcripts: bool = False,
     progress: Callable[[list[Game], int], None] | None = None,
@@ -260,6 +269,8 @@ def evaluate(
         Step limit, of actions of the game that is played; the registered one by default.
     num_envs
         So many games are played side by side.
+    seed
+        Of what a policy ``by_chance`` leaves to chance: with another it plays the same deals anew.
     results
         A JSON-lines file to which every game is written as it ends; deals that stand there already are not
         played again.
@@ -278,12 +289,14 @@ def evaluate(
     deals = list(deals)
     if len(set(deals)) != len(deals):
         raise ValueError("a deal stands twice among the deals to evaluate")
+    if seed < 0:
+        raise ValueError(f"seed is {seed}, allowed: at least 0")
     limit = max_episode_steps or step_limit(variant)
     about: dict[str, Any] = {
         "env": env_id(variant),
         "policy": name,
         "moves": action_set,
-        "rules": f"{variant.build}, {variant.spaces}, {variant.moves}, {limit} steps",
+        "rules": game_rules(variant, limit),
     }
     done: dict[Deal, Game] = {}
     path = Path(results) if results is not None else None
@@ -298,7 +311,7 @@ def evaluate(
             done[game.deal] = game
         # A line cut off by a crash goes; what is whole stays.
         _rewrite(path, done.values())
-    table = _Table(policy, variant, num_envs, limit, transcripts)
+    table = _Table(policy, variant, num_envs, limit, transcripts, seed)
     todo = [deal for deal in deals if deal not in done]
     kept = [done[deal] for deal in deals if deal in done]
     texts: dict[Deal, str] = {}
@@ -313,7 +326,7 @@ def evaluate(
                     file.write(_as_line(game))
                     file.flush()
                 if played is not None:
-                    texts[deal] = _transcript(variant, game, *played)
+                    texts[deal] = _transcript(variant, game, table.seen_settings.information, *played)
             if progress is not None:
                 progress(kept, len(deals))
     finally:
@@ -328,14 +341,20 @@ def evaluate(
             path,
             sorted(everyone.values(), key=lambda game: (order.get(game.deal, len(order)), str(game.deal))),
         )
-    return Evaluation(kept, texts, time.perf_counter() - start)
+    return Evaluation(kept, texts, time.perf_counter() - start, table.answers, table.answer_seconds)
+
+
+def game_rules(variant: Variant, max_episode_steps: int | None = None) -> str:
+    """Building, spaces, moves and step limit of a game, as the rows of its results tell them."""
+    limit = max_episode_steps or step_limit(variant)
+    return f"{variant.build}, {variant.spaces}, {variant.moves}, {limit} steps"
 
 
 _Move = tuple[int, Thought | None]
 """A single action that was played, and what the policy thought before it."""
 
 
-def _transcript(variant: Variant, game: Game, start: str, moves: list[_Move]) -> str:
+def _transcript(variant: Variant, game: Game, information: str, start: str, moves: list[_Move]) -> str:
     thoughts = tuple(thought for _, thought in moves)
     return format_transcript(
         Transcript(
@@ -348,6 +367,7 @@ def _transcript(variant: Variant, game: Game, start: str, moves: list[_Move]) ->
             start=start,
             actions=tuple(action_text(variant, action) for action, _ in moves),
             thoughts=thoughts if any(thoughts) else (),
+            information=information,
         )
     )
 
@@ -364,14 +384,20 @@ class _Table:
     moves single cards, and ``seen`` follows it.
     """
 
-    def __init__(self, policy: Any, variant: Variant, num_envs: int, limit: int, transcripts: bool) -> None:
+    def __init__(
+        self, policy: Any, variant: Variant, num_envs: int, limit: int, transcripts: bool, seed: int
+    ) -> None:
         self.policy = policy
+        self.seed = seed
         self.variant = variant
         self.limit = limit
         self.num_envs = num_envs
         self.transcripts = transcripts
         self.seen_variant, self.seen_settings = seen_by(policy, variant)
         self.memoryless = bool(getattr(policy, "memoryless", False))
+        self.by_chance = bool(getattr(policy, "by_chance", False))
+        self.answers = 0
+        self.answer_seconds = 0.0
 
     def play(self, todo: list[Deal]) -> Iterable[list[tuple[Deal, dict[str, Any], Any]]]:
         """Play the deals; after each step the games that ended in it: deal, outcome, transcript's parts."""
@@ -395,6 +421,7 @@ class _Table:
         stood: list[set[int]] = [set() for _ in range(size)]
         repeated = [0] * size
         moves_of: list[list[_Move]] = [[] for _ in range(size)]
+        chance_of = [self._chance(deal) for deal in self.row_deals]
         starts = [played.position_text(row) for row in rows.tolist()] if self.transcripts else []
         actions = np.zeros(size, dtype=np.int64)
         active = np.ones(size, dtype=np.int8)
@@ -416,7 +443,15 @@ class _Table:
                     # Copies: what a policy does to its arguments is its own affair.
                     thoughts = think(self.policy, self.seen_variant, observations.copy(), masks.copy())
                     thought_of = dict(zip(rows.tolist(), thoughts, strict=True))
-                chosen = ask(self.policy, observations, masks)
+                chances: npt.NDArray[np.float64] | None = None
+                if self.by_chance:
+                    # 53 bits, as many as a float holds.
+                    bits = [chance_of[row].random_raw() >> 11 for row in rows.tolist()]
+                    chances = np.array(bits, dtype=np.float64) * 2.0**-53
+                begin = time.process_time()
+                chosen = ask(self.policy, observations, masks, chances)
+                self.answer_seconds += time.process_time() - begin
+                self.answers += len(rows)
                 active[over_at_once] = 0
                 self._step(seen, played, rows, chosen, actions, active, moves_of, thought_of)
                 active[over_at_once] = 1
@@ -433,6 +468,7 @@ class _Table:
                     self.row_deals[row] = deal
                     played.deal(np.array([row], dtype=np.int64), [deal])
                     stood[row], repeated[row], moves_of[row] = set(), 0, []
+                    chance_of[row] = self._chance(deal)
                     if self.transcripts:
                         starts[row] = played.position_text(row)
                 else:
@@ -440,6 +476,10 @@ class _Table:
             rows = np.flatnonzero(active)
             self._follow(seen, played, rows)
             yield ended
+
+    def _chance(self, deal: Deal) -> np.random.PCG64:
+        """Random bits of a game, which are its own."""
+        return np.random.PCG64([self.seed, *str(deal).encode()])
 
     def _outcome(
         self, played: Batch, row: int, repeated: int, starts: list[str], moves: list[_Move], circling: bool
@@ -484,7 +524,7 @@ class _Table:
         for row, action in zip(rows.tolist(), chosen.tolist(), strict=True):
             if not 0 <= action < seen.rules.actions or not seen.state.mask[row, action]:
                 raise IllegalActionError(seen.explain_illegal(row, action))
-            queues[row] = shortcuts.expand(self.seen_variant, seen.state, row, action)[::-1]
+            queues[row] = seen.expand(row, action)[::-1]
         ended = np.zeros(played.size, dtype=np.bool_)
         while queues:
             now = np.zeros(played.size, dtype=np.int8)
@@ -502,8 +542,13 @@ class _Table:
         played.terminated[:] = ended
 
 
-def ask(policy: Any, observations: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-    """What a policy answers, int64 ``[n]``.
+def ask(
+    policy: Any,
+    observations: npt.NDArray[Any],
+    masks: npt.NDArray[np.int8],
+    chances: npt.NDArray[np.float64] | None = None,
+) -> npt.NDArray[np.int64]:
+    """What a policy answers, int64 ``[n]``; ``chances`` are for one that says it is ``by_chance``.
 
     Raises
     ------
@@ -511,12 +556,29 @@ def ask(policy: Any, observations: npt.NDArray[Any], masks: npt.NDArray[np.int8]
         If it is not a whole number for each game.
     """
     n = len(masks)
-    chosen = np.asarray(policy(observations, masks))
+    chosen = np.asarray(policy(observations, masks, *(() if chances is None else (chances,))))
     if chosen.shape != (n,) or not np.issubdtype(chosen.dtype, np.integer):
         raise ValueError(
             f"the policy answered shape {chosen.shape} of {chosen.dtype}, allowed: ({n},) whole numbers"
         )
     return chosen.astype(np.int64)
+
+
+def draw(weights: npt.NDArray[Any], chances: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Actions int64 ``[n]`` drawn by their weights.
+
+    Parameters
+    ----------
+    weights
+        ``[n, actions]``, at least one of each game above 0; where it is 0, the action is never drawn.
+    chances
+        Float64 ``[n]`` in [0, 1): which action it is.
+    """
+    sums = np.cumsum(weights, axis=1, dtype=np.float64)
+    # Not so near to 1 that rounding would lead beyond the last.
+    chances = np.minimum(chances, 1 - 2.0**-32)
+    actions: npt.NDArray[np.int64] = (sums > chances[:, None] * sums[:, -1:]).argmax(1)
+    return actions
 
 
 def think(

@@ -1,5 +1,7 @@
 """Supermoves as the single moves that they stand for."""
 
+from functools import cache
+
 import numpy as np
 
 from solitaire_env import engine
@@ -7,6 +9,7 @@ from solitaire_env.layout import Action, action_layout, make_rules
 from solitaire_env.variants import Variant
 
 
+@cache
 def strict_variant(variant: Variant) -> Variant:
     """The same game with single cards only, in whose actions :func:`expand` answers."""
     return variant.with_rules(moves="one card")

@@ -74,16 +74,21 @@ class Recording:
         return seconds
 
 
+def processor() -> str:
+    """The name of the processor, as far as the system tells it."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+        if found:
+            return found[1]
+    return platform.processor() or platform.machine()
+
+
 def machine() -> str:
     """The machine and the versions that a figure belongs to, in one line."""
     import numba
 
-    model = platform.processor() or platform.machine()
-    with contextlib.suppress(OSError):
-        found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-        model = found[1] if found else model
     packages = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "gymnasium"))
     return (
-        f"Machine: {model}, {os.cpu_count()} cores, {numba.get_num_threads()} threads used; "
+        f"Machine: {processor()}, {os.cpu_count()} cores, {numba.get_num_threads()} threads used; "
         f"{platform.system()}, Python {platform.python_version()}, {packages}"
     )

@@ -8,6 +8,7 @@ its start, then an action a line::
     policy: greedy                   who played it, in a line of any text
     deal: 7                          or ms:11982, pysol:24; none where it started from a position
     result: won, 104 cards home, 398 steps             or stuck, or truncated
+    information: player              or thoughtful; left out where that is not known
 
     variant: busy-aces               position text in full, the stock known
     stock: 4C TD 9S
@@ -17,7 +18,8 @@ its start, then an action a line::
     2. w>t3  # value 0.412; t3>t5 83.1 %; draw 10.2 %
     ...
 
-Lines stand in this order, the parts with an empty line between. A game that was over at the start has no
+``information`` says what the player saw: with ``thoughtful`` the order of the stock too. Lines stand in this
+order, the parts with an empty line between. A game that was over at the start has no
 third part. A truncated game may count more steps than it has actions: a policy that goes in a circle is not
 followed to the step limit.
 
@@ -34,6 +36,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from solitaire_env.cards import FACE_DOWN
 from solitaire_env.deals import MAX_DEAL, Deal
+from solitaire_env.encoders import INFORMATION, check_observation
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.messages import shown
 from solitaire_env.notation import format_position, parse_action, parse_position
@@ -86,6 +89,8 @@ class Transcript:
     """Action texts."""
     thoughts: tuple[Thought | None, ...] = ()
     """What the policy thought before each action, None where that is not known; empty where nothing is."""
+    information: str | None = None
+    """What the player saw, as ``information`` of an environment; None where that is not known."""
 
 
 class Step(NamedTuple):
@@ -117,7 +122,11 @@ def format_transcript(transcript: Transcript) -> str:
         "none" if t.deal is None else t.deal,
         f"{t.result}, {t.cards_home} cards home, {t.steps} steps",
     )
-    parts = ["\n".join(f"{name}: {value}" for name, value in zip(_HEAD, head, strict=True)), t.start]
+    told = [f"{name}: {value}" for name, value in zip(_HEAD, head, strict=True)]
+    if t.information is not None:
+        check_observation("cards", t.information)
+        told.append(f"information: {t.information}")
+    parts = ["\n".join(told), t.start]
     if t.thoughts and len(t.thoughts) != len(t.actions):
         raise ValueError(
             f"{len(t.thoughts)} thoughts for {len(t.actions)} actions, allowed: one for each, or none"
@@ -231,6 +240,11 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
         raise _error(7, result, f"won with {variant.cards} cards home, stuck or truncated with fewer")
 
     first = len(_HEAD) + 2
+    information = None
+    if lines[first - 2 : first - 1] and lines[first - 2].startswith("information: "):
+        information = lines[first - 2].removeprefix("information: ")
+        _check_word(first - 1, information, INFORMATION)
+        first += 1
     if lines[first - 2 : first - 1] not in ([], [""]):
         raise _error(first - 1, lines[first - 2], "an empty line before the position")
     end = lines.index("", first - 1) if "" in lines[first - 1 :] else len(lines)
@@ -265,6 +279,7 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
         start=start,
         actions=tuple(actions),
         thoughts=tuple(thoughts) if any(thoughts) else (),
+        information=information,
     )
     if not _steps_fit(transcript):
         raise _error(7, result, f"{len(actions)} steps, as many as there are actions, or more if truncated")

@@ -108,6 +108,7 @@ class Watched:
             start=self.start,
             actions=tuple(turn.played.text for turn in self.turns),
             thoughts=thoughts if any(thoughts) else (),
+            information="player" if self.adviser is None else self.adviser.information,
         )
 
 

@@ -20,6 +20,7 @@ from solitaire_env.evaluation import (
     TOP_ACTIONS,
     Game,
     bootstrap_interval,
+    draw,
     evaluate,
     mcnemar,
     policy_layout,
@@ -210,6 +211,52 @@ def test_order_and_company_do_not_matter(attributes: dict[str, Any]) -> None:
     assert runs[0].games == runs[1].games == runs[2].games[::-1]
     assert runs[0].transcripts == runs[1].transcripts == runs[2].transcripts
     assert [game.deal for game in runs[0].games] == deals
+
+
+class Chance:
+    """Any legal action, as chance says."""
+
+    by_chance = True
+
+    def __init__(self, **attributes: Any) -> None:
+        self.asked: list[float] = []
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def __call__(self, observations: Any, masks: Any, chances: Any) -> Any:
+        assert chances.shape == (len(masks),) and chances.dtype == np.float64
+        self.asked += chances.tolist()
+        return draw(masks, chances)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"moves": "supermove"}], ids=str)
+def test_chance_is_a_game_s_own(attributes: dict[str, Any]) -> None:
+    deals = [7, 3, "ms:9", 0, 2**20, 4, 5]
+    keywords: dict[str, Any] = {"max_episode_steps": LIMIT}
+    runs = [
+        evaluate(Chance(**attributes), BUSY_ACES, order, num_envs=num_envs, **keywords).games
+        for num_envs, order in ((1, deals), (3, deals), (256, deals[::-1]), (2, deals[2:5]))
+    ]
+    assert runs[0] == runs[1] == runs[2][::-1] and runs[0][2:5] == runs[3]
+    anew = evaluate(Chance(**attributes), BUSY_ACES, deals, seed=1, **keywords).games
+    assert [game.repeated for game in anew] != [game.repeated for game in runs[0]]
+
+
+def test_chances_are_all_alike() -> None:
+    policy = Chance()
+    done = evaluate(policy, BUSY_ACES, range(100), max_episode_steps=LIMIT)
+    assert len(policy.asked) == len(set(policy.asked)) == done.answers
+    assert 0 < done.answer_seconds < done.seconds
+    shares = np.histogram(policy.asked, 10, (0, 1))[0] / len(policy.asked)
+    assert shares == pytest.approx(np.full(10, 0.1), abs=5 * math.sqrt(0.09 / done.answers))
+
+
+def test_draw() -> None:
+    weights = np.array([[0.0, 1.0, 3.0, 0.0, 4.0, 0.0]])
+    for chance, action in ((0.0, 1), (0.1249, 1), (0.125, 2), (0.499, 2), (0.5, 4), (1 - 2**-53, 4)):
+        assert draw(weights, np.array([chance])).tolist() == [action]
+    ones = np.ones((300, 300), dtype=np.int8)
+    assert draw(ones, (np.arange(300) + 0.5) / 300).tolist() == [*range(300)]
 
 
 @pytest.mark.parametrize("name", ONE_CARD)
@@ -423,6 +470,7 @@ def test_illegal_action(moves: str | None) -> None:
         (lambda: evaluate(Whim(), BUSY_ACES, [-1]), ["-1"]),
         (lambda: evaluate(Whim(), BUSY_ACES, ["xyz:1"]), ["xyz"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], num_envs=0), ["num_envs is 0"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1], seed=-1), ["seed is -1", "at least 0"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
     ],
 )

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 
 from solitaire_env import cli, serve
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import wilson_interval
+from solitaire_env.evaluation import draw, wilson_interval
 from solitaire_env.notation import parse_position
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS
@@ -53,12 +53,13 @@ class Whim:
     """A legal action by chance."""
 
     name = "whim"
+    by_chance = True
 
     def __init__(self, layout: dict[str, Any]) -> None:
-        self.random = np.random.default_rng(0)
+        pass
 
-    def __call__(self, observations: Any, masks: Any) -> Any:
-        return (masks * (1 - self.random.random(masks.shape))).argmax(1)
+    def __call__(self, observations: Any, masks: Any, chances: Any = 0.5) -> Any:
+        return draw(masks, np.broadcast_to(chances, len(masks)))
 
 
 class Broken(First):
@@ -414,6 +415,7 @@ def test_win_rates_on_a_deal(client: TestClient) -> None:
     assert done["win_rate"] == done["wins"] / 3
     assert done["win_interval"] == pytest.approx(wilson_interval(done["wins"], 3))
     assert 0 < done["cards_home"] <= 52 and done["steps"] > 10
+    assert done["steps"] % 1, "thrice the same game"
     failed = settled(client, do(client, told, "rates", policy=BROKEN, games=2)["rate"])
     assert failed["state"] == "failed" and "ZeroDivisionError" in failed["error"]
     for games in (0, 1001, True, "5", None):

@@ -393,6 +393,25 @@ def test_a_circle_is_not_followed_to_the_limit() -> None:
         replayed(transcript)
 
 
+def test_what_the_player_saw(refuses: Refuses) -> None:
+    class Thoughtful:
+        information = "thoughtful"
+
+        def __call__(self, observations: Any, masks: Any) -> Any:
+            return masks.argmax(1)
+
+    for policy, saw in ((Thoughtful(), "thoughtful"), (Thoughtful().__call__, "player")):
+        done = evaluate(policy, "busy-aces", [1], max_episode_steps=5, transcripts=True)
+        assert f"5 steps\ninformation: {saw}\n\nvariant" in done.transcripts[1]
+        game = parse_transcript(done.transcripts[1])
+        assert game.information == saw and format_transcript(game) == done.transcripts[1]
+        replayed(game)
+    unknown = replace(game, information=None)
+    assert "information" not in format_transcript(unknown)
+    assert parse_transcript(format_transcript(unknown)) == unknown
+    refuses(lambda: format_transcript(replace(game, information="all")), "'all'", "'player', 'thoughtful'")
+
+
 # ------------------------------------------------------------------------------------- thoughts
 
 FORMS = sorted({action_text(game, n) for game in RECORDED.values() for n in range(action_layout(game).size)})
@@ -507,6 +526,8 @@ def won_game() -> Transcript:
         (7, "result: stuck, 53 cards home, 83 steps", ["line 7", "53"]),
         (7, f"result: stuck, {'9' * 6000} cards home, 83 steps", ["line 7", "stuck, 99"]),
         (8, "note: nice", ["line 8", "'note: nice'", "an empty line"]),
+        (8, "information: all", ["line 8", "'all'", "'player', 'thoughtful'"]),
+        (8, "information: player", ["line 9", "'variant: eights-down'", "an empty line"]),
         (9, "variant: busy-aces", ["line 9", "'busy-aces'", "'eights-down'"]),
         (9, "", ["line 9", "variant: name"]),
         (12, "t1: 9S 9H 5D JS 4H 2H 2H", ["line 9", "53 cards"]),
@@ -552,7 +573,7 @@ def test_parser_refuses_as_a_whole(refuses: Refuses) -> None:
     refuses(lambda: parse_transcript(text, TINY), "line 1", "EightsDown", "'Solitaire/Tiny-v0'")
     hidden = played_at_random(get_variant("busy-aces"), [1])[0]
     hidden = re.sub("(?m)^stock: .*$", "stock:" + " ??" * 92, hidden)
-    refuses(lambda: parse_transcript(hidden), "line 9", "'stock'", "'??'")
+    refuses(lambda: parse_transcript(hidden), "line 10", "'stock'", "'??'")
     for length in range(9, text.index("\n\n1. ")):
         refuses(lambda length=length: parse_transcript(text[:length]), "line ")  # type: ignore[misc]
 

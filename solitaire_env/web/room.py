@@ -106,10 +106,10 @@ class _Interruptible:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._policy, name)
 
-    def __call__(self, observations: Any, masks: Any) -> Any:
+    def __call__(self, *seen: Any) -> Any:
         if self._cancel.is_set():
             raise _Cancelled
-        return self._policy(observations, masks)
+        return self._policy(*seen)
 
 
 class Room:
@@ -370,8 +370,8 @@ def _play_rate(rate: Rate, name: str, variant: Variant, deal: Deal) -> None:
             raise _Cancelled
         rate.state = "playing"
         policy = _Interruptible(load_policy(name, variant), rate.cancel)
-        for _ in range(rate.games):
-            rate.done += evaluate(policy, variant, [deal], name=name).games
+        for seed in range(rate.games):
+            rate.done += evaluate(policy, variant, [deal], name=name, seed=seed).games
         rate.state = "done"
     except _Cancelled:
         rate.state = "cancelled"
