@@ -41,19 +41,23 @@ class TrainConfig:
     stall_limit: int | None = 40
     """A game is cut off after so many steps without a card going home or coming off the stock."""
 
-    network: Literal["moves", "piles", "mlp"] = "moves"
-    """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "mlp" is a
-    plain multilayer perceptron."""
+    learner: Literal["ppo", "pqn"] = "ppo"
+    """PPO learns how likely to make each move (sb3-contrib's MaskablePPO), PQN what each is worth."""
+    network: Literal["moves", "piles", "attention", "mlp"] = "moves"
+    """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "attention"
+    has piles look at each other; "mlp" is a plain multilayer perceptron."""
     linear_start: float | None = None
-    """Start from the linear policy, its scores divided by this temperature (moves)."""
+    """Start from the linear policy, its scores divided by this temperature (ppo with moves)."""
+    start: str | None = None
+    """Model or run folder whose network training starts from."""
     width: int = 64
-    """Size of a pile's vector (piles), of the layers for the value (moves)."""
+    """Size of a pile's vector (piles, attention), of the layers for the value (moves)."""
     embedding: int = 16
-    """Size of a card's embedding (piles)."""
+    """Size of a card's embedding (piles, attention)."""
     depth: int = 8
-    """Cards of a pile that are read from its playable end, 0 for all (piles)."""
+    """Cards of a pile that are read from its playable end, 0 for all (piles, attention)."""
     rounds: int = 2
-    """Rounds of pooled context (piles)."""
+    """Rounds of pooled context (piles); layers of attention."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
     """Hidden layers (moves, mlp)."""
 
@@ -76,27 +80,35 @@ class TrainConfig:
     gamma: float = 0.999
     """Discount a step."""
     gae_lambda: float = 0.95
-    """Of the generalized advantage estimate."""
+    """Lambda of the returns: of the generalized advantage estimate (ppo), of Q(lambda) (pqn)."""
     clip_range: float = 0.15
-    """Of PPO."""
+    """How far an update may change a probability (ppo)."""
     value_steps: int = 0
-    """For so many steps, at the start, only the value is learned."""
+    """For so many steps, at the start, only the value is learned (ppo)."""
     ent_coef: float = 0.0
-    """Weight of the entropy bonus."""
+    """Weight of the entropy bonus (ppo)."""
     vf_coef: float = 1.0
-    """Weight of the value loss; returns are at most 2."""
+    """Weight of the value loss; returns are at most 2 (ppo)."""
+    exploration: float = 0.1
+    """Share of moves drawn from all legal ones at the start (pqn)."""
+    exploration_end: float = 0.01
+    """The same from the middle of the training on (pqn)."""
+    temperature: float = 0.01
+    """What is trained draws its moves by their values divided by this (pqn)."""
     max_grad_norm: float = 1.0
     """Gradients are clipped to this norm."""
     seed: int = 0
     """Of networks, deals and choices."""
     device: str = "cpu"
-    """torch's name of the device: "cpu", "cuda", "auto"."""
+    """torch's name of the device: "cpu", "cuda", "auto" for a GPU where there is one."""
     threads: int = 0
     """Threads of torch, 0 for one a core."""
     checkpoint_minutes: float = 1.0
     """A stop loses at most so much."""
     eval_deals: str = "0:1000"
     """Deals on which the policies are compared at the end."""
+    wandb: str | None = None
+    """Project of Weights & Biases that the run is sent to; needs the extra wandb."""
 
     @field_validator("*", mode="before")
     @classmethod
@@ -115,7 +127,15 @@ class TrainConfig:
                 f"linear_start is {self.linear_start} with network {self.network!r}, "
                 "allowed: null, or above 0 with 'moves'"
             )
-        positive = ("embedding", "rounds", "num_envs", "n_steps", "n_epochs", "learning_rate")
+        if self.learner == "pqn" and self.linear_start is not None:
+            raise ValueError(
+                f"linear_start is {self.linear_start} with learner 'pqn', which learns values, allowed: null"
+            )
+        if self.start is not None and self.linear_start is not None:
+            raise ValueError(
+                f"start is {shown(self.start)} and linear_start {self.linear_start}, allowed: one of them"
+            )
+        positive = ("temperature", "embedding", "rounds", "num_envs", "n_steps", "n_epochs", "learning_rate")
         for name in (*positive, "checkpoint_minutes", "max_grad_norm"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
@@ -132,11 +152,16 @@ class TrainConfig:
         for name in ("gamma", "gae_lambda", "clip_range"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: above 0, at most 1")
+        for name in ("exploration", "exploration_end"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, allowed: 0 to 1")
         if self.seed >= 2**32:
             raise ValueError(f"seed is {self.seed}, allowed: below 2**32")
+        if self.network == "attention" and self.width % 4:
+            raise ValueError(f"width is {self.width} with network 'attention', allowed: a multiple of 4")
         if any(size <= 0 for size in self.hidden):
             raise ValueError(f"hidden is {shown(self.hidden)}, allowed: sizes of at least 1")
-        if self.num_envs * self.n_steps % self.batch_size == 1:
+        if self.learner == "ppo" and self.num_envs * self.n_steps % self.batch_size == 1:
             # The spread of one advantage is not a number.
             raise ValueError(
                 f"num_envs x n_steps is {self.num_envs * self.n_steps} and batch_size {self.batch_size}: "
@@ -144,6 +169,11 @@ class TrainConfig:
             )
         if not re.fullmatch("auto|cpu|mps|cuda(:[0-9]{1,3})?", self.device):
             raise ValueError(f"device is {shown(self.device)}, allowed: auto, cpu, mps, cuda, cuda:0, ...")
+        if self.wandb is not None and not re.fullmatch(r"[^/\\#?%:\x00-\x1f]{1,128}", self.wandb):
+            raise ValueError(
+                f"wandb is {shown(self.wandb)}, allowed: null, or a name of at most 128 characters "
+                "without / \\ # ? % :"
+            )
         if self.minutes is None and self.total_steps is None:
             raise ValueError("minutes and total_steps are both null, allowed: at least one of them set")
         if self.network != "mlp" and self.observation != "cards":

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from agents.files import read_json, write_json
 from agents.networks import NETWORKS, Network
 from solitaire_env.batch import layout_hash
+from solitaire_env.evaluation import draw
 from solitaire_env.files import write_whole
 from solitaire_env.messages import one_line, shown
 
@@ -27,7 +28,7 @@ WEIGHTS = "model.safetensors"
 VALUE = "value_head."
 """Before the names of the value's weights, which stand in the same file; a model may lack them."""
 CARD = "model.json"
-CARD_KEYS = ("format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps")
+CARD_KEYS = ("format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature")
 
 
 class NetworkPlayer:
@@ -37,50 +38,68 @@ class NetworkPlayer:
 
     Parameters
     ----------
+    network
+        Is made to count in 64 bits. In 32, how a sum is rounded hangs on how many games are looked at
+        together and on the machine, and now and then another action would be drawn.
+    seed
+        Of the draws where it is not told what chance says.
     value
         Gives the value, ``[n, 1]``, from the network's value features; None where it was not kept.
+    temperature
+        Of a network whose scores are what the moves are worth: they are divided by it, and the value is the
+        highest of them. None where scores are logits.
     """
+
+    by_chance = True
 
     def __init__(
         self, network: Network, name: str, layout: dict[str, Any], moves: str | None, seed: int = 0,
-        value: th.nn.Module | None = None,
+        value: th.nn.Module | None = None, temperature: float | None = None,
     ) -> None:  # fmt: skip
-        self.network = network.eval()
-        self.value = value
+        self.network = _in_64_bits(network.eval())
+        self.value = value and _in_64_bits(value)
+        self.temperature = temperature
         self.name = name
         self.moves = moves
-        self.random = th.Generator().manual_seed(seed)
+        self.random = np.random.Generator(np.random.PCG64(seed))
         self.observation = layout.get("observation")
         self.information = layout.get("information")
-        self._looked: tuple[Array, th.Tensor, th.Tensor] | None = None
-
-    def _look(self, observations: Array, masks: Array) -> tuple[th.Tensor, th.Tensor]:
-        """The network's scores and value features, made once for who asks twice of the same observations."""
-        if self._looked is None or not np.array_equal(self._looked[0], observations):
-            seen = self.network.score(th.from_numpy(np.ascontiguousarray(observations)), masks)
-            self._looked = observations.copy(), seen.dense(masks.shape[1]), seen.features
-        return self._looked[1:]
-
-    @th.inference_mode()
-    def __call__(self, observations: Array, masks: Array) -> Array:
-        """Actions ``[n]``."""
-        scores, _ = self._look(observations, masks)
-        # The highest of the scores with Gumbel noise is a draw from their softmax.
-        scores = scores - th.empty_like(scores).exponential_(generator=self.random).clamp_(min=1e-30).log_()
-        actions: Array = scores.argmax(1).numpy()
-        return actions
+        self._looked: tuple[Array, Array, Array | None] | None = None
 
     @th.inference_mode()
     def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:
-        """The probabilities by which it chooses, ``[n, actions]``, and the returns it expects, ``[n]``."""
-        scores, features = self._look(observations, masks)
-        values = None if self.value is None else self.value(features)[:, 0].numpy()
-        return scores.softmax(1).numpy(), values
+        """The probabilities by which it chooses, ``[n, actions]``, and the returns it expects, ``[n]``.
+
+        They are made once for who asks twice of the same observations.
+        """
+        if self._looked is None or not np.array_equal(self._looked[0], observations):
+            seen = self.network.score(th.from_numpy(np.ascontiguousarray(observations)), masks)
+            scores = seen.dense(masks.shape[1])
+            values = None if self.value is None else self.value(seen.features)[:, 0].numpy()
+            if self.temperature is not None:
+                values = scores.amax(1).numpy()
+                scores = scores / self.temperature
+            self._looked = observations.copy(), scores.softmax(1).numpy(), values
+        return self._looked[1:]
+
+    def __call__(self, observations: Array, masks: Array, chances: Array | None = None) -> Array:
+        """Actions ``[n]``."""
+        probabilities, _ = self.explain(observations, masks)
+        chances = self.random.random(len(masks)) if chances is None else chances
+        return draw(probabilities, chances)
+
+
+def _in_64_bits(network: Any) -> Any:
+    """The network itself, whose linear layers from now on count in 64 bits whatever they are given."""
+    for part in network.double().modules():
+        if isinstance(part, th.nn.Linear):
+            part.register_forward_pre_hook(lambda layer, given: (given[0].to(layer.weight.dtype),))
+    return network
 
 
 def save_model(
     folder: Path, network: th.nn.Module, *, env: str, moves: str, kind: str, sizes: dict[str, Any],
-    layout: dict[str, Any], steps: int, value: th.nn.Module | None = None,
+    layout: dict[str, Any], steps: int, value: th.nn.Module | None = None, temperature: float | None = None,
 ) -> None:  # fmt: skip
     """Write a model folder, with the linear layer that gives the value where there is one."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -98,6 +117,7 @@ def save_model(
         "layout": layout,
         "layout_hash": layout_hash(layout),
         "steps": steps,
+        "temperature": temperature,
     }
     write_json(folder / CARD, card)
 
@@ -167,7 +187,43 @@ def load_model(
         raise ValueError(
             f"{folder / WEIGHTS}: not weights of this network ({one_line(str(error).splitlines()[-1])})"
         ) from None
-    return NetworkPlayer(network, name or folder.name, layout, card["moves"], value=value)
+    temperature = card["temperature"]
+    if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
+        raise ValueError(f"{folder / CARD}: temperature is {shown(temperature)}, allowed: null, or above 0")
+    name = name or folder.name
+    return NetworkPlayer(network, name, layout, card["moves"], value=value, temperature=temperature)
+
+
+Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
+"""Weights of a network, and of its value where it was kept."""
+
+
+def load_start(
+    path: Path, kind: str, sizes: dict[str, Any], layout: dict[str, Any], *, values: bool = False
+) -> Start:
+    """The weights of a run or model folder, for a network of that kind, with those sizes, to start from.
+
+    ``values`` says whether its scores are to be what moves are worth, or logits.
+
+    Raises
+    ------
+    ValueError
+        If it is no model, or one for another layout, of another kind, with other sizes or other scores.
+    """
+    folder = path / "model" if (path / "model").is_dir() else path
+    player = load_model(folder, lambda _: layout)
+    card = read_json(folder / CARD)
+    if (card["network"], card["sizes"]) != (kind, sizes):
+        raise ValueError(
+            f"{folder}: the model is a network {card['network']!r} with {shown(card['sizes'])}, "
+            f"the configuration's is {kind!r} with {shown(sizes)}"
+        )
+    if values != (player.temperature is not None):
+        raise ValueError(
+            f"{folder}: its scores are {'logits' if values else 'values'}, "
+            f"the learner wants {'values (pqn)' if values else 'logits (ppo)'}"
+        )
+    return player.network.state_dict(), None if player.value is None else player.value.state_dict()
 
 
 def _check_sizes(sizes: Any, numbers: int) -> None:

@@ -18,6 +18,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 from torch.nn import functional as F
 
+from agents.memory import Memory
 from agents.moves import NUM_MOVE, NUM_POSITION, look, look_at_positions, moves_of
 
 Array = npt.NDArray[Any]
@@ -36,6 +37,19 @@ class Scores(NamedTuple):
     """float ``[moves]``: the logits of the choice among the moves of a game."""
     features: th.Tensor
     """float ``[games, width]``, from which a linear layer reads the value."""
+
+    def highest(self, numbers: th.Tensor) -> th.Tensor:
+        """The highest of some numbers of the moves, for each game: ``[games]`` of ``[moves]``."""
+        lowest = numbers.new_full((len(self.features),), -th.inf)
+        return lowest.scatter_reduce(0, self.games, numbers, "amax")
+
+    def choose(self, numbers: th.Tensor) -> th.Tensor:
+        """For each game, which of the moves has the highest number: places ``[games]``."""
+        highest = (numbers == self.highest(numbers)[self.games]).nonzero()[:, 0]
+        chosen = highest.new_full((len(self.features),), -1).index_copy(0, self.games[highest], highest)
+        if (chosen < 0).any():
+            raise ValueError("the network has diverged: its scores are no numbers any more")
+        return chosen
 
     def dense(self, actions: int) -> th.Tensor:
         """The scores as ``[games, actions]``; minus infinity where an action is not legal."""
@@ -80,10 +94,13 @@ class MovesNetwork(nn.Module):
         if layout["observation"] != "cards":
             raise ValueError(f"network 'moves' reads observation 'cards', not {layout['observation']!r}")
         self.moves = moves_of(layout)
+        self.memory: Memory | None = None
+        """Of positions that are looked at several times, if any."""
         self.width = width
         self.read_move = nn.Linear(NUM_MOVE + NUM_POSITION, hidden[0])
         self.read_position = nn.Linear(NUM_POSITION, hidden[0], bias=False)
         self.body = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(hidden))
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for size in hidden)
         self.head = nn.Linear(hidden[-1], 1, bias=False)
         nn.init.orthogonal_(self.head.weight, 0.1)
         self.linear = nn.Linear(NUM_MOVE, 1, bias=False)
@@ -95,12 +112,14 @@ class MovesNetwork(nn.Module):
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
         """Observations ``[n, size]``, masks ``[n, actions]``."""
         device = observations.device
-        seen = look(observations.cpu().numpy().astype(np.int8, copy=False), masks, self.moves)
+        codes = observations.cpu().numpy().astype(np.int8, copy=False)
+        seen = self.memory.look(codes, masks) if self.memory else look(codes, masks, self.moves)
         games, actions, moves, positions = (th.from_numpy(part).to(device) for part in seen)
         hidden = self.read_move(moves) + self.read_position(positions)[games]
-        for layer in self.body:
-            hidden = layer(th.relu(hidden))
-        scores = self.head(th.relu(hidden)) + self.linear(moves[:, :NUM_MOVE])
+        hidden = th.relu(self.norms[0](hidden))
+        for layer, norm in zip(self.body, self.norms[1:], strict=True):
+            hidden = th.relu(norm(layer(hidden)))
+        scores = self.head(hidden) + self.linear(moves[:, :NUM_MOVE])
         return Scores(games, actions, scores[:, 0], self.to_value(positions))
 
     def value(self, observations: th.Tensor) -> th.Tensor:
@@ -133,12 +152,16 @@ class PileNetwork(DenseNetwork):
         Times that tokens take in the context.
     """
 
+    kind = "piles"
+
     def __init__(
         self, layout: dict[str, Any], width: int = 64, embedding: int = 16, depth: int = 0, rounds: int = 2
     ) -> None:
         super().__init__()
         if layout["observation"] != "cards":
-            raise ValueError(f"network 'piles' reads observation 'cards', not {layout['observation']!r}")
+            raise ValueError(
+                f"network {self.kind!r} reads observation 'cards', not {layout['observation']!r}"
+            )
         self.layout = layout
         slices = layout["slices"]
         self.piles = layout["piles"]
@@ -171,15 +194,7 @@ class PileNetwork(DenseNetwork):
             self.cell_cards = nn.Linear(embedding, width, bias=False)
             self.cell_rest = nn.Linear(2, width)
         self.read_rest = nn.Linear(2 * NUM_CODES + 4 * layout["decks"] + 2, width)
-        kinds = 1 + int(self.waste) + int(bool(self.cells))
-        self.to_context = nn.ModuleList(nn.Linear((2 * kinds + 1) * width, width) for _ in range(rounds))
-        self.from_context = nn.ModuleList(nn.Linear(width, width) for _ in range(rounds))
-        self.from_token = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(rounds))
-        for layer in self.from_token:
-            # A token keeps what it says: the identity is part of the weights, not an addition of its own.
-            assert isinstance(layer, nn.Linear)
-            with th.no_grad():
-                layer.weight += th.eye(width)
+        self._make_rounds(rounds)
 
         offsets = layout["offsets"]
         self.has_draw, self.has_cell, self.has_space = (
@@ -197,6 +212,32 @@ class PileNetwork(DenseNetwork):
             nn.init.orthogonal_(head.weight, 0.1 if head in (self.score_draw, self.score_source) else 0.5)
             nn.init.zeros_(head.bias)
         self.value_features = nn.Linear(width, width)
+
+    def _make_rounds(self, rounds: int) -> None:
+        """The layers by which tokens take in the context."""
+        kinds = 1 + int(self.waste) + int(bool(self.cells))
+        width = self.width
+        self.to_context = nn.ModuleList(nn.Linear((2 * kinds + 1) * width, width) for _ in range(rounds))
+        self.from_context = nn.ModuleList(nn.Linear(width, width) for _ in range(rounds))
+        self.from_token = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(rounds))
+        for layer in self.from_token:
+            # A token keeps what it says: the identity is part of the weights, not an addition of its own.
+            assert isinstance(layer, nn.Linear)
+            with th.no_grad():
+                layer.weight += th.eye(width)
+
+    def _rounds(self, tokens: list[th.Tensor], context: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Tokens ``[batch, sources, width]`` and context ``[batch, width]`` once all know of each other."""
+        sources = th.relu(th.cat(tokens, 1))
+        for to_context, from_context, from_token in zip(
+            self.to_context, self.from_context, self.from_token, strict=True
+        ):
+            pooled = [th.relu(context)]
+            for part in th.split(sources, [t.shape[1] for t in tokens], 1):
+                pooled += [part.mean(1), part.max(1).values]
+            context = context + to_context(th.cat(pooled, -1))
+            sources = th.relu_(from_token(sources) + from_context(th.relu(context)).unsqueeze(1))
+        return sources, th.relu(context)
 
     def _pair_index(self) -> th.Tensor:
         """Places in the source x target matrix of the actions onto piles, in the order of their numbers."""
@@ -265,18 +306,7 @@ class PileNetwork(DenseNetwork):
         spaces = (tableau[:, :, 0] == 0).float().mean(1, keepdim=True)
         rest = self.read_rest(th.cat((in_play, in_waste, foundations.flatten(1) / ranks, stock, spaces), -1))
 
-        context = rest
-        sources = th.relu(th.cat(tokens, 1))
-        for to_context, from_context, from_token in zip(
-            self.to_context, self.from_context, self.from_token, strict=True
-        ):
-            pooled = [th.relu(context)]
-            for part in th.split(sources, [t.shape[1] for t in tokens], 1):
-                pooled += [part.mean(1), part.max(1).values]
-            context = context + to_context(th.cat(pooled, -1))
-            sources = th.relu_(from_token(sources) + from_context(th.relu(context)).unsqueeze(1))
-
-        context = th.relu(context)
+        sources, context = self._rounds(tokens, rest)
         single = self.score_source(sources)
         piles = sources[:, : self.piles]
         pairs = self.query(sources) @ self.key(piles).transpose(1, 2)
@@ -297,6 +327,27 @@ def _count_cards(cards: th.Tensor) -> th.Tensor:
     counts = th.zeros(cards.shape[0], NUM_CODES, device=cards.device)
     counts.scatter_add_(1, cards, (cards > 0).float())
     return counts
+
+
+class AttentionNetwork(PileNetwork):
+    """:class:`PileNetwork` whose tokens look at each other by attention of four heads, a layer a round."""
+
+    kind = "attention"
+
+    def _make_rounds(self, rounds: int) -> None:
+        self.attention = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                self.width, 4, 2 * self.width, dropout=0.0, batch_first=True, norm_first=True
+            )
+            for _ in range(rounds)
+        )
+
+    def _rounds(self, tokens: list[th.Tensor], context: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        every = th.cat((*tokens, context.unsqueeze(1)), 1)
+        for layer in self.attention:
+            every = layer(every)
+        every = th.relu(every)
+        return every[:, :-1], every[:, -1]
 
 
 class MlpNetwork(DenseNetwork):
@@ -328,11 +379,12 @@ class MlpNetwork(DenseNetwork):
         return self.scores(hidden), hidden
 
 
-Network = MovesNetwork | PileNetwork | MlpNetwork
+Network = MovesNetwork | PileNetwork | AttentionNetwork | MlpNetwork
 
-NETWORKS: dict[str, type[MovesNetwork] | type[PileNetwork] | type[MlpNetwork]] = {
+NETWORKS: dict[str, type[MovesNetwork] | type[PileNetwork] | type[AttentionNetwork] | type[MlpNetwork]] = {
     "moves": MovesNetwork,
     "piles": PileNetwork,
+    "attention": AttentionNetwork,
     "mlp": MlpNetwork,
 }
 
@@ -379,22 +431,16 @@ class NetworkPolicy(MaskableActorCriticPolicy):
             masks = np.ones((n, int(self.action_space.n)), dtype=np.int8)  # type: ignore[attr-defined]
         masks = masks.cpu().numpy() if isinstance(masks, th.Tensor) else np.asarray(masks)
         seen = self.network.score(observations, masks.reshape(n, -1).astype(np.int8, copy=False))
-        most = seen.scores.new_full((n,), -th.inf).scatter_reduce(0, seen.games, seen.scores.detach(), "amax")
-        shifted = seen.scores - most[seen.games]
+        shifted = seen.scores - seen.highest(seen.scores.detach())[seen.games]
         total = shifted.new_zeros(n).index_add(0, seen.games, shifted.exp())
         return seen, shifted - total.log()[seen.games]
 
     def _choose(self, seen: Scores, logs: th.Tensor, deterministic: bool) -> tuple[th.Tensor, th.Tensor]:
         """Actions, and logarithms of their probabilities, ``[n]`` each."""
-        n = len(seen.features)
         # The highest of the logarithms with Gumbel noise is a draw from the probabilities.
         keys = logs if deterministic else logs - th.empty_like(logs).exponential_().clamp_(min=1e-30).log_()
-        most = keys.new_full((n,), -th.inf).scatter_reduce(0, seen.games, keys, "amax")
-        chosen = (keys == most[seen.games]).nonzero()[:, 0]
-        actions, chosen_logs = seen.actions.new_empty(n), logs.new_empty(n)
-        actions[seen.games[chosen]] = seen.actions[chosen]
-        chosen_logs[seen.games[chosen]] = logs[chosen]
-        return actions, chosen_logs
+        chosen = seen.choose(keys)
+        return seen.actions[chosen], logs[chosen]
 
     def forward(
         self, obs: th.Tensor, deterministic: bool = False, action_masks: Any = None

@@ -99,9 +99,9 @@ class Played:
         return max(game.cards_home for game in self.games)  # a game of somebody's own
 
 
-def read_curve(run: Path) -> list[dict[str, float]]:
+def read_curve(run: Path, name: str = "curve.csv") -> list[dict[str, float]]:
     """The learning curve of a run: numbers by column, a row an update."""
-    path = run / "curve.csv"
+    path = run / name
     if not path.exists():
         return []
     try:

@@ -1,9 +1,10 @@
 """Train a policy: ``python -m agents.train configs/default.yaml``.
 
-sb3-contrib's MaskablePPO over the native vector environment. A run folder holds the resolved configuration
-(``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve
-(``curve.csv``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation
-(``evaluation/*.jsonl``), a transcript of the best game (``best_game.txt``) and pictures (``*.png``).
+sb3-contrib's MaskablePPO, or PQN (:mod:`agents.pqn`), over the native vector environment. A run folder holds
+the resolved configuration (``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the
+learning curve (``curve.csv``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``),
+the evaluation (``evaluation/*.jsonl``), a transcript of the best game (``best_game.txt``), and pictures; with
+``wandb`` what is sent to Weights & Biases (``wandb/``, ``wandb.txt``).
 """
 
 import csv
@@ -16,10 +17,11 @@ import subprocess
 import sys
 import time
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import torch as th
@@ -36,10 +38,13 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 from agents.compare import compare
 from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
 from agents.files import write_json
-from agents.models import load_weights, save_model
-from agents.networks import MovesNetwork, NetworkPolicy
+from agents.memory import Memory
+from agents.models import Start, load_start, load_weights, save_model
+from agents.networks import NETWORKS, MovesNetwork, NetworkPolicy
 from agents.plot import plot
 from agents.policies.linear import load_linear
+from agents.pqn import PQN
+from agents.tracking import check_wandb, tracked
 from solitaire_env import __version__, env_id
 from solitaire_env.batch import describe_layout, layout_hash
 from solitaire_env.evaluation import policy_layout
@@ -47,6 +52,7 @@ from solitaire_env.files import write_text, write_whole
 from solitaire_env.messages import one_line
 from solitaire_env.progress import ProgressLine, clock
 from solitaire_env.sb3 import SolitaireVecEnv
+from solitaire_env.speed import processor
 
 CHECKPOINT = "checkpoint.safetensors"
 CURVE = "curve.csv"
@@ -71,7 +77,10 @@ class Arguments:
 # ------------------------------------------------------------------------------------ checkpoints
 
 
-def save_checkpoint(path: Path, model: MaskablePPO, progress: dict[str, Any]) -> None:
+Learner = MaskablePPO | PQN
+
+
+def save_checkpoint(path: Path, model: Learner, progress: dict[str, Any]) -> None:
     """Weights, Adam's moments and how far training is, in one safetensors file, whole or not at all."""
     tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
@@ -81,14 +90,14 @@ def save_checkpoint(path: Path, model: MaskablePPO, progress: dict[str, Any]) ->
     write_whole(path, lambda part: save_file(tensors, part, told))
 
 
-def _layout_of(model: MaskablePPO) -> str:
+def _layout_of(model: Learner) -> str:
     """The hash of the layout that a model is for: some networks are alike for all games."""
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
     return layout_hash(policy.layout)
 
 
-def load_checkpoint(path: Path, model: MaskablePPO) -> dict[str, Any]:
+def load_checkpoint(path: Path, model: Learner) -> dict[str, Any]:
     """Put a checkpoint into a model that the same configuration made; how far training was."""
     tensors = load_weights(path)
     with safe_open(path, framework="pt") as file:
@@ -131,8 +140,12 @@ def _read_progress(text: str) -> dict[str, Any]:
 class Watch(BaseCallback):
     """Progress line, curve, checkpoints and the end of training."""
 
-    def __init__(self, config: TrainConfig, run: Path, line: ProgressLine, progress: dict[str, Any]) -> None:
+    def __init__(
+        self, config: TrainConfig, run: Path, line: ProgressLine, progress: dict[str, Any],
+        told: Callable[["Watch"], None] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
+        self.told = told
         self.config = config
         self.run = run
         self.line = line
@@ -173,6 +186,8 @@ class Watch(BaseCallback):
         policy = self.model.policy
         assert isinstance(policy, NetworkPolicy)
         policy.value_only = self.model.num_timesteps < self.config.value_steps
+        if isinstance(policy.network, MovesNetwork) and policy.network.memory:
+            policy.network.memory.forget()
 
     def _on_step(self) -> bool:
         for row in np.flatnonzero(self.locals["dones"]).tolist():
@@ -199,6 +214,8 @@ class Watch(BaseCallback):
         if self.won:
             self.logger.record("rollout/cards_home", float(np.mean(self.home)))
         self._write_row()
+        if self.told is not None:
+            self.told(self)
         if time.monotonic() - self.saved > 60 * self.config.checkpoint_minutes:
             # Before the update that follows: weights and counts belong together.
             save_checkpoint(self.run / CHECKPOINT, self.model, self.progress)  # type: ignore[arg-type]
@@ -246,49 +263,72 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     )
 
 
-def make_model(
-    config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: Any = lambda: 0.0
-) -> MaskablePPO:
-    """MaskablePPO with the network of a configuration; ``share()`` tells how much of the training is done."""
+def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: Any = lambda: 0.0) -> Learner:
+    """The learner of a configuration with its network; ``share()`` tells how much of the training is done."""
 
     def learning_rate(_: float) -> float:
         return config.learning_rate + (config.learning_rate_end - config.learning_rate) * float(share())
 
-    model = MaskablePPO(
-        NetworkPolicy,
-        env,
-        learning_rate=learning_rate,
-        n_steps=config.n_steps,
-        batch_size=config.batch_size,
-        n_epochs=config.n_epochs,
-        gamma=config.gamma,
-        gae_lambda=config.gae_lambda,
-        clip_range=config.clip_range,
-        ent_coef=config.ent_coef,
-        vf_coef=config.vf_coef,
-        max_grad_norm=config.max_grad_norm,
-        seed=config.seed,
-        device=config.device,
-        policy_kwargs={"kind": config.network, "layout": layout, "sizes": config.network_sizes},
-    )
-    if config.linear_start is not None:
-        linear = load_linear(lambda policy: policy_layout(config.variant, policy))
-        network = model.policy.network
-        assert isinstance(network, MovesNetwork)
-        with th.no_grad():
-            network.linear.weight.copy_(th.from_numpy(linear.weights) / config.linear_start)
+    common: dict[str, Any] = {
+        "learning_rate": learning_rate,
+        "policy_kwargs": {"kind": config.network, "layout": layout, "sizes": config.network_sizes},
+    }
+    for key in ("n_steps", "batch_size", "n_epochs", "gamma", "max_grad_norm", "seed", "device"):
+        common[key] = getattr(config, key)
+    model: Learner
+    if config.learner == "pqn":
+        exploration = config.exploration, config.exploration_end
+        model = PQN(env, trace=config.gae_lambda, exploration=exploration, share=share, **common)
+    else:
+        keys = ("gae_lambda", "clip_range", "ent_coef", "vf_coef")
+        model = MaskablePPO(NetworkPolicy, env, **{key: getattr(config, key) for key in keys}, **common)
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    if config.learner == "ppo" and isinstance(policy.network, MovesNetwork):
+        policy.network.memory = Memory(policy.network.moves, config.num_envs * config.n_steps)
+    begin(config, policy)
     return model
 
 
+def begin(config: TrainConfig, policy: NetworkPolicy) -> None:
+    """Give a policy the weights that a configuration has it start from, if any."""
+    if config.linear_start is not None:
+        linear = load_linear(lambda policy: policy_layout(config.variant, policy))
+        assert isinstance(policy.network, MovesNetwork)
+        with th.no_grad():
+            policy.network.linear.weight.copy_(th.from_numpy(linear.weights) / config.linear_start)
+    if weights := start_of(config):
+        policy.network.load_state_dict(weights[0])
+        if weights[1] is not None:
+            policy.value_net.load_state_dict(weights[1])
+
+
+def start_of(config: TrainConfig) -> Start | None:
+    """What ``start`` names, when it is a model that fits."""
+    if config.start is None:
+        return None
+    layout = policy_layout(config.variant, config)
+    values = config.learner == "pqn"
+    return load_start(Path(config.start), config.network, config.network_sizes, layout, values=values)
+
+
 def warm_up(config: TrainConfig) -> None:
-    """Have the engine compiled, or its compiled code loaded, before the clock starts."""
+    """Have engine and networks compiled, or their compiled code loaded, before the clock starts."""
     env = make_env(config, 2)
-    env.reset()
-    env.step(env.action_masks().argmax(1))
+    observations, masks = th.as_tensor(env.reset()), env.action_masks()
+    network = NETWORKS[config.network](describe_layout(env.variant, env.settings), **config.network_sizes)
+    network.score(observations, masks)
+    network.value(observations)
+    env.step(masks.argmax(1))
 
 
-def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
-    """Train in a run folder; whether it came to its end. A first Ctrl-C ends it after the step in hand."""
+def learn(
+    config: TrainConfig, run: Path, *, resume: bool, quiet: bool, told: Callable[[Watch], None] | None = None
+) -> bool:
+    """Train in a run folder; whether it came to its end. A first Ctrl-C ends it after the step in hand.
+
+    ``told``, if given, is called before each update; what it raises ends the training.
+    """
     th.set_num_threads(config.threads or os.cpu_count() or 1)
     # Checking every distribution costs a tenth of the time; the mask leaves none that could fail.
     th.distributions.Distribution.set_default_validate_args(False)
@@ -296,7 +336,9 @@ def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
     env = make_env(config)
     layout = describe_layout(env.variant, env.settings)
     watch: Watch | None = None
-    model = make_model(config, env, layout, lambda: watch.share if watch is not None else 0.0)
+    # A checkpoint takes the place of what the training started from.
+    first = replace(config, start=None) if resume else config
+    model = make_model(first, env, layout, lambda: watch.share if watch is not None else 0.0)
     progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "games": 0}
     if resume:
         progress = load_checkpoint(run / CHECKPOINT, model)
@@ -309,7 +351,7 @@ def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
         env.seed(config.seed)
     model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
     line = ProgressLine(quiet)
-    watch = Watch(config, run, line, progress)
+    watch = Watch(config, run, line, progress, told)
 
     def end(*_: Any) -> None:
         assert watch is not None
@@ -319,24 +361,26 @@ def learn(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> bool:
     before = signal.signal(signal.SIGINT, end)
     terminate = signal.signal(signal.SIGTERM, end)
     try:
-        model.learn(total_timesteps=2**62, callback=watch, reset_num_timesteps=False, tb_log_name="ppo")
+        model.learn(total_timesteps=2**62, callback=watch, reset_num_timesteps=False)
     finally:
         signal.signal(signal.SIGINT, before)
         signal.signal(signal.SIGTERM, terminate)
         line.close()
+        model.logger.close()
     save_checkpoint(run / CHECKPOINT, model, watch.progress)
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
     save_model(
         run / "model",
-        policy.network,
+        model.average.module if isinstance(model, PQN) else policy.network,
         env=env_id(config.variant),
         moves=config.variant.moves,
         kind=config.network,
         sizes=config.network_sizes,
         layout=layout,
         steps=model.num_timesteps,
-        value=policy.value_net,
+        value=None if config.learner == "pqn" else policy.value_net,
+        temperature=config.temperature if config.learner == "pqn" else None,
     )
     plot([run], run, names=("curve",), quiet=quiet)
     return not watch.stop
@@ -361,17 +405,23 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
             path.name.removeprefix(f"{config.variant.name}-")
             for path in runs.glob(f"{config.variant.name}-*")
         )
-        run = runs / f"{config.variant.name}-{max((int(n) for n in numbers if n.isdecimal()), default=0) + 1}"
-        run.mkdir()
+        number = max((int(n) for n in numbers if n.isdecimal()), default=0) + 1
+        while True:
+            run = runs / f"{config.variant.name}-{number}"
+            try:
+                run.mkdir()
+                break
+            except FileExistsError:  # another training has begun meanwhile
+                number += 1
         write_text(run / "config.yaml", dump_config(config))
-        write_json(run / "versions.json", versions())
+        write_json(run / "versions.json", versions(config))
     except OSError as error:
         raise ConfigError(f"{error.filename or runs}: cannot be written ({error.strerror})") from None
     return run
 
 
-def versions() -> dict[str, Any]:
-    """What a run was made with."""
+def versions(config: TrainConfig) -> dict[str, Any]:
+    """What a run is made with."""
     packages = ("gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
     git = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40"],
@@ -383,8 +433,22 @@ def versions() -> dict[str, Any]:
         **{name: version(name) for name in packages},
         "git": git.stdout.strip() or None,
         "machine": platform.machine(),
+        "processor": processor(),
         "processors": os.cpu_count(),
+        "threads": config.threads or os.cpu_count(),
+        "gpu": th.cuda.get_device_name() if th.cuda.is_available() else None,
     }
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that is not here, where SB3 would quietly take the CPU."""
+    here = ["auto", "cpu"]
+    if th.backends.mps.is_available():
+        here.append("mps")
+    if th.cuda.is_available():
+        here += ["cuda", *(f"cuda:{number}" for number in range(th.cuda.device_count()))]
+    if name not in here:
+        raise ConfigError(f"device is {name!r}, which is not here, allowed: {', '.join(here)}")
 
 
 def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> int:
@@ -395,7 +459,9 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
             f"{name}: training {run}, {_budget(config)}; Ctrl-C stops and keeps what was learned",
             file=sys.stderr,
         )
-    if not learn(config, run, resume=resume, quiet=quiet):
+    with tracked(config, run, quiet=quiet):
+        ended = learn(config, run, resume=resume, quiet=quiet)
+    if not ended:
         print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
         return 130
     table = compare(config, run, quiet=quiet)
@@ -427,30 +493,40 @@ def _budget(config: TrainConfig) -> str:
     return " or ".join(parts)
 
 
+def value_of(args: list[str], option: str) -> str | None:
+    """Of ``--option VALUE`` or ``--option=VALUE``, before the rest of the command line is read."""
+    for place, arg in enumerate(args):
+        name, joined, value = arg.partition("=")
+        if name == option:
+            return value if joined else next(iter(args[place + 1 :]), None)
+    return None
+
+
+Options = TypeVar("Options")
+
+
 def parse_arguments(args: list[str]) -> Arguments:
     """The command line: a configuration file (or ``--resume RUN``), then any key of it as an option."""
+    return parse_options(args, Arguments, "python -m agents.train CONFIG")
+
+
+def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog: str) -> Options:
+    """A command line that begins with a configuration file, which ``kind`` takes."""
     config = TrainConfig()
     rest = list(args)
 
-    def value_of(option: str) -> str | None:
-        """Of ``--option VALUE`` or ``--option=VALUE``, before the rest of the command line is read."""
-        for place, arg in enumerate(rest):
-            name, joined, value = arg.partition("=")
-            if name == option:
-                return value if joined else next(iter(rest[place + 1 :]), None)
-        return None
-
-    folder = value_of("--resume")
+    folder = value_of(rest, "--resume")
     if folder is not None:
         config = load_config(Path(folder) / "config.yaml")
     elif rest and not rest[0].startswith("-"):
-        config = load_config(Path(rest.pop(0)), value_of("--env"))
+        config = load_config(Path(rest.pop(0)), value_of(rest, "--env"))
     try:
+        default = kind(config)
         return tyro.cli(
-            Arguments,
+            type(default),
             args=rest,
-            default=Arguments(config=config),
-            prog="python -m agents.train CONFIG",
+            default=default,
+            prog=prog,
             config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
         )
     except ValidationError as error:
@@ -462,10 +538,14 @@ def main(args: list[str] | None = None) -> int:
     run: Path | None = None
     try:
         arguments = parse_arguments(sys.argv[1:] if args is None else args)
+        check_device(arguments.config.device)
+        check_wandb(arguments.config)
         resume = arguments.resume is not None
+        if not resume:
+            start_of(arguments.config)  # which is refused before anything is made
         run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, arguments.config)
         return run_training(arguments.config, run, resume=resume, quiet=arguments.quiet)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

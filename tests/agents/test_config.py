@@ -145,6 +145,8 @@ def test_network_sizes() -> None:
         ("busy-aces: {device: 'cuda:\u0661'}", ["device is", "cuda:0"]),
         ("busy-aces: {gamma: 1.5}", ["gamma is 1.5", "at most 1"]),
         ("busy-aces: {device: abacus}", ["device is 'abacus'", "cpu"]),
+        ("busy-aces: {wandb: ''}", ["wandb is ''", "null", "128"]),
+        ("busy-aces: {wandb: 'team/project'}", ["wandb is 'team/project'", "without /"]),
         ("busy-aces: {eval_deals: all}", ["'all'", "FIRST:END"]),
         # Contradictions.
         ("busy-aces: {minutes: null}", ["minutes and total_steps", "at least one"]),

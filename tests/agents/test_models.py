@@ -28,6 +28,7 @@ from tests.conftest import Refuses
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [8, 4], "width": 8},
     "piles": {"width": 8, "depth": 4, "rounds": 1},
+    "attention": {"width": 8, "depth": 4, "rounds": 1},
     "mlp": {"hidden": [16]},
 }
 
@@ -68,7 +69,7 @@ def test_plays_the_same_when_loaded(tmp_path: Path, kind: str) -> None:
     weights = network.state_dict()
     assert loaded.network.state_dict().keys() == weights.keys()
     for name, tensor in loaded.network.state_dict().items():
-        assert (tensor == weights[name]).all() and tensor.dtype == weights[name].dtype
+        assert (tensor == weights[name]).all() and tensor.dtype == th.float64
     before = NetworkPlayer(network, "model", policy_layout("busy-aces"), "supermove")
     games = [play(player) for player in (before, loaded)]
     assert games[0] == games[1]
@@ -95,6 +96,19 @@ def test_chooses_legal_actions_by_their_probability(temperature: float) -> None:
     again = NetworkPlayer(Same(), "same", {}, None)
     first, second, third = (p(np.zeros((50, 1)), masks[:50]).tolist() for p in (again, again, player))
     assert first != second and first != third
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_its_games_are_the_same_in_any_company(folder: Path, tmp_path: Path, kind: str) -> None:
+    saved(tmp_path / kind, kind)
+    runs = [
+        evaluate(
+            load_model(tmp_path / kind, layout_of("busy-aces"), "net"),
+            "busy-aces", deals, max_episode_steps=100, num_envs=num_envs,
+        ).games
+        for num_envs, deals in ((1, range(12)), (7, range(12)), (256, range(11, -1, -1)), (256, range(5, 8)))
+    ]  # fmt: skip
+    assert runs[0] == runs[1] == runs[2][::-1] and runs[0][5:8] == runs[3]
 
 
 def test_explains_what_it_chooses_by(tmp_path: Path) -> None:

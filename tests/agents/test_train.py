@@ -135,13 +135,14 @@ def test_run_folder(trained: tuple[Path, Outcome]) -> None:
     assert load_config(run / "config.yaml") == make_config({"env": "Solitaire/BusyAces-v0", **VALUES}, "test")
     versions = json.loads((run / "versions.json").read_text())
     assert versions["torch"] == version("torch") and versions["solitaire-env"]
+    assert versions["processor"] and versions["processors"] == os.cpu_count() and versions["threads"] == 1
     for picture in ("curve.png", "win_rates.png", "endings.png"):
         assert (run / picture).read_bytes().startswith(b"\x89PNG") and picture in outcome.out
     assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
     rows = curve(run)
     assert_monotone(rows)
     assert tuple(rows[0]) == train.CURVE_COLUMNS and int(rows[-1]["steps"]) <= STEPS
-    assert progress(run)["steps"] == STEPS and progress(run)["games"] >= int(rows[-1]["games"]) > 10
+    assert progress(run)["steps"] == STEPS and progress(run)["games"] >= int(rows[-1]["games"]) > 5
 
 
 @pytest.mark.training
@@ -256,6 +257,40 @@ def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
     assert steps >= 256 and (run / "model").is_dir() and not list(run.glob("**/*.part"))
     outcome = command("--resume", run, "--total-steps", str(steps + 512), "--eval-deals", "0:2", "--quiet")
     assert outcome.status == 0 and progress(run)["steps"] >= steps + 512
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("learner", ["ppo", "pqn"])
+def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
+    """The curve is that of one training: what no checkpoint kept is made again, and no row stands twice."""
+    options = ["--learner", learner, "--total-steps", str(10**9), "--checkpoint-minutes", "1e-3"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agents.train", str(config_file(tmp_path)), *options, "--runs", str(tmp_path)],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    run = tmp_path / "busy-aces-1"
+    try:
+        end = time.monotonic() + 120
+        while time.monotonic() < end and process.poll() is None:
+            if (run / "checkpoint.safetensors").exists() and progress(run)["steps"] > 2048:
+                break
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        _, err = process.communicate()
+    assert process.returncode == -signal.SIGKILL, err
+    kept = progress(run)
+    old = [row for row in curve(run) if int(row["steps"]) <= kept["steps"]]
+    goal = kept["steps"] + 1024
+    outcome = command("--resume", run, "--total-steps", goal, "--eval-deals", "0:2", "--quiet")
+    assert outcome.status == 0, outcome.err
+    rows = curve(run)
+    assert rows[: len(old)] == old and len(rows) > len(old) > 5
+    assert_monotone(rows)
+    steps = np.diff([int(row["steps"]) for row in rows])
+    assert (steps == steps[0]).all()  # no row is missing
+    after = progress(run)
+    assert after["steps"] >= goal and after["games"] >= kept["games"] and after["seconds"] > kept["seconds"]
 
 
 @pytest.mark.training
@@ -387,6 +422,8 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
         (["tiny.yaml", "--observation", "features"], ["'moves'", "'mlp'"]),
         (["tiny.yaml", "--total-steps", "None"], ["minutes and total_steps"]),
         (["tiny.yaml", "--device", "abacus"], ["'abacus'", "cuda"]),
+        (["tiny.yaml", "--device", "cuda:99"], ["'cuda:99'", "not here", "allowed: auto, cpu"]),
+        (["tiny.yaml", "--wandb", "a/b"], ["'a/b'", "without /"]),
     ],
 )
 def test_refuses(args: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -394,6 +431,37 @@ def test_refuses(args: list[str], words: list[str], tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     assert_refused(command(*args), *words)
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
+
+
+@pytest.mark.training
+def test_a_device_that_is_gone(run: Path) -> None:
+    """Refused before anything is written; SB3 would go on with the CPU and say nothing."""
+    before = {path: path.read_bytes() for path in run.glob("*.*")}
+    assert_refused(command("--resume", run, "--device", "cuda:99"), "'cuda:99'", "allowed: auto, cpu")
+    assert {path: path.read_bytes() for path in run.glob("*.*")} == before
+
+
+@pytest.mark.training
+def test_any_device(tmp_path: Path) -> None:
+    """A GPU where there is one, else the CPU."""
+    more = ("--device", "auto", "--total-steps", "512", "--eval-deals", "0", "--quiet")
+    assert command(config_file(tmp_path), "--runs", tmp_path, *more).status == 0
+    assert load_config(tmp_path / "busy-aces-1" / "config.yaml").device == "auto"
+    assert load_file(tmp_path / "busy-aces-1" / CHECKPOINT)
+
+
+def test_run_folders_of_two_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another training takes the number that this one was about to take."""
+    make = Path.mkdir
+    others = ["busy-aces-1", "busy-aces-2"]
+
+    def mkdir(path: Path, *args: Any, **kwargs: Any) -> None:
+        if path.name in others:
+            make(tmp_path / others.pop(0))
+        make(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    assert train.new_run(tmp_path, TrainConfig()).name == "busy-aces-3"
 
 
 def test_command_line(tmp_path: Path) -> None:

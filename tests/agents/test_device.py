@@ -1,0 +1,187 @@
+"""Devices other than the CPU, on a machine that has none: tensors that say they are elsewhere.
+
+``Elsewhere`` holds an ordinary tensor and says that its device is "meta". Under ``Accelerator`` tensors made
+on or sent to that device are such; what a GPU refuses is refused: an operation on tensors from here and from
+there (but for single numbers), and reading one as an array before it is brought back.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as th
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+from agents.config import make_config
+from agents.models import load_model, save_model
+from agents.networks import NetworkPolicy
+from agents.train import load_checkpoint, make_env, make_model, save_checkpoint
+from solitaire_env.batch import describe_layout
+from solitaire_env.evaluation import policy_layout
+
+AWAY = th.device("meta")
+
+
+class Elsewhere(th.Tensor):
+    inner: th.Tensor
+    is_meta = False  # with which load_state_dict would not bother
+
+    @staticmethod
+    def __new__(cls, inner: th.Tensor) -> Elsewhere:
+        made = th.Tensor._make_wrapper_subclass(
+            cls, inner.shape, inner.stride(), inner.storage_offset(), dtype=inner.dtype, device=AWAY
+        )
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return on_device(func, args, kwargs or {})
+
+
+def on_device(func: Any, args: Any, kwargs: Any) -> Any:
+    """Do an operation where its tensors are, or where it is told to."""
+    given: list[th.Tensor] = []
+    tree_map(lambda x: given.append(x) if isinstance(x, th.Tensor) else None, (args, kwargs))
+    away = [x for x in given if isinstance(x, Elsewhere)]
+    here = [x for x in given if not isinstance(x, Elsewhere)]
+    moves = func in (th.ops.aten._to_copy.default, th.ops.aten.copy_.default)
+    if away and not moves and any(x.dim() for x in here):
+        raise RuntimeError(f"{func}: tensors on {AWAY} and on {here[0].device}")
+    target = kwargs.get("device")
+    to = bool(away) if target is None else th.device(target) == AWAY
+    if func is th.ops.aten.copy_.default:
+        to = isinstance(args[0], Elsewhere)
+    if target is not None:
+        kwargs = {**kwargs, "device": th.device("cpu")}
+    unwrapped = tree_map(lambda x: x.inner if isinstance(x, Elsewhere) else x, (args, kwargs))
+    result = func(*unwrapped[0], **unwrapped[1])
+    if func._schema.is_mutable and away:
+        for before, after in zip(args, unwrapped[0], strict=False):
+            if isinstance(before, Elsewhere) and result is after:
+                return before
+    return tree_map(lambda x: Elsewhere(x) if to and type(x) is th.Tensor else x, result)
+
+
+class Accelerator(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return on_device(func, args, kwargs or {})
+
+
+class Made(TorchFunctionMode):
+    """Tensors from arrays and lists are made here and sent there."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in (th.tensor, th.as_tensor) and kwargs.get("device") == AWAY:
+            return func(*args, **{**kwargs, "device": "cpu"}).to(AWAY)
+        if func is th.Tensor.numpy and kwargs.get("force"):
+            return args[0].detach().cpu().numpy()
+        return func(*args, **kwargs)
+
+
+VALUES: dict[str, Any] = {
+    "moves": "supermove", "total_steps": 512, "width": 8, "depth": 4, "rounds": 1, "hidden": [8],
+    "num_envs": 4, "n_steps": 32, "batch_size": 64, "n_epochs": 1, "threads": 1, "stall_limit": 10,
+    "linear_start": 2.0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def accelerator() -> Any:
+    """There is another device; parameters that are sent there stay the objects that an optimizer knows."""
+    before = th.__future__.get_swap_module_params_on_conversion()
+    th.__future__.set_swap_module_params_on_conversion(True)
+    with Accelerator(), Made():
+        yield
+    th.__future__.set_swap_module_params_on_conversion(before)
+
+
+def made(**values: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """A model on the other device, its configuration and its layout."""
+    config = make_config({**VALUES, **values}, "test")
+    config.device = str(AWAY)
+    env = make_env(config)
+    layout = describe_layout(env.variant, env.settings)
+    return make_model(config, env, layout), config, layout
+
+
+def assert_away(model: Any) -> None:
+    tensors = [*model.policy.state_dict().values(), *model.policy.parameters()]
+    assert len(tensors) > 8 and all(isinstance(tensor.data, Elsewhere) for tensor in tensors)
+
+
+NETWORKS = {
+    "moves": {},
+    "piles": {"network": "piles", "linear_start": None},
+    "attention": {"network": "attention", "linear_start": None},
+    "mlp": {"network": "mlp", "observation": "features", "linear_start": None},
+    "pqn": {"learner": "pqn", "linear_start": None},
+}
+
+
+def test_what_the_other_device_refuses(accelerator: None) -> None:
+    away, here = th.ones(3, device=AWAY), th.ones(3)
+    assert isinstance(away, Elsewhere) and not isinstance(here, Elsewhere)
+    assert ((away + 1) * th.tensor(2.0)).cpu().tolist() == [4.0, 4.0, 4.0]
+    with pytest.raises(RuntimeError, match="tensors on meta and on cpu"):
+        away + here
+    with pytest.raises(RuntimeError, match="numpy"):
+        away.numpy()
+    with pytest.raises(RuntimeError, match="tensors on meta and on cpu"):
+        th.nn.Linear(3, 2, device=AWAY)(here)
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("name", NETWORKS)
+def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
+    """Rollouts, updates and checkpoints."""
+    model, config, layout = made(**NETWORKS[name])
+    assert_away(model)
+    before = [tensor.cpu() for tensor in model.policy.parameters()]
+    model.learn(128)
+    assert_away(model)
+    assert not all(th.equal(a, b.cpu()) for a, b in zip(before, model.policy.parameters(), strict=True))
+    moments = model.policy.optimizer.state_dict()["state"]
+    if name == "pqn":  # which has no head for the value, and the average learns nothing itself
+        assert 0 < len(moments) < len(before)
+    else:
+        assert len(moments) == len(before)
+    assert all(isinstance(state["exp_avg"], Elsewhere) for state in moments.values())
+    progress = {"steps": 128, "seconds": 1.0, "games": 3}
+    save_checkpoint(tmp_path / "checkpoint", model, progress)
+    again, *_ = made(**NETWORKS[name])
+    assert load_checkpoint(tmp_path / "checkpoint", again) == progress
+    assert_away(again)
+    for tensor, other in zip(model.policy.parameters(), again.policy.parameters(), strict=True):
+        assert th.equal(tensor.cpu(), other.cpu())
+    again.learn(128)
+    # What is written can be read where there is no such device.
+    save_model(
+        tmp_path, again.policy.network, env="busy-aces", moves="supermove", kind=config.network,
+        sizes=config.network_sizes, layout=layout, steps=128, value=again.policy.value_net,
+    )  # fmt: skip
+    player = load_model(tmp_path, lambda policy: policy_layout(config.variant, policy))
+    assert not any(isinstance(weights, Elsewhere) for weights in player.network.parameters())
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_what_the_policy_tells(name: str, accelerator: None) -> None:
+    model, *_ = made(**NETWORKS[name])
+    env = model.env
+    observations = th.as_tensor(env.reset(), device=AWAY)
+    masks = env.action_masks()
+    policy: NetworkPolicy = model.policy
+    with th.no_grad():
+        actions, *told = policy(observations, action_masks=masks)
+        told += policy.evaluate_actions(observations, actions, action_masks=masks)
+        told += [policy.predict_values(observations)]
+        told += [policy.get_distribution(observations, action_masks=masks).distribution.probs]
+    assert all(isinstance(tensor, Elsewhere) for tensor in (actions, *told))
+    chosen, _ = policy.predict(np.asarray(env.reset()), action_masks=masks)
+    assert masks[np.arange(len(masks)), chosen].all()
