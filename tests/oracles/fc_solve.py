@@ -1,12 +1,8 @@
 """fc-solve as a player of our games: its Eight Off is our Eights Down.
 
-fc-solve (Freecell Solver by Shlomi Fish, Debian package freecell-solver-bin) reads a board and prints moves
-that win it. They are replayed here in our environment, beside a board of fc-solve's on which only its moves
-are made, and after each move the two must show the same position.
-
-What the two call by different names: cells are alike, and so are spaces. We fill the lowest, fc-solve any, so
-after some moves its piles and cells lie in another order. In one pack a place is known by its last card.
-fc-solve also moves whole piles to a space, which changes nothing but a name: no action of ours.
+How it is asked, and what its moves are here, :mod:`agents.fc_solve` tells. Its moves are replayed in our
+environment, beside a board of fc-solve's on which only its moves are made, and after each move the two must
+show the same position.
 
 As a script this prints a solution as ``solutions/`` keeps it::
 
@@ -15,10 +11,7 @@ As a script this prints a solution as ``solutions/`` keeps it::
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -28,32 +21,32 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
+from agents.fc_solve import (
+    EIGHT_OFF,
+    HOME,
+    Answer,
+    Move,
+    ask,
+    board_text,
+    command,
+    need,
+    our_action,
+    place,
+    read_answer,
+    take,
+)
 from solitaire_env.deals import Deal
-from solitaire_env.variants import Variant, get_variant
+from solitaire_env.variants import Variant
 from tests.reference import ReferenceGame, ReferenceRules, suit
 
 ENV_ID = "solitaire_env:Solitaire/EightsDown-v0"
-EIGHT_OFF = get_variant("eights-down")
 
 HERE = Path(__file__).parent
-
-SPACES = {"any": "all", "kings": "kings"}
-"""Not where spaces stay empty: fc-solve then leaves out legal moves, those that empty a pile."""
-BUILDS = {"same suit": "suit", "alternate color": "alternate_color", "any suit": "rank"}
 
 TO_WIN = ("-l", "as", "-mi", "500000")
 """Solve a board. Not with the preset `lg`, which makes moves that Eight Off does not have."""
 TO_COUNT = ("-to", "01ABCDE")
 """Visit every position that single cards can reach, unless one of them is won."""
-
-HOME = "the foundations"
-"""Where a card goes home, in fc-solve's words."""
-MOVE = re.compile(rf"Move (a|\d+) cards? from ((?:stack|freecell) \d+) to ((?:stack|freecell) \d+|{HOME})")
-VERDICTS = {
-    "This game is solveable.": "won",
-    "I could not solve this game.": "impossible",
-    "Iterations count exceeded.": "given up",
-}
 
 
 def without_stock(decks: int = 1, cells: int = 8, **rules: str) -> Variant:
@@ -78,86 +71,6 @@ class Disagreement(AssertionError):
     """fc-solve and our environment do not agree."""
 
 
-class Move(NamedTuple):
-    """Places are named as fc-solve names them: ``stack 0``, ``freecell 3``, ``the foundations``."""
-
-    cards: int
-    source: str
-    target: str
-
-    def __str__(self) -> str:
-        return f"{self.cards} from {self.source} to {self.target}"
-
-
-class Answer(NamedTuple):
-    """What fc-solve says of a board."""
-
-    verdict: str
-    """``won``, ``impossible`` or ``given up``."""
-    moves: list[Move]
-    """The moves that win, where it is won."""
-    positions: int
-    """Positions that were looked at, the first among them."""
-
-
-def command(variant: Variant, *options: str) -> list[str]:
-    """The command that asks fc-solve; its standard input is the board."""
-    flags = [
-        ("--freecells-num", str(variant.cells), variant.cells != EIGHT_OFF.cells),
-        ("--stacks-num", str(variant.piles), variant.piles != EIGHT_OFF.piles),
-        ("--decks-num", str(variant.decks), variant.decks != EIGHT_OFF.decks),
-        ("--empty-stacks-filled-by", SPACES[variant.spaces], variant.spaces != EIGHT_OFF.spaces),
-        ("--sequences-are-built-by", BUILDS[variant.build], variant.build != EIGHT_OFF.build),
-    ]
-    differing = [word for flag, value, differs in flags if differs for word in (flag, value)]
-    return ["fc-solve", "--game", "eight_off", *differing, "-m", "-sel", *options]
-
-
-def need(program: str) -> str:
-    """The path of one of Freecell Solver's programs."""
-    path = shutil.which(program)
-    if path is None:
-        raise FileNotFoundError(f"{program} is not installed, on Debian: apt-get install freecell-solver-bin")
-    return path
-
-
-def ask(variant: Variant, board: str, *options: str) -> str:
-    """What fc-solve prints about a board."""
-    need("fc-solve")
-    done = subprocess.run(
-        command(variant, *options),
-        input=board,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "FREECELL_SOLVER_QUIET": "1"},
-    )
-    return done.stdout + done.stderr
-
-
-def board_text(game: ReferenceGame) -> str:
-    """A board with no card home, as fc-solve reads it: the cells, then the piles, bottom card first."""
-    cells = [f"Freecells: {' '.join(''.join(cell) or '-' for cell in game.cells)}"] if game.cells else []
-    return "".join(f"{line}\n" for line in (*cells, *map(" ".join, game.tableau)))
-
-
-def read_answer(printed: str) -> Answer:
-    """The moves and the verdict among the lines that fc-solve prints."""
-    moves, verdict, positions = [], None, 0
-    for line in printed.splitlines():
-        if line.startswith("Move "):
-            move = MOVE.fullmatch(line)
-            if move is None:
-                raise ValueError(f"fc-solve prints a move that is not known here: {line!r}")
-            moves.append(Move(1 if move[1] == "a" else int(move[1]), move[2], move[3]))
-        elif line in VERDICTS:
-            verdict = VERDICTS[line]
-        elif count := re.fullmatch(r"Total number of states checked is (\d+)\.", line):
-            positions = int(count[1])
-    if verdict is None:
-        raise ValueError(f"fc-solve prints no verdict: {printed[-300:]!r}")
-    return Answer(verdict, moves, positions)
-
-
 # ---------------------------------------------------------------------------------------- replay
 
 
@@ -170,30 +83,6 @@ def shown(env: gym.Env[Any, Any]) -> ReferenceGame:
     """The position that an environment shows, as lists of cards."""
     game: Any = env.unwrapped
     return ReferenceGame.from_text(game.position(), ReferenceRules.of(game.variant))
-
-
-def place(board: ReferenceGame, name: str) -> list[str]:
-    """The cards of a stack or a freecell on fc-solve's board."""
-    kind, number = name.split()
-    return (board.tableau if kind == "stack" else board.cells)[int(number)]
-
-
-def our_action(theirs: ReferenceGame, move: Move, ours: ReferenceGame) -> str | None:
-    """The text of our action for a move of fc-solve's, or None where it only gives a pile another name."""
-    names = {pile[-1]: f"t{n}" for n, pile in enumerate(ours.tableau, 1) if pile}
-    names |= {cell[-1]: f"c{n}" for n, cell in enumerate(ours.cells, 1) if cell}
-    source = place(theirs, move.source)
-    start = names[source[-1]]
-    if move.target == HOME:
-        return f"{start}>f"
-    if target := place(theirs, move.target):
-        return f"{start}>{names[target[-1]]}"
-    if move.target.startswith("freecell"):
-        return f"{start}>c"
-    if move.source.startswith("stack") and move.cards == len(source):
-        return None
-    several = move.cards > 1 and theirs.rules.spaces == "any"
-    return f"{start}x{move.cards}>s" if several else f"{start}>s"
 
 
 def unordered(board: ReferenceGame) -> object:
@@ -214,11 +103,10 @@ def play(env: gym.Env[Any, Any], theirs: ReferenceGame, move: Move) -> tuple[str
     source = place(theirs, move.source)
     if len(source) < move.cards:
         raise Disagreement(f"fc-solve has only {' '.join(source) or 'nothing'} there in\n{theirs.text()}")
-    text = our_action(theirs, move, before)
-    cards = source[-move.cards :]
-    del source[-move.cards :]
-    target = theirs.foundations[suit(cards[-1])][0] if move.target == HOME else place(theirs, move.target)
-    target += cards
+    text = our_action(theirs, move, before, theirs.rules.spaces)
+    cards = take(theirs, move)
+    if move.target == HOME:
+        theirs.foundations[suit(cards[-1])][0] += cards
     if text is None:
         return "whole pile to a space", False, {}
     try:
