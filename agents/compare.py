@@ -30,15 +30,15 @@ def seen_game(config: TrainConfig) -> tuple[Variant, str | None, LayoutOf]:
 
 
 def play_policy(
-    name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, transcripts: bool = False,
-    trust_model: bool = False, num_envs: int = 256,
+    name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
+    transcripts: bool = False, trust_model: bool = False, num_envs: int = 256,
 ) -> Evaluation:  # fmt: skip
-    """Evaluate a named policy on a configuration's game and deals."""
+    """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it."""
     variant, shortcut, layout_of = seen_game(config)
     policy = make_policy(name, layout_of, trust_model=trust_model)
     if shortcut and getattr(policy, "moves", None) is None:
         policy.moves = shortcut
-    label = Path(name).name if Path(name).exists() else name
+    label = label or (Path(name).name if Path(name).exists() else name)
     deals = parse_deals(config.eval_deals)
 
     def progress(games: list[Game], total: int) -> None:

@@ -25,7 +25,7 @@ class Arguments:
     """Evaluate a policy on numbered deals."""
 
     policy: str
-    """random, greedy, linear, a run folder, a model folder, an SB3 zip, or module:Class."""
+    """random, greedy, linear, shipped, a run folder, a model folder, an SB3 zip, or module:Class."""
     env: str
     """Gymnasium id, or name of a variant."""
     deals: str = "0:1000"
@@ -97,9 +97,9 @@ def run(a: Arguments) -> int:
         for deal, text in done.transcripts.items():
             write_text(a.transcripts / f"{str(deal).replace(':', '-')}.txt", text)
     if a.timing:
-        print(
-            f"{done.seconds:.2f} s, {len(done.games) / max(done.seconds, 1e-9):,.0f} games/s", file=sys.stderr
-        )
+        speed = len(done.games) / max(done.seconds, 1e-9)
+        thought = 1000 * done.answer_seconds / max(done.answers, 1)
+        print(f"{done.seconds:.2f} s, {speed:,.0f} games/s, {thought:.3f} ms a move", file=sys.stderr)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Policies by name: ``random``, ``greedy``, ``linear``, a trained run or model folder, or ``module:Class``.
+"""Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, a run or model folder, ``module:Class``.
 
 All answer ``policy(observations, masks) -> actions``; see :mod:`solitaire_env.evaluation`.
 """
@@ -11,24 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.policies.linear import LayoutOf, load_linear
+from agents.policies.shipped import load_shipped
 from solitaire_env.advice import load_class
+from solitaire_env.evaluation import draw
 
 Array = npt.NDArray[Any]
 
 
 class Random:
-    """A legal action, all alike, from a seed."""
+    """A legal action, all alike; from a seed where it is not told what chance says."""
 
     name = "random"
+    by_chance = True
 
     def __init__(self, layout: dict[str, Any], seed: int = 0) -> None:
         self.random = np.random.Generator(np.random.PCG64(seed))
 
-    def __call__(self, observations: Array, masks: Array) -> Array:
+    def __call__(self, observations: Array, masks: Array, chances: Array | None = None) -> Array:
         """Actions ``[n]``."""
-        # In (0, 1]: a zero would be no higher than an illegal action's.
-        actions: Array = (masks * (1 - self.random.random(masks.shape, dtype=np.float32))).argmax(1)
-        return actions
+        return draw(masks, self.random.random(len(masks)) if chances is None else chances)
 
 
 LAST = -1e9
@@ -165,6 +166,7 @@ BUILT_IN: dict[str, Callable[[LayoutOf], Any]] = {
     "random": _of_class(Random),
     "greedy": _of_class(Greedy),
     "linear": load_linear,
+    "shipped": load_shipped,
 }
 
 
@@ -174,7 +176,7 @@ def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) ->
     Parameters
     ----------
     name
-        ``random``, ``greedy``, ``linear``, a run or model folder, an SB3 zip, or ``module:Class``.
+        One of :data:`BUILT_IN`, a run or model folder, an SB3 zip, or ``module:Class``.
     layout_of
         Gives the layout of the game for a policy (or a class of policies) that says by its attributes what it
         wants.

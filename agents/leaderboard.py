@@ -1,0 +1,415 @@
+"""The leaderboard: ``python -m agents.leaderboard`` writes ``docs/leaderboard.md`` and the model cards of the
+shipped policies from the stored results (:mod:`agents.results`), without a game played.
+
+``python -m agents.leaderboard add --policy greedy --env busy-aces`` plays, and stores the results;
+``python -m agents.leaderboard replay`` plays stored games again, and says whether they are the same.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numba
+import tyro
+from pydantic import ValidationError
+
+from agents import results
+from agents.compare import play_policy
+from agents.config import make_config, parse_deals
+from agents.files import read_json
+from agents.model_card import NOTE, cost, home, model_card, table, training_of, won
+from agents.policies import linear as linear_policy
+from agents.policies import shipped as shipped_policy
+from agents.report import summary_table
+from agents.results import About, Entry, Speed, Training
+from solitaire_env import VARIANTS, env_id
+from solitaire_env.evaluation import Evaluation, Game, mcnemar, read_games, summarize
+from solitaire_env.files import write_text
+from solitaire_env.messages import shown
+from solitaire_env.progress import ProgressLine
+from solitaire_env.registration import env_variant, step_limit
+from solitaire_env.speed import processor
+
+PAGE: Path = results.ROOT / "docs" / "leaderboard.md"
+
+AUTHOR: Final = "solitaire-env"
+MADE: Final = {
+    "random": "a legal move, all alike",
+    "greedy": "the best move in a fixed order, written by hand",
+    "linear": "the highest weighted sum of 28 numbers of a move; weights found by `agents.linear`",
+    "shipped": "a network, trained with `agents.train`: `agents/policies/GAME/README.md`",
+}
+"""How the policies that have names were made."""
+
+PAGE_TEXT: Final = """# Leaderboard
+
+{note}
+Every figure is counted from the games stored in `leaderboard/`, a line a game: deals {standard} of each game,
+the best policy first. All play the published game: where a policy chooses among supermoves, each is played
+as the single moves that it stands for, and those are counted.
+
+- **won:** games won, with Wilson's 95 % interval; **cards home:** with a bootstrap interval.
+- **moves a game:** single moves; a game that goes in a circle counts as long as the step limit.
+- **ms a move:** processor time that the policy takes for a move that it chooses, on one thread, {side} games
+  side by side.
+- **against the one above:** deals that only this policy won, and those that only the one above it won, and
+  McNemar's exact two-sided p. Where neither won any: the p of Wilcoxon's signed-rank test on cards home.
+{held_out}
+{games}
+## The policies
+
+{policies}
+
+## Add your own
+
+A policy is a class that answers `policy(observations, masks) -> actions`, or a model folder with
+`model.safetensors` and `model.json`, as `agents.train` writes it: [Evaluate](training.md#evaluate) says more.
+
+```sh
+python -m agents.leaderboard add --policy my_module:MyPolicy --env busy-aces --name my-policy \\
+    --author "My Name" --made "what it is, in a sentence"
+python -m agents.leaderboard add --policy runs/busy-aces-1 --env busy-aces --name my-net \\
+    --author "My Name" --made "agents.train with --gamma 1"
+python -m agents.leaderboard                                                            # writes this page
+python -m agents.leaderboard replay --policy my_module:MyPolicy --env busy-aces --name my-policy --deals 0:50
+```
+
+`add` plays deals {standard} (`--deals {both}` for the final test too), and writes
+`leaderboard/busy-aces/my-policy.jsonl` and `.json`. What training took is told by `--steps`, `--minutes` and
+`--machine`; of a run folder it is read. Send these two files and the policy itself as a pull request. It is
+played again before it goes in: a policy that leaves something to chance should say so
+([`by_chance`](training.md#evaluate)), so that its games can be repeated to the last.
+"""
+
+
+# --------------------------------------------------------------------------------------- the page
+
+
+def against(worse: Entry, better: Entry) -> str:
+    """The paired test of a policy against the next better one."""
+    if not any(game.won for game in (*worse.standard, *better.standard)):
+        return f"cards home, {_p(signed_rank(worse.standard, better.standard))}"
+    only_worse, only_better, p = mcnemar(worse.standard, better.standard)
+    return f"{only_worse} : {only_better}, {_p(p)}"
+
+
+def signed_rank(first: Sequence[Game], second: Sequence[Game]) -> float:
+    """Wilcoxon's signed-rank test on cards home of the same deals: its two-sided p."""
+    from scipy.stats import wilcoxon
+
+    differences = [a.cards_home - b.cards_home for a, b in zip(first, second, strict=True)]
+    return float(wilcoxon(differences).pvalue) if any(differences) else 1.0
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def _game_table(entries: Sequence[Entry]) -> str:
+    """The table of a game, the best policy first."""
+    final = any(entry.held_out for entry in entries)
+    head = ["policy", "moves", "won", "cards home", "moves a game", "ms a move", "training"]
+    head += [f"won, {_range(results.HELD_OUT)}"] if final else []
+    rows = []
+    tests = ["-", *(against(worse, better) for better, worse in pairwise(entries))]
+    for entry, test in zip(entries, tests, strict=True):
+        about = entry.about
+        row = [
+            f"`{about.policy}`",
+            entry.moves,
+            won(entry.standard),
+            home(entry.standard),
+            f"{entry.summary.steps:.0f}",
+            f"{about.speed.ms_per_move:.2g}",
+            cost(about.training),
+        ]
+        rows.append([*row, *([won(entry.held_out)] if final else []), test])
+    return table([*head, "against the one above"], rows, texts=2)
+
+
+def _game_text(game: str, entries: Sequence[Entry]) -> str:
+    machines: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.about.training is not None and entry.about.training.machine is not None:
+            machines.setdefault(entry.about.training.machine, []).append(f"`{entry.about.policy}`")
+    told = [f"{', '.join(names)} on {where}" for where, names in machines.items()]
+    timed = ", ".join(sorted({entry.about.speed.machine for entry in entries}))
+    variant = env_variant(game)
+    parts = (
+        f"## {variant.title}",
+        f"`{env_id(variant)}`: built by {variant.build}; spaces: {variant.spaces}; moves: {variant.moves}; "
+        f"at most {step_limit(variant)} steps.",
+        _game_table(entries),
+        f"Timed on {timed}." + (f" Trained: {'; '.join(told)}." if told else ""),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _range(part: range) -> str:
+    return f"{part[0]}-{part[-1]}"
+
+
+def page(entries: dict[str, list[Entry]]) -> str:
+    """``docs/leaderboard.md``."""
+    order = [variant.name for variant in VARIANTS if variant.name in entries]
+    made = {(e.about.policy, e.about.author, e.about.made) for of_game in entries.values() for e in of_game}
+    any_held_out = any(entry.held_out for of_game in entries.values() for entry in of_game)
+    held_out = (
+        f"- **won, {_range(results.HELD_OUT)}:** the final test, on deals that nothing was chosen by.\n"
+        if any_held_out
+        else ""
+    )
+    return PAGE_TEXT.format(
+        note=NOTE,
+        standard=_range(results.STANDARD),
+        side=results.SIDE_BY_SIDE,
+        both=",".join(map(_deals, (results.STANDARD, results.HELD_OUT))),
+        held_out=held_out,
+        games="\n".join(_game_text(game, entries[game]) for game in order),
+        policies=table(["policy", "author", "what it is"], [[f"`{p}`", a, m] for p, a, m in sorted(made)], 3),
+    )
+
+
+def pages() -> dict[Path, str]:
+    """The text of all that is written from the stored results, by its file.
+
+    Raises
+    ------
+    ValueError
+        If a stored result cannot be, or is of another network than the shipped one.
+    """
+    entries = results.read_store(results.STORE)
+    out = {PAGE: page(entries)}
+    for game in shipped_policy.shipped_games():
+        folder = shipped_policy.SHIPPED / game
+        entry = next((e for e in entries.get(game, []) if e.about.policy == "shipped"), None)
+        if entry is not None and entry.about.weights != results.weights_hash(folder):
+            raise ValueError(
+                f"{results.STORE / game / 'shipped.jsonl'}: played by another network than that in {folder}; "
+                f"python -m agents.leaderboard add --policy shipped --env {game} --force plays anew"
+            )
+        out[folder / "README.md"] = model_card(folder, entry)
+    return out
+
+
+# ------------------------------------------------------------------------------------- the commands
+
+
+@dataclass
+class Write:
+    """Write docs/leaderboard.md and the model cards from the stored results.
+
+    Other commands: ``add`` plays and stores, ``replay`` plays stored games again; each has its --help.
+    """
+
+    check: bool = False
+    """Write nothing; exit status 1 if something would change."""
+
+
+@dataclass
+class Add:
+    """Play the deals of the leaderboard with a policy, time it, and store the results."""
+
+    policy: str
+    """As agents.evaluate takes it."""
+    env: str
+    """Gymnasium id, or name of a variant."""
+    name: str | None = None
+    """What the leaderboard calls it; the policy's own name by default."""
+    deals: str = "0:1000"
+    """The standard deals, those of the final test (100000:101000), or both with a comma."""
+    moves: Literal["one card", "supermove"] | None = None
+    """Action set of a policy that leaves it open."""
+    author: str | None = None
+    """Who made it."""
+    made: str | None = None
+    """How it was made, in a sentence."""
+    steps: int | None = None
+    """Steps that training took."""
+    minutes: float | None = None
+    """Minutes that training took."""
+    machine: str | None = None
+    """Where it was trained."""
+    force: bool = False
+    """Play games that stand there already anew."""
+    trust_model: bool = False
+    """Open an SB3 zip, which can run code."""
+    quiet: bool = False
+    """No progress line."""
+
+
+@dataclass
+class Replay:
+    """Play stored games again; exit status 1 if one of them is another."""
+
+    policy: str
+    """As agents.evaluate takes it."""
+    env: str
+    """Gymnasium id, or name of a variant."""
+    name: str | None = None
+    """What the leaderboard calls it; the policy's own name by default."""
+    deals: str = "0:1000"
+    """Deals: N, FIRST:END, or several with commas."""
+    num_envs: int = results.SIDE_BY_SIDE
+    """Games side by side."""
+    trust_model: bool = False
+    """Open an SB3 zip, which can run code."""
+    quiet: bool = False
+    """No progress line."""
+
+
+def write(a: Write) -> int:
+    """Write the pages, or say which would change."""
+    changed = {
+        path: text
+        for path, text in pages().items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    }
+    for path, text in changed.items():
+        if a.check:
+            told = "not what the stored results give; run: python -m agents.leaderboard"
+            print(f"{os.path.relpath(path)}: {told}", file=sys.stderr)
+        else:
+            write_text(path, text)
+            print(f"written: {os.path.relpath(path)}")
+    return 1 if a.check and changed else 0
+
+
+def add(a: Add) -> int:
+    """Play, store, and print what it came to."""
+    name, game = results.check_name(a.name or a.policy), env_variant(a.env).name
+    path = results.STORE / game / f"{name}.jsonl"
+    author, made = a.author or (AUTHOR if a.policy in MADE else None), a.made or MADE.get(a.policy)
+    if author is None or made is None:
+        raise ValueError(
+            f"policy {shown(a.policy)} is none of {', '.join(MADE)}: tell its --author and --made"
+        )
+    weights = results.weights_hash(_folder(a.policy, game))
+    # How fast it is, it will show; what cannot stand is refused before it plays.
+    speed = Speed(ms_per_move=0.0, num_envs=results.SIDE_BY_SIDE, machine=processor())
+    about = About(
+        policy=name, author=author, made=made, training=_training(a, game), speed=speed, weights=weights
+    )
+    parts = _parts(a.deals, path)
+    if a.force:
+        path.unlink(missing_ok=True)
+        path.with_suffix(".json").unlink(missing_ok=True)
+    before = results.read_about(path.with_suffix(".json")) if path.with_suffix(".json").exists() else None
+    if before is not None and before.weights != weights:
+        raise ValueError(f"{path}: played by another network; --force plays anew")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _one_thread()
+    line = ProgressLine(a.quiet)
+    # Once before the clock runs: kernels are compiled, or read from where they are kept.
+    warm = _play(a, game, name, a.moves, "0", None, line)
+    done = _play(a, game, name, a.moves, ",".join(map(_deals, parts)), path, line)
+    measured = done if done.answers else warm
+    speed = replace(speed, ms_per_move=round(1000 * measured.answer_seconds / max(1, measured.answers), 5))
+    if before is not None and not done.answers:
+        speed = before.speed
+    results.write_about(path.with_suffix(".json"), replace(about, speed=speed))
+    entry = results.read_entry(results.STORE, game, name)
+    rows = [(_range(part), games) for part, games in zip(results.parts(), entry.games, strict=True) if games]
+    print(summary_table([(f"{name}, {deals}", entry.moves, summarize(games)) for deals, games in rows]))
+    print(
+        f"\n{speed.ms_per_move:.3g} ms a move; in {os.path.relpath(path)}\nnext: python -m agents.leaderboard"
+    )
+    return 0
+
+
+def _training(a: Add, game: str) -> Training | None:
+    """What training took: as it is told, or as a run folder or the linear policy's weights tell."""
+    if (a.steps, a.minutes, a.machine) != (None, None, None):
+        return Training(steps=a.steps, minutes=a.minutes, machine=a.machine)
+    if a.policy == "linear":
+        tuned = read_json(linear_policy.WEIGHTS)[game]["tuned"]
+        return Training(minutes=round(tuned["seconds"] / 60, 2))
+    folder = _folder(a.policy, game)
+    return training_of(folder) if (folder / "curve.csv").is_file() else None
+
+
+def _folder(policy: str, game: str) -> Path:
+    """Where the files of a policy stand, if it has any."""
+    return shipped_policy.SHIPPED / game if policy == "shipped" else Path(policy)
+
+
+def _parts(deals: str, path: Path) -> list[range]:
+    """Which of the sets of deals are to be in a file: those asked for, and those of which it has some."""
+    asked = set(parse_deals(deals))
+    there = {game.deal for game in read_games(path)} if path.exists() else set()
+    if asked != {deal for part in results.parts() if asked & set(part) for deal in part}:
+        names = " or ".join(map(_deals, results.parts()))
+        raise ValueError(f"deals are {shown(deals)}, allowed: {names}, or both with a comma")
+    return [part for part in results.parts() if part == results.STANDARD or (asked | there) & set(part)]
+
+
+def _deals(part: range) -> str:
+    return f"{part.start}:{part.stop}"
+
+
+def _one_thread() -> None:
+    import torch
+
+    numba.set_num_threads(1)
+    torch.set_num_threads(1)
+
+
+def _play(
+    a: Add | Replay, game: str, name: str, moves: str | None, deals: str, path: Path | None,
+    line: ProgressLine,
+) -> Evaluation:  # fmt: skip
+    config = make_config({"env": game, "moves": moves, "eval_deals": deals}, "command line")
+    side = a.num_envs if isinstance(a, Replay) else results.SIDE_BY_SIDE
+    return play_policy(a.policy, config, path, line, label=name, trust_model=a.trust_model, num_envs=side)
+
+
+def replay(a: Replay) -> int:
+    """Play stored games again, and say whether they are the same."""
+    name, game = results.check_name(a.name or a.policy), env_variant(a.env).name
+    entry = results.read_entry(results.STORE, game, name)
+    stored = {row.deal: row for games in entry.games for row in games}
+    for deal in parse_deals(a.deals):
+        if deal not in stored:
+            raise ValueError(f"deal {shown(deal)} is not among the stored games of {name!r}")
+    moves = None if entry.moves == entry.variant.moves else entry.moves
+    done = _play(a, game, name, moves, a.deals, None, ProgressLine(a.quiet))
+    others = [row.deal for row in done.games if row != stored[row.deal]]
+    print(f"{len(done.games) - len(others)} of {len(done.games)} games are the stored ones")
+    if others:
+        print(f"others: {shown(others)}", file=sys.stderr)
+    return 1 if others else 0
+
+
+COMMANDS: Final[dict[str, tuple[Any, Any]]] = {"add": (Add, add), "replay": (Replay, replay)}
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    rest = list(sys.argv[1:] if args is None else args)
+    command = rest.pop(0) if rest and rest[0] in COMMANDS else ""
+    arguments, run = COMMANDS.get(command, (Write, write))
+    a = tyro.cli(
+        arguments,
+        args=rest,
+        prog=f"python -m agents.leaderboard {command}".strip(),
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    try:
+        return int(run(a))
+    except ValidationError as error:
+        print(f"error: {results.sentence(error)}", file=sys.stderr)
+        return 2
+    except (ValueError, OSError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nstopped; games that ended are kept, the same command goes on", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The shipped policies: a folder a game beside this file, with the network that ``agents.ship`` put there."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from agents.files import read_json
+from agents.policies.linear import LayoutOf
+from solitaire_env.batch import layout_hash
+
+SHIPPED = Path(__file__).parent
+"""A folder by the name of the game, each also a model folder."""
+
+
+def shipped_games() -> list[str]:
+    """The names of the games that have a shipped policy."""
+    return sorted(path.parent.name for path in SHIPPED.glob("*/model.json"))
+
+
+def load_shipped(layout_of: LayoutOf) -> Any:
+    """The shipped policy of the game whose layout ``layout_of`` gives, with the moves it was trained with."""
+    games = shipped_games()
+    for game in games:
+        card = read_json(SHIPPED / game / "model.json")
+        observation = dict(card.get("layout") or {}).get("observation")
+        wanted = SimpleNamespace(moves=card.get("moves"), observation=observation)
+        if layout_hash(layout_of(wanted)) == card.get("layout_hash"):
+            from agents.models import load_model  # torch is loaded only when a network is asked for
+
+            return load_model(SHIPPED / game, layout_of, "shipped")
+    raise ValueError(
+        f"policy 'shipped' has no network for this game, only for {', '.join(games) or 'none yet'}; "
+        "train one with: python -m agents.train CONFIG"
+    )
