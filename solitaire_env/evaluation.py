@@ -605,10 +605,16 @@ def think(
 
 
 def policy_layout(env: str | Variant, policy: Any = None, *, moves: str | None = None) -> dict[str, Any]:
-    """``describe_layout`` of a game as a policy wants to see it, or with the action set ``moves``."""
+    """``describe_layout`` of a game as a policy wants to see it, or with the action set ``moves``.
+
+    Raises
+    ------
+    ValueError
+        If the game has other moves, and those cannot be played as its moves.
+    """
     variant = env_variant(env) if isinstance(env, str) else env
-    variant = variant.with_rules(moves=moves or getattr(policy, "moves", None))
-    return describe_layout(variant, _wanted(policy))
+    seen = _with_moves(variant, moves or getattr(policy, "moves", None))
+    return describe_layout(seen, _wanted(policy))
 
 
 def seen_by(policy: Any, variant: Variant) -> tuple[Variant, Settings]:
@@ -619,13 +625,17 @@ def seen_by(policy: Any, variant: Variant) -> tuple[Variant, Settings]:
     ValueError
         If the game has other moves, and those of the policy cannot be played as its moves.
     """
-    seen = variant.with_rules(moves=getattr(policy, "moves", None) or None)
+    return _with_moves(variant, getattr(policy, "moves", None)), _wanted(policy)
+
+
+def _with_moves(variant: Variant, moves: str | None) -> Variant:
+    seen = variant.with_rules(moves=moves or None)
     if seen != variant and (variant.moves != "one card" or seen.moves != "supermove"):
         raise ValueError(
             f"the policy plays moves={seen.moves!r}, {variant.name} has {variant.moves!r}; "
             "only 'supermove' on a 'one card' game can be expanded"
         )
-    return seen, _wanted(policy)
+    return seen
 
 
 def _wanted(policy: Any) -> Settings:

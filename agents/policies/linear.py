@@ -81,7 +81,11 @@ def _find(layout_of: LayoutOf) -> tuple[dict[str, Any] | None, list[str]]:
     """The entry for a game, and the names of all games that have one."""
     entries = read_json(WEIGHTS)
     for entry in entries.values():
-        if layout_hash(layout_of(SimpleNamespace(moves=entry["moves"]))) == entry["layout_hash"]:
+        try:
+            layout = layout_of(SimpleNamespace(moves=entry["moves"]))
+        except ValueError:  # its moves cannot be played here
+            continue
+        if layout_hash(layout) == entry["layout_hash"]:
             return entry, list(entries)
     return None, list(entries)
 
