@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from agents.files import read_json, write_json
-from agents.networks import NETWORKS, Network
+from agents.networks import NETWORKS, MovesNetwork, Network
 from solitaire_env.batch import layout_hash
 from solitaire_env.evaluation import draw
 from solitaire_env.files import write_whole
@@ -203,12 +203,14 @@ def load_start(
 ) -> Start:
     """The weights of a run or model folder, for a network of that kind, with those sizes, to start from.
 
-    ``values`` says whether its scores are to be what moves are worth, or logits.
+    ``values`` says whether its scores are to be what moves are worth, or logits. What moves are worth becomes
+    logits divided by the model's temperature: it plays as before.
 
     Raises
     ------
     ValueError
-        If it is no model, or one for another layout, of another kind, with other sizes or other scores.
+        If it is no model, or one for another layout, of another kind, with other sizes, or its scores are
+        logits that were to be values.
     """
     folder = path / "model" if (path / "model").is_dir() else path
     player = load_model(folder, lambda _: layout)
@@ -218,12 +220,16 @@ def load_start(
             f"{folder}: the model is a network {card['network']!r} with {shown(card['sizes'])}, "
             f"the configuration's is {kind!r} with {shown(sizes)}"
         )
-    if values != (player.temperature is not None):
-        raise ValueError(
-            f"{folder}: its scores are {'logits' if values else 'values'}, "
-            f"the learner wants {'values (pqn)' if values else 'logits (ppo)'}"
-        )
-    return player.network.state_dict(), None if player.value is None else player.value.state_dict()
+    network = player.network
+    if values and player.temperature is None:
+        raise ValueError(f"{folder}: its scores are logits, the learner wants values (pqn)")
+    if not values and player.temperature is not None:
+        if not isinstance(network, MovesNetwork):
+            raise ValueError(
+                f"{folder}: its scores are values, of which only a network 'moves' makes the logits of ppo"
+            )
+        network.divide_scores(player.temperature)
+    return network.state_dict(), None if player.value is None else player.value.state_dict()
 
 
 def _check_sizes(sizes: Any, numbers: int) -> None:

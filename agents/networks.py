@@ -122,6 +122,12 @@ class MovesNetwork(nn.Module):
         scores = self.head(hidden) + self.linear(moves[:, :NUM_MOVE])
         return Scores(games, actions, scores[:, 0], self.to_value(positions))
 
+    @th.no_grad()
+    def divide_scores(self, divisor: float) -> None:
+        """From now on all scores are that much smaller."""
+        self.head.weight /= divisor
+        self.linear.weight /= divisor
+
     def value(self, observations: th.Tensor) -> th.Tensor:
         """The features for the value alone, ``[n, width]``."""
         seen = look_at_positions(observations.cpu().numpy().astype(np.int8, copy=False), self.moves)

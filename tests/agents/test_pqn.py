@@ -14,7 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from agents.config import make_config
 from agents.models import load_model
 from agents.pqn import PQN, Steps, returns
-from agents.train import TrainingEnv
+from agents.train import TrainingEnv, make_model, parse_arguments
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import policy_layout
 from tests.agents.test_train import VALUES, assert_monotone, assert_refused, command, curve
@@ -140,11 +140,27 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
     likeliest = probabilities.argmax(1)
     assert np.allclose(scores[np.arange(8), likeliest], worth)
 
-    # Values are no logits, and logits no values.
-    other = make_config({**values, "env": "busy-aces", "learner": "ppo", "batch_size": 64}, "here")
-    assert other.learner == "ppo"
-    refused = command(path, "--runs", tmp_path, "--learner", "ppo", "--batch-size", "64", "--start", run)
-    assert_refused(refused, "its scores are values", "logits (ppo)")
+    # PPO goes on from values as from logits that give the same probabilities.
+    start = ("--learner", "ppo", "--batch-size", "64", "--start", str(run))
+    config = parse_arguments([str(path), *start]).config
+    model = make_model(config, env, describe_layout(env.variant, env.settings))
+    logits = model.policy.get_distribution(th.from_numpy(observations), masks).distribution.probs
+    np.testing.assert_allclose(logits.numpy(force=True), probabilities, atol=1e-4)
+    assert command(path, "--runs", tmp_path, *start).status == 0
+
+    # But logits are no values.
+    refused = command(path, "--runs", tmp_path, "--start", tmp_path / "busy-aces-2")
+    assert_refused(refused, "its scores are logits", "values (pqn)")
+
+
+@pytest.mark.training
+def test_starts_no_other_network_from_values(tmp_path: Path) -> None:
+    values = VALUES | {"learner": "pqn", "network": "piles", "width": 8, "embedding": 4, "rounds": 1}
+    path = tmp_path / "pqn.yaml"
+    path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
+    assert command(path, "--runs", tmp_path).status == 0
+    refused = command(path, "--runs", tmp_path, "--learner", "ppo", "--start", tmp_path / "busy-aces-1")
+    assert_refused(refused, "its scores are values", "only a network 'moves'")
 
 
 def test_refuses(refuses: Refuses) -> None:
