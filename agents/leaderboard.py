@@ -1,5 +1,5 @@
-"""The leaderboard: ``python -m agents.leaderboard`` writes ``docs/leaderboard.md`` and the model cards of the
-shipped policies from the stored results (:mod:`agents.results`), without a game played.
+"""The leaderboard: ``python -m agents.leaderboard`` writes ``docs/leaderboard.md``, the model cards of the shipped
+policies, and the README's table from the stored results (:mod:`agents.results`), without a game played.
 
 ``python -m agents.leaderboard add --policy greedy --env busy-aces`` plays, and stores the results;
 ``python -m agents.leaderboard replay`` plays stored games again, and says whether they are the same.
@@ -35,6 +35,9 @@ from solitaire_env.registration import env_variant, step_limit
 from solitaire_env.speed import processor
 
 PAGE: Path = results.ROOT / "docs" / "leaderboard.md"
+README: Path = results.ROOT / "README.md"
+MARK: Final = "<!-- leaderboard -->\n"
+"""Before and after the README's table."""
 
 AUTHOR: Final = "solitaire-env"
 MADE: Final = {
@@ -174,6 +177,34 @@ def page(entries: dict[str, list[Entry]]) -> str:
     )
 
 
+def readme(text: str, entries: dict[str, list[Entry]]) -> str:
+    """The README, between its marks what the policies of the project come to.
+
+    Raises
+    ------
+    ValueError
+        If it has not two marks.
+    """
+    parts = text.split(MARK)
+    if len(parts) != 3:
+        raise ValueError(f"{README}: has {len(parts) - 1} lines {MARK.strip()!r}, allowed: 2")
+    names = ("random", "greedy", "greedy-supermoves", "linear", "shipped")
+    head = ["", *(f"`{name}`" for name in names), f"`shipped`, {_range(results.HELD_OUT)}"]
+    rows = []
+    for variant in VARIANTS:
+        of_game = {entry.about.policy: entry for entry in entries.get(variant.name, [])}
+        played = [of_game[name].standard if name in of_game else () for name in names]
+        played.append(of_game["shipped"].held_out if "shipped" in of_game else ())
+        if any(played):
+            rows.append([variant.title, *map(_short, played)])
+    return MARK.join((parts[0], table(head, rows) + "\n", parts[2]))
+
+
+def _short(games: Sequence[Game]) -> str:
+    s = summarize(games)
+    return f"{100 * s.win_rate:.1f} %, {s.cards_home:.1f}" if games else "-"
+
+
 def pages() -> dict[Path, str]:
     """The text of all that is written from the stored results, by its file.
 
@@ -183,7 +214,7 @@ def pages() -> dict[Path, str]:
         If a stored result cannot be, or is of another network than the shipped one.
     """
     entries = results.read_store(results.STORE)
-    out = {PAGE: page(entries)}
+    out = {PAGE: page(entries), README: readme(README.read_text(encoding="utf-8"), entries)}
     for game in shipped_policy.shipped_games():
         folder = shipped_policy.SHIPPED / game
         entry = next((e for e in entries.get(game, []) if e.about.policy == "shipped"), None)
@@ -201,7 +232,7 @@ def pages() -> dict[Path, str]:
 
 @dataclass
 class Write:
-    """Write docs/leaderboard.md and the model cards from the stored results.
+    """Write docs/leaderboard.md, the model cards and the README's table from the stored results.
 
     Other commands: ``add`` plays and stores, ``replay`` plays stored games again; each has its --help.
     """

@@ -55,6 +55,8 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(results, "HELD_OUT", range(100, 104))
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
+    monkeypatch.setattr(leaderboard, "README", tmp_path / "README.md")
+    (tmp_path / "README.md").write_text(f"before\n{leaderboard.MARK}old\n{leaderboard.MARK}after\n")
     return tmp_path / "leaderboard"
 
 
@@ -146,10 +148,22 @@ def test_add_and_write(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line for line in text.splitlines() if line.startswith(("| `greedy` | sup", "| `random` | sup"))]
     assert [row.split("`")[1] for row in rows] == ["greedy", "random"]
     assert "1.5 M steps, 2.5 min" in text and "`mine` on a desk" in text and "the first legal move" in text
+    readme = leaderboard.README.read_text()
+    assert readme.startswith("before\n") and readme.endswith("after\n") and "old" not in readme
+    (row,) = (line for line in readme.splitlines() if line.startswith("| Eights Down |"))
+    games = read_games(folder / "greedy.jsonl")
+    s = summarize(games)
+    assert row.split(" | ")[2] == f"{100 * s.win_rate:.1f} %, {s.cards_home:.1f}"
+    assert row.count(" - ") == 4
     # Played already: nothing is played, and the speed stays.
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert add("--policy", "greedy") == 0
     assert before == {path: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_readme_without_its_marks(board: Path, refuses: Refuses) -> None:
+    leaderboard.README.write_text(f"before\n{leaderboard.MARK}after\n")
+    refuses(lambda: leaderboard.pages(), "README.md", "has 1 lines", "allowed: 2")
 
 
 def test_rows_are_those_of_the_evaluation(board: Path, tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(results, "STANDARD", range(4))
     monkeypatch.setattr(results, "HELD_OUT", range(100, 103))
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
+    monkeypatch.setattr(leaderboard, "README", tmp_path / "README.md")
+    (tmp_path / "README.md").write_text(2 * leaderboard.MARK)
     return tmp_path
 
 
