@@ -60,6 +60,8 @@ class TrainConfig:
     """Rounds of pooled context (piles); layers of attention."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
     """Hidden layers (moves, mlp)."""
+    digs: int = 2
+    """Rounds in which the wanted cards are dug out in the mind (moves)."""
 
     minutes: float | None = 5.0
     """Training stops after so many minutes, pauses not counted."""
@@ -135,8 +137,8 @@ class TrainConfig:
             raise ValueError(
                 f"start is {shown(self.start)} and linear_start {self.linear_start}, allowed: one of them"
             )
-        positive = ("temperature", "embedding", "rounds", "num_envs", "n_steps", "n_epochs", "learning_rate")
-        for name in (*positive, "checkpoint_minutes", "max_grad_norm"):
+        positive = ("temperature", "embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs")
+        for name in (*positive, "learning_rate", "checkpoint_minutes", "max_grad_norm"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
         for name in ("width", "batch_size"):
@@ -194,7 +196,7 @@ class TrainConfig:
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
-            return {"hidden": list(self.hidden), "width": self.width}
+            return {"hidden": list(self.hidden), "width": self.width, "digs": self.digs}
         return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 

@@ -28,9 +28,6 @@ the first with most empty cells + 2 x spaces. Copies of a wanted card are dug pi
 
 NUM_DIG: Final = len(DIG_FEATURES)
 
-ROUNDS: Final = 2
-"""After the best dig, the digs of the position that it leads to are looked at: so many rounds in all."""
-
 WASTE_DIG: Final = 6
 """So many cards of the waste, from its top, are looked at for wanted ones."""
 
@@ -135,7 +132,8 @@ def _dig(row, pile, place, position, sizes):  # type: ignore[no-untyped-def]
 
 @_jit
 def read_digs(row, position, sizes, copy, then, out):  # type: ignore[no-untyped-def]
-    """The digs of a position, ``ROUNDS`` x ``NUM_DIG`` numbers.
+    """The digs of a position, ``NUM_DIG`` numbers, then those of the position that the best one leads to, and
+    so on, as far as there is room.
 
     ``position`` is played on, ``row`` written over above its heights; ``copy`` and ``then`` are room for
     another row and position.
@@ -145,7 +143,7 @@ def read_digs(row, position, sizes, copy, then, out):  # type: ignore[no-untyped
     first_cell = first_found + 4 * decks
     out[:] = 0.0
     cards = row
-    for at in range(0, ROUNDS * NUM_DIG, NUM_DIG):
+    for at in range(0, out.shape[0], NUM_DIG):
         wanted = 0
         for k in range(4 * decks):
             if position[first_found + k] < ranks:
@@ -188,7 +186,7 @@ def read_digs(row, position, sizes, copy, then, out):  # type: ignore[no-untyped
             break
         out[at] = dug / 4
         out[at + 8] = most / 13
-        if at + NUM_DIG < ROUNDS * NUM_DIG:
+        if at + NUM_DIG < out.shape[0]:
             # From here on a pile that lost cards may get others in their place.
             if at == 0:
                 copy[:] = row

@@ -1,5 +1,5 @@
-"""The leaderboard: ``python -m agents.leaderboard`` writes ``docs/leaderboard.md``, the model cards of the shipped
-policies, and the README's table from the stored results (:mod:`agents.results`), without a game played.
+"""The leaderboard: ``python -m agents.leaderboard`` writes ``docs/leaderboard.md``, the model cards of the
+shipped policies and the README's table from the stored results (:mod:`agents.results`), no game played.
 
 ``python -m agents.leaderboard add --policy greedy --env busy-aces`` plays, and stores the results;
 ``python -m agents.leaderboard replay`` plays stored games again, and says whether they are the same.

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from agents.moves import NUM_MOVE, NUM_POSITION, Array, Look, Moves, look
+from agents.moves import DIGS, NUM_MOVE, Array, Look, Moves, look, num_position
 
 ROOM: Final = 2**16
 """Moves that there is room for at first; it doubles when it is full."""
@@ -25,10 +25,13 @@ class Memory:
         The actions of the game.
     positions
         So many are kept; with one more, all are forgotten first.
+    digs
+        Rounds of digs that are read.
     """
 
-    def __init__(self, moves: Moves, positions: int) -> None:
+    def __init__(self, moves: Moves, positions: int, digs: int = DIGS) -> None:
         self.moves = moves
+        self.digs = digs
         self.room = positions
         # Open addressing; a quarter full at most, so that few places are tried.
         self.table = np.zeros(1 << (4 * positions).bit_length(), dtype=np.int64)
@@ -36,8 +39,8 @@ class Memory:
         self.ends = np.zeros(positions + 1, dtype=np.int64)
         """Where the moves of each position end; the first entry is 0."""
         self.actions = np.empty(ROOM, dtype=np.int64)
-        self.seen = np.empty((ROOM, NUM_MOVE + NUM_POSITION), dtype=np.float32)
-        self.positions = np.empty((positions, NUM_POSITION), dtype=np.float32)
+        self.seen = np.empty((ROOM, NUM_MOVE + num_position(digs)), dtype=np.float32)
+        self.positions = np.empty((positions, num_position(digs)), dtype=np.float32)
         self.size = 0
 
     def forget(self) -> None:
@@ -51,7 +54,7 @@ class Memory:
         masks = np.ascontiguousarray(masks).view(np.int8)
         n = len(masks)
         if n > self.room:
-            return look(observations, masks, self.moves)
+            return look(observations, masks, self.moves, digs=self.digs)
         keys = np.empty(n, dtype=np.uint64)
         places = np.empty(n, dtype=np.int64)
         _keys(observations, masks, keys)
@@ -62,7 +65,7 @@ class Memory:
             places[:] = -1
             new = np.arange(n)
         if len(new):
-            self._keep(look(observations[new], masks[new], self.moves), keys[new])
+            self._keep(look(observations[new], masks[new], self.moves, digs=self.digs), keys[new])
             places[new] = self.size - len(new) + np.arange(len(new))
         return self._recall(places)
 

@@ -243,9 +243,10 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         least = {"width": 2, "depth": 0}.get(name, 1)
         if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
-    width, embedding, rounds = (sizes.get(name, 1) for name in ("width", "embedding", "rounds"))
+    width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))
     hidden = sizes.get("hidden", [])
-    if width * (embedding + rounds * width) + sum(hidden) + sum(a * b for a, b in pairwise(hidden)) > numbers:
+    layers = sum(a * b for a, b in pairwise([digs, *hidden]))
+    if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")
 
 

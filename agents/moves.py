@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from agents.digs import DIG_FEATURES, KINGS, read_digs, send_home
+from agents.digs import DIG_FEATURES, KINGS, NUM_DIG, read_digs, send_home
 
 Array = npt.NDArray[Any]
 
@@ -53,7 +53,10 @@ MOVE_FEATURES: Final = (
 goes home next; near the top counts 1 / its place in the pile (1 the playable card), half as much for the card
 that goes home right after a wanted one. A card fits onto the next higher one of its suit."""
 
-POSITION_FEATURES: Final = (
+DIGS: Final = 2
+"""So many rounds of digs are read unless another number is asked for."""
+
+PLAIN_FEATURES: Final = (
     "cards home / all",
     "lowest foundation / 13",
     "fullest foundation of each suit, mean / 13",
@@ -94,15 +97,24 @@ POSITION_FEATURES: Final = (
     "waste: cards above the nearest wanted one / 12",
     # Of the cells.
     "cells: ranks that their cards are away from going home / 64",
-    # Of the digs (agents.digs).
-    *(f"digs: {name}" for name in DIG_FEATURES),
-    *(f"digs after the best one: {name}" for name in DIG_FEATURES),
 )
 """Of a position, as the player sees it; after a draw the new card of the waste is not known, and its numbers
 are those of the unseen cards. A sequence fits nowhere that no playable card of a pile takes."""
 
 NUM_MOVE: Final = len(MOVE_FEATURES)
-NUM_POSITION: Final = len(POSITION_FEATURES)
+NUM_PLAIN: Final = len(PLAIN_FEATURES)
+
+
+def position_features(digs: int = DIGS) -> tuple[str, ...]:
+    """What is read of a position: the plain features, and of each round of digs (:mod:`agents.digs`)."""
+    rounds = ("digs", *(f"digs after the best {n}" for n in range(1, digs)))
+    return PLAIN_FEATURES + tuple(f"{of}: {name}" for of in rounds for name in DIG_FEATURES)
+
+
+def num_position(digs: int = DIGS) -> int:
+    """How many numbers are read of a position."""
+    return NUM_PLAIN + digs * NUM_DIG
+
 
 DRAW, HOME, CELL, TABLEAU, SPACE = range(5)
 
@@ -131,9 +143,9 @@ class Look(NamedTuple):
     actions: Array
     """int64 ``[moves]``."""
     moves: Array
-    """float32 ``[moves, NUM_MOVE + NUM_POSITION]``: of the move, and of the position after it."""
+    """float32 ``[moves, NUM_MOVE + num_position(digs)]``: of the move, and of the position after it."""
     positions: Array
-    """float32 ``[games, NUM_POSITION]``."""
+    """float32 ``[games, num_position(digs)]``."""
 
 
 def moves_of(layout: dict[str, Any]) -> Moves:
@@ -169,28 +181,30 @@ def moves_of(layout: dict[str, Any]) -> Moves:
     )  # fmt: skip
 
 
-def look(observations: Array, masks: Array, moves: Moves, *, ahead: bool = True) -> Look:
+def look(observations: Array, masks: Array, moves: Moves, *, digs: int = DIGS, ahead: bool = True) -> Look:
     """Look at games: int8 observations ``[n, size]`` and int8 or bool masks ``[n, actions]``.
 
-    With ``ahead=False`` the moves alone, in a third of the time: of the positions nothing is written.
+    ``digs`` is how many rounds of digs are read. With ``ahead=False`` the moves alone, in a third of the
+    time: of the positions nothing is written.
     """
     observations = np.ascontiguousarray(observations)
     masks = np.ascontiguousarray(masks).view(np.int8)
     size = np.count_nonzero(masks)
+    width = num_position(digs) * ahead
     seen = Look(
         np.empty(size, dtype=np.int64),
         np.empty(size, dtype=np.int64),
-        np.empty((size, NUM_MOVE + NUM_POSITION * ahead), dtype=np.float32),
-        np.empty((len(observations), NUM_POSITION * ahead), dtype=np.float32),
+        np.empty((size, NUM_MOVE + width), dtype=np.float32),
+        np.empty((len(observations), width), dtype=np.float32),
     )
     _look(observations, masks, *moves, *seen)
     return seen
 
 
-def look_at_positions(observations: Array, moves: Moves) -> Array:
-    """The positions alone, float32 ``[n, NUM_POSITION]``."""
+def look_at_positions(observations: Array, moves: Moves, digs: int = DIGS) -> Array:
+    """The positions alone, float32 ``[n, num_position(digs)]``."""
     nothing = np.zeros((len(observations), 0), dtype=np.int8)
-    return look(observations, nothing, moves).positions
+    return look(observations, nothing, moves, digs=digs).positions
 
 
 # --------------------------------------------------------------------------------------- kernels
@@ -430,7 +444,7 @@ def _read_position(  # type: ignore[no-untyped-def]
     out[32] = waste_fit / 4
     out[33] = waste_nearest / 12
     out[34] = gaps / 64
-    read_digs(row, whole, sizes, copy, then, out[35:])
+    read_digs(row, whole, sizes, copy, then, out[NUM_PLAIN:])
 
 
 @_jit

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from agents.memory import Memory
-from agents.moves import NUM_MOVE, NUM_POSITION, look, look_at_positions, moves_of
+from agents.moves import DIGS, NUM_MOVE, look, look_at_positions, moves_of, num_position
 
 Array = npt.NDArray[Any]
 
@@ -87,9 +87,13 @@ class MovesNetwork(nn.Module):
         Sizes of the hidden layers for moves.
     width
         Size of the two hidden layers for the value.
+    digs
+        Rounds of digs that are read of a position.
     """
 
-    def __init__(self, layout: dict[str, Any], hidden: tuple[int, ...] = (64, 32), width: int = 64) -> None:
+    def __init__(
+        self, layout: dict[str, Any], hidden: tuple[int, ...] = (64, 32), width: int = 64, digs: int = DIGS
+    ) -> None:
         super().__init__()
         if layout["observation"] != "cards":
             raise ValueError(f"network 'moves' reads observation 'cards', not {layout['observation']!r}")
@@ -97,23 +101,26 @@ class MovesNetwork(nn.Module):
         self.memory: Memory | None = None
         """Of positions that are looked at several times, if any."""
         self.width = width
-        self.read_move = nn.Linear(NUM_MOVE + NUM_POSITION, hidden[0])
-        self.read_position = nn.Linear(NUM_POSITION, hidden[0], bias=False)
+        self.digs = digs
+        size = num_position(digs)
+        self.read_move = nn.Linear(NUM_MOVE + size, hidden[0])
+        self.read_position = nn.Linear(size, hidden[0], bias=False)
         self.body = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(hidden))
         self.norms = nn.ModuleList(nn.LayerNorm(size) for size in hidden)
         self.head = nn.Linear(hidden[-1], 1, bias=False)
         nn.init.orthogonal_(self.head.weight, 0.1)
         self.linear = nn.Linear(NUM_MOVE, 1, bias=False)
         nn.init.zeros_(self.linear.weight)
-        self.to_value = nn.Sequential(
-            nn.Linear(NUM_POSITION, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
-        )
+        self.to_value = nn.Sequential(nn.Linear(size, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
         """Observations ``[n, size]``, masks ``[n, actions]``."""
         device = observations.device
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        seen = self.memory.look(codes, masks) if self.memory else look(codes, masks, self.moves)
+        if self.memory:
+            seen = self.memory.look(codes, masks)
+        else:
+            seen = look(codes, masks, self.moves, digs=self.digs)
         games, actions, moves, positions = (th.from_numpy(part).to(device) for part in seen)
         hidden = self.read_move(moves) + self.read_position(positions)[games]
         hidden = th.relu(self.norms[0](hidden))
@@ -130,7 +137,8 @@ class MovesNetwork(nn.Module):
 
     def value(self, observations: th.Tensor) -> th.Tensor:
         """The features for the value alone, ``[n, width]``."""
-        seen = look_at_positions(observations.cpu().numpy().astype(np.int8, copy=False), self.moves)
+        codes = observations.cpu().numpy().astype(np.int8, copy=False)
+        seen = look_at_positions(codes, self.moves, self.digs)
         features: th.Tensor = self.to_value(th.from_numpy(seen).to(observations.device))
         return features
 

@@ -285,7 +285,8 @@ def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: 
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
     if config.learner == "ppo" and isinstance(policy.network, MovesNetwork):
-        policy.network.memory = Memory(policy.network.moves, config.num_envs * config.n_steps)
+        network = policy.network
+        network.memory = Memory(network.moves, config.num_envs * config.n_steps, network.digs)
     begin(config, policy)
     return model
 

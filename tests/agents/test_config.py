@@ -75,7 +75,7 @@ def test_dump_and_load(values: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_network_sizes() -> None:
-    assert TrainConfig().network_sizes == {"hidden": [64, 32], "width": 64}
+    assert TrainConfig().network_sizes == {"hidden": [64, 32], "width": 64, "digs": 2}
     piles = TrainConfig(network="piles").network_sizes
     assert piles == {"width": 64, "embedding": 16, "depth": 8, "rounds": 2}
     assert TrainConfig(network="mlp", hidden=[5]).network_sizes == {"hidden": [5]}

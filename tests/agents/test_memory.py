@@ -27,11 +27,12 @@ def same(first: Look, second: Look) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("room", [12, 64, 1000])
 def test_gives_what_look_gives(name: str, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether positions are new, known, twice in a call, or forgotten meanwhile; with little room at first."""
+    """Whether positions are new, known, twice in a call, or forgotten; with little room at first."""
     monkeypatch.setattr(memory, "ROOM", 8)
     variant = get_variant(name)
     moves = moves_of(policy_layout(variant))
-    kept = Memory(moves, room)
+    digs = 1 + room % 3
+    kept = Memory(moves, room, digs)
     batch = Batch(variant, Settings(), 12)
     batch.deal(np.arange(12), range(12))
     random = np.random.default_rng(0)
@@ -39,17 +40,17 @@ def test_gives_what_look_gives(name: str, room: int, monkeypatch: pytest.MonkeyP
     for _ in range(10):
         observations, masks = batch.observations().copy(), batch.state.mask.copy()
         played.append((observations, masks))
-        same(kept.look(observations, masks), look(observations, masks, moves))
+        same(kept.look(observations, masks), look(observations, masks, moves, digs=digs))
         batch.step(np.argmax(masks * random.random(masks.shape), axis=1), batch.everyone)
     everything = [np.concatenate(arrays) for arrays in zip(*played, strict=True)]
     for size in (12, 1, 0, room + 1):
         rows = random.integers(120, size=size)
         observations, masks = (array[rows] for array in everything)
-        same(kept.look(observations, masks), look(observations, masks, moves))
+        same(kept.look(observations, masks), look(observations, masks, moves, digs=digs))
         assert kept.size <= room
     kept.forget()
     assert kept.size == 0
-    same(kept.look(*played[0]), look(*played[0], moves))
+    same(kept.look(*played[0]), look(*played[0], moves, digs=digs))
 
 
 def test_the_same_position_with_other_legal_moves_is_another() -> None:

@@ -10,19 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from agents.digs import NUM_DIG, ROUNDS, WASTE_DIG
+from agents.digs import NUM_DIG, WASTE_DIG
 from agents.moves import (
     DEEP,
     DRAW,
     MOVE_FEATURES,
     NUM_MOVE,
-    NUM_POSITION,
-    POSITION_FEATURES,
     WASTE_DEPTH,
     Moves,
     look,
     look_at_positions,
     moves_of,
+    num_position,
+    position_features,
 )
 from solitaire_env.batch import Batch, Settings
 from solitaire_env.evaluation import policy_layout
@@ -113,7 +113,7 @@ class Board:
 
 
 class Slow:
-    """The numbers of a position, each from its name in :data:`POSITION_FEATURES`."""
+    """The numbers of a position, each from its name in :func:`position_features`."""
 
     def __init__(self, p: Position) -> None:
         self.p = p
@@ -181,18 +181,18 @@ class Slow:
         board.send_all()
         return board.home() - before
 
-    def digs(self) -> list[float]:
-        """The digs of the position, and of the one that the best of them leads to."""
+    def digs(self, rounds: int) -> list[float]:
+        """The digs of the position, of the one that the best of them leads to, and so on."""
         board = self.board()
         numbers: list[float] = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             dug = [after for card in board.wanted() if (after := self.dig(board, *card)) is not None]
             gains = [after.home() - board.home() for after in dug]
             empty = [len(self.p.cells) - len(after.cells) for after in dug]
             spaces = [after.piles[:-1].count([]) for after in dug]
             room = [e + 2 * s for e, s in zip(empty, spaces, strict=True)]
             if not dug:
-                return numbers + [0.0] * (NUM_DIG * ROUNDS - len(numbers))
+                return numbers + [0.0] * (NUM_DIG * rounds - len(numbers))
             best = max(range(len(dug)), key=lambda n: (gains[n] + room[n], -n))
             roomiest = max(range(len(dug)), key=lambda n: (room[n], -n))
             numbers += [len(dug) / 4, gains[best] / 13, empty[best] / 8, spaces[best] / 4]
@@ -234,7 +234,7 @@ class Slow:
         board.send_all()
         return board
 
-    def numbers(self) -> list[float]:
+    def numbers(self, rounds: int) -> list[float]:
         p, cards, ranks = self.p, self.cards, self.ranks
         parts = [self.sequences(pile) for pile in self.piles]
         from_king = [len(q[0]) if q and q[0][0] >> 2 == ranks else 0 for q in parts]
@@ -292,22 +292,23 @@ class Slow:
             run / 4,
             (nearest or [DEEP])[0] / 12,
             sum((c >> 2) - max(self.founds[c & 3]) - 1 for c in p.cells if c) / 64,
-            *self.digs(),
+            *self.digs(rounds),
         ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*GAMES, *IN_SUIT])
-def test_positions_counted_slowly(name: str) -> None:
+@pytest.mark.parametrize("digs", [1, 2, 5])
+def test_positions_counted_slowly(name: str, digs: int) -> None:
     variant = (GAMES | IN_SUIT)[name]
     moves = moves_of(policy_layout(variant))
     for steps in (0, 7, 40, 150):
         batch = played(variant, steps, size=12)
-        seen = look_at_positions(batch.observations(), moves)
+        seen = look_at_positions(batch.observations(), moves, digs)
         for row in range(batch.size):
-            counted = Slow(batch.position(row)).numbers()
+            counted = Slow(batch.position(row)).numbers(digs)
             off = [
                 f"{text}: {a:.4f}, slowly {b:.4f}"
-                for text, a, b in zip(POSITION_FEATURES, seen[row].tolist(), counted, strict=True)
+                for text, a, b in zip(position_features(digs), seen[row].tolist(), counted, strict=True)
                 if abs(a - b) > 1e-5
             ]
             assert not off, batch.position_text(row)
@@ -320,25 +321,19 @@ def test_positions_counted_slowly(name: str) -> None:
 def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
     variant = GAMES[name]
     moves = moves_of(policy_layout(variant))
-    unknown = {
-        n for n, text in enumerate(POSITION_FEATURES) if text.startswith(("wanted", "waste", "stock: share"))
-    }
-    unknown |= {
-        POSITION_FEATURES.index(text)
-        for text in POSITION_FEATURES
-        if text.startswith(("cards that go", "playable cards that", "piles with", "digs"))
-    }
+    hidden = ("wanted", "waste", "stock: share", "cards that go", "playable cards that", "piles with", "digs")
+    unknown = {n for n, text in enumerate(position_features(3)) if text.startswith(hidden)}
     for steps in (0, 10, 50, 120):
         before = played(variant, steps, size=8)
         rows, observations, masks = playing(before)
         if not len(rows):
             continue
-        seen = look(observations, masks, moves)
+        seen = look(observations, masks, moves, digs=3)
         after = Batch(variant, Settings(), len(seen.games))
         for k, game in enumerate(seen.games):
             after.set_row(k, before.state.rows[rows[game]])
         after.step(seen.actions, after.everyone)
-        reached = look_at_positions(after.observations(), moves)
+        reached = look_at_positions(after.observations(), moves, 3)
         differs = np.abs(reached - seen.moves[:, NUM_MOVE:]) > 1e-6
         draws = moves.table[seen.actions, 0] == DRAW
         assert not differs[~draws].any()
@@ -356,7 +351,7 @@ def test_legal_moves_in_order(name: str) -> None:
             seen = look(batch.observations(), given, moves)
             games, actions = masks.nonzero()
             assert (seen.games == games).all() and (seen.actions == actions).all()
-            assert seen.moves.shape == (len(games), NUM_MOVE + NUM_POSITION)
+            assert seen.moves.shape == (len(games), NUM_MOVE + num_position())
             assert np.isfinite(seen.moves).all() and np.isfinite(seen.positions).all()
         short = look(batch.observations(), masks, moves, ahead=False)
         assert (short.games == games).all() and (short.actions == actions).all()
