@@ -56,12 +56,13 @@ the best policy first. All play the published game: where a policy chooses among
 as the single moves that it stands for, and those are counted.
 
 - **won:** games won, with Wilson's 95 % interval; **cards home:** with a bootstrap interval.
+{held_out}- **against the one above:** deals that only this policy won, and those that only the one above it
+  won, and McNemar's exact two-sided p. Where neither won any: the p of Wilcoxon's signed-rank test on cards
+  home.
 - **moves a game:** single moves; a game that goes in a circle counts as long as the step limit.
 - **ms a move:** processor time that the policy takes for a move that it chooses, on one thread, {side} games
   side by side.
-- **against the one above:** deals that only this policy won, and those that only the one above it won, and
-  McNemar's exact two-sided p. Where neither won any: the p of Wilcoxon's signed-rank test on cards home.
-{held_out}
+
 {games}
 ## The policies
 
@@ -115,23 +116,31 @@ def _p(p: float) -> str:
 def _game_table(entries: Sequence[Entry]) -> str:
     """The table of a game, the best policy first."""
     final = any(entry.held_out for entry in entries)
-    head = ["policy", "moves", "won", "cards home", "moves a game", "ms a move", "training"]
-    head += [f"won, {_range(results.HELD_OUT)}"] if final else []
+    head = ["policy", "moves", "won", "cards home", *([f"won, {_range(results.HELD_OUT)}"] if final else [])]
+    head += ["against the one above", "moves a game", "ms a move", "training"]
     rows = []
     tests = ["-", *(against(worse, better) for better, worse in pairwise(entries))]
     for entry, test in zip(entries, tests, strict=True):
-        about = entry.about
         row = [
-            f"`{about.policy}`",
+            f"`{entry.about.policy}`",
             entry.moves,
             won(entry.standard),
             home(entry.standard),
+            *([won(entry.held_out)] if final else []),
+            test,
             f"{entry.summary.steps:.0f}",
-            f"{about.speed.ms_per_move:.2g}",
-            cost(about.training),
+            f"{entry.about.speed.ms_per_move:.2g}",
+            cost(entry.about.training),
         ]
-        rows.append([*row, *([won(entry.held_out)] if final else []), test])
-    return table([*head, "against the one above"], rows, texts=2)
+        rows.append([*map(_narrow, row)])
+    return table(head, rows, texts=2)
+
+
+def _narrow(cell: str) -> str:
+    """A cell in two lines that stay whole: what was counted, and how sure it is or how long it took."""
+    for before, after in ((" [", "<br>["), (", p ", "<br>p "), ("steps, ", "steps<br>")):
+        cell = cell.replace(before, after)
+    return cell.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _game_text(game: str, entries: Sequence[Entry]) -> str:
