@@ -6,7 +6,7 @@ from typing import Any, Final
 from safetensors import safe_open
 
 from agents import results
-from agents.config import load_config
+from agents.config import TrainConfig, load_config
 from agents.files import read_json
 from agents.plot import read_curve
 from agents.results import Entry, Training
@@ -49,7 +49,7 @@ No game of this training has a number below 1,048,576, and nothing was chosen by
 ```sh
 python -m agents.evaluate --policy shipped --env {env} --deals 0:1000
 python -m agents.leaderboard replay --policy shipped --env {game}    # are they the stored games?
-python -m agents.train agents/policies/{game}/config.yaml
+{again}
 ```
 
 Training for so many minutes comes to other steps on another machine, and so to another network.
@@ -101,14 +101,21 @@ def machine(versions: dict[str, Any]) -> str:
 
 
 def training_of(folder: Path) -> Training:
-    """What training the network of a run folder, or a shipped one, took."""
-    curve = read_curve(folder)
-    model = folder / "model" if (folder / "model").is_dir() else folder
+    """What training the network of a run folder, or a shipped one, took, with what it started from."""
+    parts = [*starts_of(folder), folder]
+    models = [part / "model" if (part / "model").is_dir() else part for part in parts]
+    minutes = [curve[-1]["minutes"] for part in parts if (curve := read_curve(part))]
     return Training(
-        steps=int(read_json(model / "model.json")["steps"]),
-        minutes=round(curve[-1]["minutes"], 2) if curve else None,
+        steps=sum(int(read_json(model / "model.json")["steps"]) for model in models),
+        minutes=round(sum(minutes), 2) if minutes else None,
         machine=machine(read_json(folder / "versions.json")),
     )
+
+
+def starts_of(folder: Path) -> list[Path]:
+    """The records of the trainings that went before a network's last, the first of them first."""
+    start = folder / "start"
+    return [*starts_of(start), start] if start.is_dir() else []
 
 
 def model_card(folder: Path, entry: Entry | None) -> str:
@@ -124,7 +131,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
     if config.linear_start is not None:
         begin = f"the linear policy at temperature {config.linear_start:g}"
     elif config.start is not None:
-        begin = f"the network `{Path(config.start).name}`"
+        begin = "a network that was trained before: `start/`"
     action_set = card["moves"]
     if action_set == "supermove":
         action_set += ", each played as the single cards that it stands for"
@@ -156,7 +163,18 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         seeds=_seeds(folder),
         env=env_id(config.variant),
         game=config.variant.name,
+        again=_again(folder, config),
     )
+
+
+def _again(folder: Path, config: TrainConfig) -> str:
+    """The commands that train it, and what it starts from, once more."""
+    commands = []
+    for number, part in enumerate([*starts_of(folder), folder]):
+        path = Path("agents/policies", config.variant.name, part.relative_to(folder), "config.yaml")
+        command = f"python -m agents.train {path.as_posix()}"
+        commands.append(f"{command} --start runs/{config.variant.name}-{number}" if number else command)
+    return "\n".join(commands)
 
 
 def _seeds(folder: Path) -> str:

@@ -9,7 +9,7 @@ import csv
 import io
 import shutil
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,8 +17,9 @@ import numpy as np
 import tyro
 
 from agents import leaderboard
-from agents.config import TrainConfig, load_config
+from agents.config import TrainConfig, dump_config, load_config
 from agents.files import read_json
+from agents.model_card import starts_of
 from agents.models import load_model
 from agents.plot import read_curve
 from agents.policies import BUILT_IN, shipped
@@ -71,6 +72,10 @@ class Run:
             )
         self.games = played[0]
         read_json(self.folder / "versions.json")
+        if self.config.start is not None and not starts_of(self.folder):
+            raise ValueError(
+                f"{self.folder}: started from {shown(self.config.start)}, whose training is not recorded"
+            )
         variant = self.config.variant
         published = get_variant(variant.name)
         supermove = published.with_rules(moves="supermove") if published.moves == "one card" else published
@@ -112,14 +117,15 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        for name in ("model/model.safetensors", "model/model.json", "config.yaml", "versions.json"):
+        for name in ("model/model.safetensors", "model/model.json"):
             shutil.copyfile(run.folder / name, part / Path(name).name)
-        write_text(part / "curve.csv", thinned(run.folder / "curve.csv"))
+        for source in (run.folder, *starts_of(run.folder)):
+            _ship_records(source, part / source.relative_to(run.folder))
         for other in others:
             seed = other.config.seed
             write_text(part / f"curve-seed-{seed}.csv", thinned(other.folder / "curve.csv"))
             shutil.copyfile(other.games, part / f"games-seed-{seed}.jsonl")
-        for path in part.iterdir():
+        for path in part.rglob("*.*"):
             if path.stat().st_size > MAX_BYTES:
                 raise ValueError(f"{path.name} has {path.stat().st_size:,} bytes, allowed: {MAX_BYTES:,}")
         shutil.rmtree(folder, ignore_errors=True)
@@ -127,6 +133,20 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return folder
+
+
+def _ship_records(source: Path, target: Path) -> None:
+    """How a network was trained: configuration, versions, curve."""
+    target.mkdir(parents=True, exist_ok=True)
+    config = load_config(source / "config.yaml")
+    if config.start is not None:
+        config = replace(config, start=Path(config.start).name)  # no path of this machine
+    write_text(target / "config.yaml", dump_config(config))
+    for name in ("versions.json", "imitation.json", "model.json"):
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)
+    if (source / "curve.csv").is_file():
+        write_text(target / "curve.csv", thinned(source / "curve.csv"))
 
 
 def _learned(config: TrainConfig) -> dict[str, Any]:

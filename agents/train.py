@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,7 +40,7 @@ from agents.compare import compare
 from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
 from agents.files import write_json
 from agents.memory import Memory
-from agents.models import Start, load_start, load_weights, save_model
+from agents.models import CARD, Start, load_start, load_weights, save_model
 from agents.networks import NETWORKS, MovesNetwork, NetworkPolicy
 from agents.plot import plot
 from agents.policies.linear import load_linear
@@ -56,6 +57,8 @@ from solitaire_env.speed import processor
 
 CHECKPOINT = "checkpoint.safetensors"
 CURVE = "curve.csv"
+START = "start"
+"""Folder of a run with the records of the network that it started from."""
 CURVE_COLUMNS = ("steps", "minutes", "games", "win_rate", "cards_home", "episode_steps", "steps_per_second")
 WINDOW = 1000
 """Rates in progress line and curve are of the last so many games."""
@@ -416,9 +419,22 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
                 number += 1
         write_text(run / "config.yaml", dump_config(config))
         write_json(run / "versions.json", versions(config))
+        if config.start is not None:
+            keep_start(Path(config.start), run / START)
     except OSError as error:
         raise ConfigError(f"{error.filename or runs}: cannot be written ({error.strerror})") from None
     return run
+
+
+def keep_start(start: Path, folder: Path) -> None:
+    """Keep how the network was made that a training starts from, as far as its folder tells."""
+    records = [start / name for name in ("config.yaml", "versions.json", CURVE, "imitation.json", CARD)]
+    records.append(start / "model" / CARD)
+    for path in filter(Path.is_file, records):
+        folder.mkdir(exist_ok=True)
+        shutil.copyfile(path, folder / path.name)
+    if (start / START).is_dir():
+        shutil.copytree(start / START, folder / START)
 
 
 def versions(config: TrainConfig) -> dict[str, Any]:

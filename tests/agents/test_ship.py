@@ -15,6 +15,7 @@ import yaml
 from agents import leaderboard, results, ship, train
 from agents.config import load_config
 from agents.evaluate import main as evaluate_main
+from agents.plot import read_curve
 from agents.policies import make_policy, shipped
 from agents.policies.shipped import load_shipped, shipped_games
 from agents.results import read_store, weights_hash
@@ -115,6 +116,44 @@ def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert sorted(path.name for path in folder.iterdir())[2:4] == ["curve.csv", "model.json"]
     assert "one seed" in (folder / "README.md").read_text()
     assert leaderboard.main(["--check"]) == 0
+
+
+@pytest.mark.training
+def test_ships_what_it_started_from(
+    runs: Path, places: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = places / "policies" / "busy-aces"
+    start = runs / "busy-aces-1"
+    for number in (1, 2):  # a chain of three
+        command = [runs / "tiny.yaml", "--runs", tmp_path, "--linear-start", "None", "--start", start]
+        assert train.main([*map(str, command), "--seed", "3", "--quiet"]) == 0
+        start = tmp_path / f"busy-aces-{number}"
+        assert (start / "start" / "curve.csv").read_bytes() == (
+            (runs / "busy-aces-1" if number == 1 else tmp_path / "busy-aces-1") / "curve.csv"
+        ).read_bytes()
+    assert shipping(start) == 0
+    card = (folder / "README.md").read_text()
+    assert "| began as | a network that was trained before: `start/` |" in card
+    again = "python -m agents.train agents/policies/busy-aces"
+    assert (
+        f"{again}/start/start/config.yaml\n{again}/start/config.yaml --start runs/busy-aces-1\n"
+        f"{again}/config.yaml --start runs/busy-aces-2\n"
+    ) in card
+    assert load_config(folder / "config.yaml").start == "busy-aces-1"
+    assert str(tmp_path) not in "".join(path.read_text() for path in folder.rglob("*.yaml"))
+    (entry,) = read_store(results.STORE)["busy-aces"]
+    training = entry.about.training
+    assert training is not None and training.steps == 3 * 512
+    assert training.minutes == pytest.approx(
+        sum(
+            read_curve(part)[-1]["minutes"] for part in (folder, folder / "start", folder / "start" / "start")
+        ),
+        abs=0.01,
+    )
+    assert leaderboard.main(["--check"]) == 0
+
+    shutil.rmtree(start / "start")
+    assert "not recorded" in refused(capsys, start, "--force")
 
 
 @pytest.mark.training
