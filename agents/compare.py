@@ -24,7 +24,7 @@ def seen_game(config: TrainConfig) -> tuple[Variant, str | None, LayoutOf]:
     variant = published if shortcut else published.with_rules(moves=config.moves)
 
     def layout_of(policy: Any) -> dict[str, Any]:
-        return policy_layout(variant, policy, moves=getattr(policy, "moves", None) or shortcut)
+        return policy_layout(variant, policy, moves=None if getattr(policy, "moves", None) else shortcut)
 
     return variant, shortcut, layout_of
 

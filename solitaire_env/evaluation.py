@@ -610,11 +610,12 @@ def policy_layout(env: str | Variant, policy: Any = None, *, moves: str | None =
     Raises
     ------
     ValueError
-        If the game has other moves, and those cannot be played as its moves.
+        If the game has other moves than the policy, and those of the policy cannot be played as its moves.
     """
     variant = env_variant(env) if isinstance(env, str) else env
-    seen = _with_moves(variant, moves or getattr(policy, "moves", None))
-    return describe_layout(seen, _wanted(policy))
+    if moves:
+        return describe_layout(variant.with_rules(moves=moves), _wanted(policy))
+    return describe_layout(*seen_by(policy, variant))
 
 
 def seen_by(policy: Any, variant: Variant) -> tuple[Variant, Settings]:
@@ -625,17 +626,13 @@ def seen_by(policy: Any, variant: Variant) -> tuple[Variant, Settings]:
     ValueError
         If the game has other moves, and those of the policy cannot be played as its moves.
     """
-    return _with_moves(variant, getattr(policy, "moves", None)), _wanted(policy)
-
-
-def _with_moves(variant: Variant, moves: str | None) -> Variant:
-    seen = variant.with_rules(moves=moves or None)
+    seen = variant.with_rules(moves=getattr(policy, "moves", None) or None)
     if seen != variant and (variant.moves != "one card" or seen.moves != "supermove"):
         raise ValueError(
             f"the policy plays moves={seen.moves!r}, {variant.name} has {variant.moves!r}; "
             "only 'supermove' on a 'one card' game can be expanded"
         )
-    return seen
+    return seen, _wanted(policy)
 
 
 def _wanted(policy: Any) -> Settings:
