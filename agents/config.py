@@ -190,6 +190,10 @@ class TrainConfig:
         """The game that is learned, with house rules and action set."""
         return resolve_variant(env_variant(self.env), build=self.build, spaces=self.spaces, moves=self.moves)
 
+    def rate_at(self, share: float) -> float:
+        """The learning rate after that share of the training, 0 to 1."""
+        return self.learning_rate + (self.learning_rate_end - self.learning_rate) * share
+
     @property
     def network_sizes(self) -> dict[str, Any]:
         """What the network's constructor takes besides the layout."""

@@ -1,4 +1,4 @@
-"""JSON files."""
+"""JSON files, and where a model lies."""
 
 import json
 from pathlib import Path
@@ -24,3 +24,9 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ValueError(f"{path}: holds {type(data).__name__}, allowed: an object")
     return data
+
+
+def model_folder(path: Path) -> Path:
+    """The model folder of a run folder; a model folder, or what else it is, itself."""
+    inner = path / "model"
+    return inner if inner.is_dir() else path

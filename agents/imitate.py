@@ -26,6 +26,7 @@ from gymnasium.spaces import Discrete
 from pydantic import ValidationError
 from stable_baselines3.common.utils import get_device
 
+from agents import results
 from agents.config import TrainConfig, explain, load_config
 from agents.files import write_json
 from agents.models import save_model
@@ -41,7 +42,7 @@ from solitaire_env.transcripts import parse_transcript
 
 Array = npt.NDArray[Any]
 
-EVALUATION_DEALS: Final = (range(1000), range(100_000, 101_000))
+EVALUATION_DEALS: Final = (results.STANDARD, results.HELD_OUT)
 """Policies are compared on these: who learned them would be asked what it was told."""
 HELD_OUT: Final = 10
 """Of so many deals one is held out: what is learned is measured on it."""
@@ -510,8 +511,7 @@ def learn(a: Arguments, positions: Positions, run: Path) -> tuple[Score, bool]:
                 done = share()
                 if stopped or done >= 1:
                     break
-                rate = config.learning_rate + (config.learning_rate_end - config.learning_rate) * done
-                losses.append(pupil.learn(rows, rate))
+                losses.append(pupil.learn(rows, config.rate_at(done)))
                 seen += len(rows)
                 line.show(partial(_text, seen / len(taught), done, time.monotonic() - start, score))
     finally:

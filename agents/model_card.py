@@ -7,7 +7,7 @@ from safetensors import safe_open
 
 from agents import results
 from agents.config import TrainConfig, load_config
-from agents.files import read_json
+from agents.files import model_folder, read_json
 from agents.plot import read_curve
 from agents.results import Entry, Training
 from solitaire_env import env_id
@@ -103,10 +103,9 @@ def machine(versions: dict[str, Any]) -> str:
 def training_of(folder: Path) -> Training:
     """What training the network of a run folder, or a shipped one, took, with what it started from."""
     parts = [*starts_of(folder), folder]
-    models = [part / "model" if (part / "model").is_dir() else part for part in parts]
     minutes = [curve[-1]["minutes"] for part in parts if (curve := read_curve(part))]
     return Training(
-        steps=sum(int(read_json(model / "model.json")["steps"]) for model in models),
+        steps=sum(int(read_json(model_folder(part) / "model.json")["steps"]) for part in parts),
         minutes=round(sum(minutes), 2) if minutes else None,
         machine=machine(read_json(folder / "versions.json")),
     )

@@ -15,7 +15,7 @@ import torch as th
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from agents.files import read_json, write_json
+from agents.files import model_folder, read_json, write_json
 from agents.networks import NETWORKS, MovesNetwork, Network
 from solitaire_env.batch import layout_hash
 from solitaire_env.evaluation import draw
@@ -212,7 +212,7 @@ def load_start(
         If it is no model, or one for another layout, of another kind, with other sizes, or its scores are
         logits that were to be values.
     """
-    folder = path / "model" if (path / "model").is_dir() else path
+    folder = model_folder(path)
     player = load_model(folder, lambda _: layout)
     card = read_json(folder / CARD)
     if (card["network"], card["sizes"]) != (kind, sizes):
@@ -291,8 +291,7 @@ def load_zip(path: Path, layout_of: Callable[[Any], dict[str, Any]]) -> ZipPlaye
 def load_policy(path: Path, layout_of: Callable[[Any], dict[str, Any]], *, trust_model: bool = False) -> Any:
     """The policy of a run folder, a model folder or an SB3 zip."""
     if path.is_dir():
-        inner = path / "model"
-        return load_model(inner if inner.is_dir() else path, layout_of, path.name)
+        return load_model(model_folder(path), layout_of, path.name)
     if path.suffix != ".zip":
         raise ValueError(f"{path}: allowed is a run folder, a model folder or an SB3 zip")
     if not trust_model:

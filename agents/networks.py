@@ -393,9 +393,9 @@ class MlpNetwork(DenseNetwork):
         return self.scores(hidden), hidden
 
 
-Network = MovesNetwork | PileNetwork | AttentionNetwork | MlpNetwork
+Network = MovesNetwork | PileNetwork | MlpNetwork
 
-NETWORKS: dict[str, type[MovesNetwork] | type[PileNetwork] | type[AttentionNetwork] | type[MlpNetwork]] = {
+NETWORKS: dict[str, type[MovesNetwork] | type[PileNetwork] | type[MlpNetwork]] = {
     "moves": MovesNetwork,
     "piles": PileNetwork,
     "attention": AttentionNetwork,

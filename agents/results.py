@@ -15,7 +15,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from agents.files import write_json
+from agents.files import model_folder, write_json
 from solitaire_env import Variant, env_id
 from solitaire_env.evaluation import Game, Summary, game_rules, read_games, summarize
 from solitaire_env.messages import shown
@@ -138,10 +138,8 @@ def check_name(name: str) -> str:
 
 def weights_hash(folder: Path) -> str | None:
     """Sixteen hexadecimal digits of the weights of a run or model folder; None where there are none."""
-    for path in (folder / "model.safetensors", folder / "model" / "model.safetensors"):
-        if path.is_file():
-            return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return None
+    path = model_folder(folder) / "model.safetensors"
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else None
 
 
 def read_about(path: Path) -> About:

@@ -38,7 +38,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.compare import compare
 from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
-from agents.files import write_json
+from agents.files import model_folder, write_json
 from agents.memory import Memory
 from agents.models import CARD, Start, load_start, load_weights, save_model
 from agents.networks import NETWORKS, MovesNetwork, NetworkPolicy
@@ -270,7 +270,7 @@ def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: 
     """The learner of a configuration with its network; ``share()`` tells how much of the training is done."""
 
     def learning_rate(_: float) -> float:
-        return config.learning_rate + (config.learning_rate_end - config.learning_rate) * float(share())
+        return config.rate_at(float(share()))
 
     common: dict[str, Any] = {
         "learning_rate": learning_rate,
@@ -428,8 +428,8 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
 
 def keep_start(start: Path, folder: Path) -> None:
     """Keep how the network was made that a training starts from, as far as its folder tells."""
-    records = [start / name for name in ("config.yaml", "versions.json", CURVE, "imitation.json", CARD)]
-    records.append(start / "model" / CARD)
+    records = [start / name for name in ("config.yaml", "versions.json", CURVE, "imitation.json")]
+    records.append(model_folder(start) / CARD)
     for path in filter(Path.is_file, records):
         folder.mkdir(exist_ok=True)
         shutil.copyfile(path, folder / path.name)

@@ -17,6 +17,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from agents import results
 from agents.compare import play_policy
 from agents.config import ConfigError, TrainConfig, dump_config, make_config, parse_deals
 from agents.tracking import check_wandb, tracked
@@ -68,7 +69,10 @@ CHOICES: Final = {
 REPORTS: Final = (50, 75)
 """At so many hundredths of its training a trial is given up if it does worse than half of the others did."""
 
-KEPT: Final = {"the comparison at the end": range(1000), "the published results": range(100_000, 101_000)}
+KEPT: Final = {
+    "the comparison at the end": results.STANDARD,
+    "the published results": results.HELD_OUT,
+}
 """Deals that others are told of: a configuration chosen by them would be no news to them."""
 
 FREE: Final = ("device", "threads", "checkpoint_minutes", "eval_deals", "wandb")
