@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.config import TrainConfig, parse_deals
-from agents.policies import make_policy
+from agents.policies import SEARCH, make_policy, make_searcher
 from agents.policies.linear import LayoutOf, has_weights
 from agents.report import summary_table
 from solitaire_env import Variant, env_id
@@ -31,11 +31,17 @@ def seen_game(config: TrainConfig) -> tuple[Variant, str | None, LayoutOf]:
 
 def play_policy(
     name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
-    transcripts: bool = False, trust_model: bool = False, num_envs: int = 256,
+    transcripts: bool = False, trust_model: bool = False, num_envs: int = 256, prior: str = "shipped",
+    budget: Any = None,
 ) -> Evaluation:  # fmt: skip
-    """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it."""
+    """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,
+    ``prior`` and ``budget`` are for ``search``.
+    """
     variant, shortcut, layout_of = seen_game(config)
-    policy = make_policy(name, layout_of, trust_model=trust_model)
+    if name == SEARCH:
+        policy = make_searcher(variant, layout_of, prior, budget)
+    else:
+        policy = make_policy(name, layout_of, trust_model=trust_model)
     if shortcut and getattr(policy, "moves", None) is None:
         policy.moves = shortcut
     label = label or (Path(name).name if Path(name).exists() else name)

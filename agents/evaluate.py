@@ -5,9 +5,9 @@ What stands on stdout is the same each time; progress and times go to stderr.
 """
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 
@@ -15,6 +15,7 @@ from agents.compare import play_policy
 from agents.config import make_config
 from agents.files import write_json
 from agents.report import summary_table
+from agents.search.budget import Budget
 from solitaire_env import env_id
 from solitaire_env.files import write_text
 from solitaire_env.progress import ProgressLine
@@ -25,7 +26,7 @@ class Arguments:
     """Evaluate a policy on numbered deals."""
 
     policy: str
-    """random, greedy, linear, shipped, a run folder, a model folder, an SB3 zip, or module:Class."""
+    """random, greedy, linear, shipped, search, a run folder, a model folder, an SB3 zip, or module:Class."""
     env: str
     """Gymnasium id, or name of a variant."""
     deals: str = "0:1000"
@@ -44,6 +45,10 @@ class Arguments:
     """Write every game as text into this folder."""
     num_envs: int = 256
     """Games side by side."""
+    prior: str = "shipped"
+    """Whose network search goes by: shipped, a run or model folder."""
+    search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
+    """What a move of search may cost."""
     trust_model: bool = False
     """Open an SB3 zip, which can run code."""
     timing: bool = False
@@ -77,6 +82,7 @@ def run(a: Arguments) -> int:
     done = play_policy(
         a.policy, config, a.games, ProgressLine(a.quiet),
         transcripts=a.transcripts is not None, trust_model=a.trust_model, num_envs=a.num_envs,
+        prior=a.prior, budget=a.search,
     )  # fmt: skip
     name, moves = done.games[0].policy, done.games[0].moves
     print(f"{env_id(config.variant)}, deals {a.deals}, intervals of 95 %\n")

@@ -299,8 +299,12 @@ class Batch:
         """Start a game in a row from a position row (int8 ``[row_size]``)."""
         rows = np.array([row], dtype=np.int64)
         self.state.rows[row] = cards
-        engine.derive_rows(self.rules, self.state, rows)
+        self.derive(rows)
         self._start(rows)
+
+    def derive(self, rows: npt.NDArray[np.int64]) -> None:
+        """Bring the named rows (int64 ``[n]``) up to date where ``state.rows`` was written to."""
+        engine.derive_rows(self.rules, self.state, rows)
 
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
         """Make the games in ``targets`` the same as those in ``sources``, their futures too.

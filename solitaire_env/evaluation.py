@@ -15,6 +15,9 @@ masks int8 ``[n, actions]`` and actions int ``[n]``. It may say more of itself b
     True when it leaves something to chance: it is called with a third argument, ``chances`` float64 ``[n]``,
     a number in [0, 1) for each game (:func:`draw`). They hang on the deal and on how often the policy was
     asked in the game alone, so that a game is the same whatever is played beside it.
+``remembers``
+    True when it keeps something of a game from move to move: it is called with ``games=``, int64 ``[n]``, the
+    number of each game, which no other game in this process has.
 ``explain(observations, masks) -> (probabilities, values)``
     What it thinks: float ``[n, actions]``, 0 where illegal, and float ``[n]``, the return that it expects
     from there; each None where it does not know.
@@ -25,13 +28,13 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Protocol, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env import engine
 from solitaire_env.batch import Batch, IllegalActionError, Settings, describe_layout, resolve_variant
 from solitaire_env.deals import Deal
 from solitaire_env.files import write_text
@@ -42,6 +45,8 @@ from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.transcripts import Thought, Transcript, check_policy_name, format_transcript
 from solitaire_env.variants import Variant
 
+_NUMBERS: Final = count()
+"""Of games, for policies that remember."""
 TOP_ACTIONS: Final = 5
 """So many of a policy's likeliest actions are told."""
 
@@ -396,6 +401,7 @@ class _Table:
         self.seen_variant, self.seen_settings = seen_by(policy, variant)
         self.memoryless = bool(getattr(policy, "memoryless", False))
         self.by_chance = bool(getattr(policy, "by_chance", False))
+        self.remembers = bool(getattr(policy, "remembers", False))
         self.answers = 0
         self.answer_seconds = 0.0
 
@@ -422,6 +428,7 @@ class _Table:
         repeated = [0] * size
         moves_of: list[list[_Move]] = [[] for _ in range(size)]
         chance_of = [self._chance(deal) for deal in self.row_deals]
+        numbers = np.array([next(_NUMBERS) for _ in range(size)], dtype=np.int64)
         starts = [played.position_text(row) for row in rows.tolist()] if self.transcripts else []
         actions = np.zeros(size, dtype=np.int64)
         active = np.ones(size, dtype=np.int8)
@@ -449,7 +456,8 @@ class _Table:
                     bits = [chance_of[row].random_raw() >> 11 for row in rows.tolist()]
                     chances = np.array(bits, dtype=np.float64) * 2.0**-53
                 begin = time.process_time()
-                chosen = ask(self.policy, observations, masks, chances)
+                numbered = numbers[rows] if self.remembers else None
+                chosen = ask(self.policy, observations, masks, chances, numbered)
                 self.answer_seconds += time.process_time() - begin
                 self.answers += len(rows)
                 active[over_at_once] = 0
@@ -467,6 +475,7 @@ class _Table:
                     deal = waiting.pop()
                     self.row_deals[row] = deal
                     played.deal(np.array([row], dtype=np.int64), [deal])
+                    numbers[row] = next(_NUMBERS)
                     stood[row], repeated[row], moves_of[row] = set(), 0, []
                     chance_of[row] = self._chance(deal)
                     if self.transcripts:
@@ -498,7 +507,7 @@ class _Table:
     def _follow(seen: Batch, played: Batch, rows: npt.NDArray[np.int64]) -> None:
         if seen is not played and len(rows):
             seen.state.rows[rows] = played.state.rows[rows]
-            engine.derive_rows(seen.rules, seen.state, rows)
+            seen.derive(rows)
 
     def _step(
         self,
@@ -547,8 +556,10 @@ def ask(
     observations: npt.NDArray[Any],
     masks: npt.NDArray[np.int8],
     chances: npt.NDArray[np.float64] | None = None,
+    games: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """What a policy answers, int64 ``[n]``; ``chances`` are for one that says it is ``by_chance``.
+    """What a policy answers, int64 ``[n]``; ``chances`` are for one that says it is ``by_chance``, ``games``
+    for one that ``remembers``.
 
     Raises
     ------
@@ -556,7 +567,9 @@ def ask(
         If it is not a whole number for each game.
     """
     n = len(masks)
-    chosen = np.asarray(policy(observations, masks, *(() if chances is None else (chances,))))
+    chance = () if chances is None else (chances,)
+    numbered = {} if games is None else {"games": games}
+    chosen = np.asarray(policy(observations, masks, *chance, **numbered))
     if chosen.shape != (n,) or not np.issubdtype(chosen.dtype, np.integer):
         raise ValueError(
             f"the policy answered shape {chosen.shape} of {chosen.dtype}, allowed: ({n},) whole numbers"

@@ -1,4 +1,5 @@
-"""Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, a run or model folder, ``module:Class``.
+"""Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, ``search``, a run or model folder,
+``module:Class``.
 
 All answer ``policy(observations, masks) -> actions``; see :mod:`solitaire_env.evaluation`.
 """
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from agents.policies.linear import LayoutOf, load_linear
 from agents.policies.shipped import load_shipped
+from solitaire_env import Variant
 from solitaire_env.advice import load_class
 from solitaire_env.evaluation import draw
 
@@ -168,6 +170,27 @@ BUILT_IN: dict[str, Callable[[LayoutOf], Any]] = {
     "linear": load_linear,
     "shipped": load_shipped,
 }
+SEARCH = "search"
+"""Needs the game itself, not its layout alone: :func:`make_searcher`."""
+
+
+def make_searcher(variant: Variant, layout_of: LayoutOf, prior: str, budget: Any) -> Any:
+    """The policy ``search`` of a game, by the network of a policy.
+
+    Parameters
+    ----------
+    prior
+        ``shipped``, or a run or model folder.
+    budget
+        :class:`agents.search.budget.Budget`.
+    """
+    from agents.models import NetworkPlayer  # torch is loaded only when a network is asked for
+    from agents.search.player import Searcher
+
+    player = make_policy(prior, layout_of)
+    if not isinstance(player, NetworkPlayer):
+        raise ValueError(f"search goes by a network, which {prior!r} is not, allowed: 'shipped', a folder")
+    return Searcher(variant, player, budget)
 
 
 def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) -> Any:
@@ -190,7 +213,7 @@ def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) ->
     path = Path(name)
     if not path.exists():
         raise ValueError(
-            f"unknown policy {name!r}, allowed: {', '.join(BUILT_IN)}, "
+            f"unknown policy {name!r}, allowed: {', '.join((*BUILT_IN, SEARCH))}, "
             "a run or model folder, an SB3 zip, or module:Class"
         )
     from agents.models import load_policy  # torch is loaded only when a network is asked for

@@ -1,0 +1,26 @@
+"""What looking ahead may cost."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is tried before a move."""
+
+    simulations: int = 64
+    """Trials in all, where there is more than one move to choose from."""
+    candidates: int = 4
+    """So many moves are tried at most, the likeliest."""
+    depth: int = 20
+    """Moves that the network plays in a trial after the candidate."""
+    milliseconds: float | None = None
+    """If given, a move takes so long instead, and what comes out hangs on the machine."""
+    nodes: int = 1_000_000
+    """Where nothing is hidden: moves that the solver plays at most, for a whole game."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("simulations", 2), ("candidates", 1), ("depth", 0), ("nodes", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least {least}")
+        if self.milliseconds is not None and not self.milliseconds > 0:
+            raise ValueError(f"milliseconds is {self.milliseconds}, allowed: above 0")

@@ -1,0 +1,313 @@
+"""A player that looks ahead and knows no more than a player does.
+
+Before a move its likeliest candidates, by a network, are tried on stocks that might be: every order of the
+unseen cards is as likely as any other. From each trial the network plays on for some moves, and its value
+says what the position that it came to is worth. Candidates share their stocks, and the worse half of them is
+dropped again and again (sequential halving: Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed
+Bandits", 2013), so that most trials are spent where the choice is close.
+
+All that it reads is the ``cards`` observation, where the stock is not. Where nothing is hidden it looks for a
+line that wins (:mod:`agents.search.solver`), and keeps to it.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch as th
+
+from agents.models import NetworkPlayer
+from agents.search.budget import Budget
+from agents.search.kernels import SALT, keys_of
+from agents.search.solver import Solver
+from solitaire_env import Variant
+from solitaire_env.batch import Batch, Settings
+
+Array = npt.NDArray[Any]
+
+LEAST: Final = 0.03
+"""Moves that the network finds less likely than this are not tried."""
+PATIENCE: Final = 20
+"""A trial is over after so many moves without a card going home or coming off the stock."""
+LOST: Final = 30
+"""After so many moves in a row that lead back to where a game has been it is not thought about any more."""
+REMEMBERED: Final = 4096
+"""So many games are remembered at a time."""
+
+
+@dataclass
+class Memory:
+    """What is remembered of a game."""
+
+    stood: set[int] = field(default_factory=set)
+    """Keys of the positions that it has come through."""
+    back: int = 0
+    """So many moves in a row have led back to where it has been."""
+    plan: dict[bytes, int] | None = None
+    """Actions by position, of a line that wins; None before one was looked for."""
+
+
+class Trials(NamedTuple):
+    """Candidates that are being compared."""
+
+    actions: Array
+    """int64 ``[candidates]``."""
+    sums: Array
+    """float64 ``[candidates]``: of what their trials came to."""
+    counts: Array
+    """int64 ``[candidates]``."""
+
+
+class Searcher:
+    """See the module; a policy for the evaluator.
+
+    Parameters
+    ----------
+    variant
+        The game that is played.
+    player
+        The network by which moves are proposed, trials played and positions valued; it is made to count in
+        32 bits.
+    budget
+        What a move may cost.
+    """
+
+    name = "search"
+    observation = "cards"
+    information = "player"
+    by_chance = True
+    remembers = True
+
+    def __init__(self, variant: Variant, player: NetworkPlayer, budget: Budget | None = None) -> None:
+        if player.observation != "cards" or player.information != "player":
+            raise ValueError(
+                f"search reads observation 'cards' with information 'player'; the network reads "
+                f"{player.observation!r} with {player.information!r}"
+            )
+        if player.value is None and player.temperature is None:
+            raise ValueError("the network has no value, which search needs: train it again, or another")
+        self.budget = budget or Budget()
+        self.moves = player.moves
+        self.variant = variant.with_rules(moves=player.moves)
+        self.player = player.in_32_bits()
+        rows = max(self.budget.simulations + self.budget.candidates, 16)
+        self.batch = Batch(self.variant, Settings(), rows)
+        self.solver = None if variant.stock else Solver(self.variant)
+        self.pack = np.repeat(np.arange(4, 4 + 4 * variant.ranks, dtype=np.int8), variant.decks)
+        self.games: dict[int, Memory] = {}
+        self.simulated = 0
+        """Moves that were played in trials."""
+
+    def __call__(
+        self, observations: Array, masks: Array, chances: Array | None = None, games: Array | None = None
+    ) -> Array:
+        """Actions ``[n]``.
+
+        Parameters
+        ----------
+        chances
+            Float64 ``[n]`` in [0, 1), from which all that is left to chance is drawn.
+        games
+            int64 ``[n]``, the number of each game, the same in all its moves. Without them nothing is
+            remembered.
+        """
+        chances = np.random.default_rng().random(len(masks)) if chances is None else chances
+        chosen = np.empty(len(masks), dtype=np.int64)
+        for n, (observation, mask, chance) in enumerate(zip(observations, masks, chances, strict=True)):
+            memory = Memory() if games is None else self._memory(int(games[n]))
+            chosen[n] = self._choose(observation, mask, chance, memory)
+        return chosen
+
+    def _memory(self, game: int) -> Memory:
+        if game not in self.games:
+            self.games[game] = Memory()
+            if len(self.games) > REMEMBERED:
+                del self.games[next(iter(self.games))]
+        return self.games[game]
+
+    # ------------------------------------------------------------------------------------ a move
+
+    def _choose(self, observation: Array, mask: Array, chance: float, memory: Memory) -> int:
+        if self.solver is not None:
+            if memory.plan is None:
+                memory.plan = self._plan(observation)
+            if (planned := memory.plan.get(observation.tobytes())) is not None:
+                return planned
+        random = np.random.default_rng(int(chance * 2**53))
+        if memory.back >= LOST:
+            return int(random.choice(np.flatnonzero(mask)))
+        candidates, probabilities = self._candidates(observation, mask, memory)
+        likely = candidates[: self.budget.candidates]
+        likely = likely[(probabilities[likely] >= LEAST) | (likely == likely[:1])]
+        memory.back = 0 if len(likely) else memory.back + 1
+        if len(likely) == 0:
+            # Every move leads back to where the game has been: it is lost, unless chance leads out of it.
+            return int(random.choice(len(mask), p=probabilities / probabilities.sum()))
+        return int(likely[0]) if len(likely) == 1 else self._compare(observation, likely, random)
+
+    def _candidates(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Array]:
+        """The legal moves that lead to a position where the game has not been, the likeliest first; and the
+        probabilities of all actions, float64 ``[actions]``.
+        """
+        seen, logits, _ = self._score(observation[None], mask[None])
+        probabilities = np.zeros(len(mask))
+        probabilities[seen.actions.numpy()] = logits.softmax(0).numpy()
+        order = np.argsort(-probabilities, kind="stable")[: np.count_nonzero(mask)]
+        fresh = np.zeros(len(order), dtype=np.bool_)
+        # Any order of the stock will do: only where moves lead, not what is drawn, is asked.
+        stock = self.unseen(observation)
+        for start in range(0, len(order), self.batch.size - 1):
+            part = order[start : start + self.batch.size - 1]
+            # The position itself comes after those that the moves lead to.
+            self._place(observation, stock[None].repeat(len(part) + 1, 0), np.append(part, -1))
+            keys = np.zeros(len(part) + 1, dtype=np.uint64)
+            keys_of(self.batch.rules, self.batch.state, len(keys), SALT, keys)
+            memory.stood.add(int(keys[-1]))
+            drawn = bool(self.variant.stock) & (part == 0)
+            fresh[start : start + len(part)] = drawn | [int(key) not in memory.stood for key in keys[:-1]]
+        return order[fresh], probabilities
+
+    def _compare(self, observation: Array, actions: Array, random: np.random.Generator) -> int:
+        """The candidate whose trials come to most."""
+        trials = Trials(actions, np.zeros(len(actions)), np.zeros(len(actions), dtype=np.int64))
+        left = np.arange(len(actions))
+        for each in self._rounds(len(actions)):
+            for many in each:
+                n = max(1, min(many, self.batch.size) // len(left))
+                self._try(observation, trials, left, n, random)
+            means = trials.sums[left] / trials.counts[left]
+            left = left[np.sort(np.argsort(-means, kind="stable")[: (len(left) + 1) // 2])]
+        return int(actions[left[0]])
+
+    def _rounds(self, candidates: int) -> Iterator[Iterator[int]]:
+        """Rounds, after each of which half of the candidates are left; how many trials are made at a time."""
+        rounds = (candidates - 1).bit_length()
+        if self.budget.milliseconds is None:
+            for _ in range(rounds):
+                yield iter((self.budget.simulations // rounds,))
+            return
+        start = time.perf_counter()
+        for k in range(rounds):
+            end = start + self.budget.milliseconds / 1000 * (k + 1) / rounds
+            yield self._until(end)
+
+    def _until(self, end: float) -> Iterator[int]:
+        yield self.budget.simulations
+        while time.perf_counter() < end:
+            yield self.budget.simulations
+
+    # -------------------------------------------------------------------------------- the trials
+
+    def unseen(self, observation: Array) -> Array:
+        """The cards that were not seen, which are the stock; int8, in order of their codes."""
+        rules = self.batch.rules
+        left = np.bincount(self.pack, minlength=64)
+        np.subtract.at(left, observation[: rules.row_foundations], 1)
+        tops = observation[rules.row_foundations : rules.row_foundations + 4 * rules.decks].astype(np.int64)
+        for place, top in enumerate(tops):
+            left[4 + place // rules.decks : 4 * top + 4 : 4] -= 1
+        left[0] = 0
+        return np.repeat(np.arange(64, dtype=np.int8), left)
+
+    def stocks(self, observation: Array, n: int, random: np.random.Generator) -> Array:
+        """Stocks that might be, int8 ``[n, cards]``: each order of the unseen cards is as likely as any."""
+        return random.permuted(self.unseen(observation)[None].repeat(n, 0), axis=1)
+
+    def _place(self, observation: Array, stocks: Array, actions: Array) -> Array:
+        """Make the first rows games that look like this, with these stocks, and play an action in each.
+
+        Negative actions are none. What the next step shall be done with, int8 ``[size]``.
+        """
+        rules, state, n = self.batch.rules, self.batch.state, len(stocks)
+        state.rows[:n] = 0
+        state.rows[:n, : rules.row_stock] = observation
+        state.rows[:n, rules.row_stock : rules.row_stock + stocks.shape[1]] = stocks
+        self.batch.derive(np.arange(n))
+        self.actions = np.zeros(self.batch.size, dtype=np.int64)
+        self.actions[:n] = np.maximum(actions, 0)
+        todo = np.zeros(self.batch.size, dtype=np.int8)
+        todo[:n] = actions >= 0
+        self.batch.step(self.actions, todo)
+        return todo
+
+    def _try(
+        self, observation: Array, trials: Trials, left: Array, n: int, random: np.random.Generator
+    ) -> None:
+        """``n`` trials of each candidate that is left, on the same stocks."""
+        state, rules = self.batch.state, self.batch.rules
+        stocks = np.tile(self.stocks(observation, n, random), (len(left), 1))
+        todo = self._place(observation, stocks, trials.actions[left].repeat(n))
+        generator = th.Generator().manual_seed(int(random.integers(2**62)))
+        still = np.zeros(self.batch.size, dtype=np.int64)
+        for step in range(self.budget.depth + 1):
+            still += 1
+            still[(self.batch.events.went_home | self.batch.events.drew).astype(np.bool_)] = 0
+            todo &= (state.status == 0) & (still < PATIENCE)
+            rows = np.flatnonzero(todo)
+            self.simulated += len(rows)
+            if len(rows) == 0 or step == self.budget.depth:
+                break
+            self.actions[rows] = self._draw(rows, generator)
+            self.batch.step(self.actions, todo)
+        m = len(stocks)
+        worth = state.home[:m] / rules.cards + (state.status[:m] == 1)
+        if len(rows):
+            worth[rows] += self._values(rows)
+        trials.sums[left] += worth.reshape(len(left), n).sum(1)
+        trials.counts[left] += n
+
+    def _seen(self, rows: Array) -> tuple[Array, Array]:
+        return self.batch.observations()[rows], self.batch.state.mask[rows]
+
+    @th.inference_mode()
+    def _score(self, observations: Array, masks: Array) -> tuple[Any, th.Tensor, th.Tensor]:
+        """What the network says: its scores, the logits of the legal moves, and values ``[n]``."""
+        player = self.player
+        seen = player.network.score(th.from_numpy(np.ascontiguousarray(observations)), masks)
+        if player.temperature is not None:
+            return seen, seen.scores / player.temperature, seen.highest(seen.scores)
+        assert player.value is not None
+        return seen, seen.scores, player.value(seen.features)[:, 0]
+
+    @th.inference_mode()
+    def _draw(self, rows: Array, generator: th.Generator) -> Array:
+        """Moves by the network's probabilities."""
+        seen, logits, _ = self._score(*self._seen(rows))
+        noise = th.empty_like(logits).exponential_(generator=generator).clamp_(min=1e-30).log_()
+        actions: Array = seen.actions[seen.choose(logits - noise)].numpy()
+        return actions
+
+    @th.inference_mode()
+    def _values(self, rows: Array) -> Array:
+        """What the network expects of games, float ``[n]``."""
+        if self.player.temperature is not None:
+            return self._score(*self._seen(rows))[2].numpy()
+        assert self.player.value is not None
+        observations = th.from_numpy(np.ascontiguousarray(self._seen(rows)[0]))
+        values: Array = self.player.value(self.player.network.value(observations))[:, 0].numpy()
+        return values
+
+    # ------------------------------------------------------------------------------ nothing hidden
+
+    def _plan(self, observation: Array) -> dict[bytes, int]:
+        """What to do in each position of a line that wins; empty where none was found."""
+        assert self.solver is not None
+        cards = np.zeros(self.batch.rules.row_size, dtype=np.int8)
+        cards[: len(observation)] = observation
+        solution = self.solver.solve(cards, seconds=float("inf"), nodes=self.budget.nodes)
+        if solution.result != "winnable":
+            return {}
+        plan = {}
+        todo = np.zeros(self.batch.size, dtype=np.int8)
+        todo[0] = 1
+        actions = np.zeros(self.batch.size, dtype=np.int64)
+        self.batch.set_row(0, cards)
+        for action in solution.line:
+            # The last time that the line comes through a position counts.
+            plan[self.batch.observations()[0].tobytes()] = action
+            actions[0] = action
+            self.batch.step(actions, todo)
+        return plan

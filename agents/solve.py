@@ -1,0 +1,208 @@
+"""Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
+
+It prints a line that wins, action by action, or the best that it found. With ``--deals`` it writes a verdict a
+deal, as a JSON line, into ``verdicts/<game>.jsonl`` or another file; deals that stand there with a
+verdict other than ``unknown`` are not solved again. Every line is played again in the environment before its
+verdict is believed.
+"""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import tyro
+
+from agents.config import parse_deals
+from agents.search.solver import Solution, Solver
+from agents.verdicts import VERDICTS, Verdict, read_verdicts
+from solitaire_env import SolitaireEnv, Variant, env_id
+from solitaire_env.deals import Deal
+from solitaire_env.evaluation import game_rules, wilson_interval
+from solitaire_env.files import write_text
+from solitaire_env.progress import ProgressLine
+from solitaire_env.registration import env_variant
+
+
+@dataclass
+class Arguments:
+    """Solve deals whose stock is known."""
+
+    env: tyro.conf.Positional[str]
+    """Gymnasium id, or name of a variant."""
+    deal: str | None = None
+    """One deal, whose line is printed: N, ms:N or pysol:N."""
+    position: Path | None = None
+    """A file with a position text, whole, to be solved instead of a deal."""
+    deals: str | None = None
+    """Deals whose verdicts are written: FIRST:END, or several with commas."""
+    build: Literal["same suit", "alternate color", "any suit"] | None = None
+    """House rule: what builds on the tableau."""
+    spaces: Literal["any", "kings", "none"] | None = None
+    """House rule: what fills a space."""
+    seconds: float = 10.0
+    """A deal is given up after so long."""
+    memory: float = 1000
+    """Megabytes that an exhaustive search may take."""
+    seed: int = 0
+    """Of the weights of further tries."""
+    out: Path | None = None
+    """JSON-lines file of the verdicts; by default verdicts/<game>.jsonl."""
+    quiet: bool = False
+    """No progress line."""
+
+
+def check_line(variant: Variant, start: dict[str, Any], line: tuple[int, ...]) -> tuple[list[str], int, bool]:
+    """Play a line in the environment: its actions as text, cards home, and whether it wins.
+
+    Raises
+    ------
+    IllegalActionError
+        If an action is not legal.
+    """
+    env = SolitaireEnv(variant, on_invalid="raise", reward="progress")
+    env.reset(options=start)
+    home = _foundations(env)
+    won = home == variant.cards
+    texts = []
+    for action in line:
+        texts.append(env.action_text(action))
+        *_, info = env.step(action)
+        won = bool(info.get("is_success", False))
+    return texts, _foundations(env), won
+
+
+def _foundations(env: SolitaireEnv) -> int:
+    """Cards home."""
+    place = env.observation_layout["foundations"]
+    return sum(env.get_state()["row"][place])
+
+
+def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:
+    """What is said of one deal."""
+    said = {
+        "winnable": f"won in {len(texts)} moves:",
+        "unwinnable": "cannot be won: every position that can be reached was looked at",
+        "unknown": (
+            f"neither a win nor a proof was found; the best line brings {solution.cards_home} of "
+            f"{variant.cards} cards home, in {len(texts)} moves:"
+        ),
+    }[solution.result]
+    head = f"{env_id(variant)}, {what}: {said}"
+    lines = [] if solution.result == "unwinnable" else [" ".join(texts)]
+    foot = f"{solution.nodes:,} moves played, {solution.seconds:.2f} s"
+    return "\n".join([head, *lines, *(["stopped"] if solution.stopped else []), foot])
+
+
+def solve_one(variant: Variant, a: Arguments) -> int:
+    """Solve a deal or a position and print the line."""
+    solver = Solver(variant, megabytes=a.memory, seed=a.seed)
+    line = ProgressLine(a.quiet)
+
+    def progress(nodes: int, home: int) -> None:
+        line.show(lambda: f"solving: {nodes:,} moves played, at most {home} cards home")
+
+    start: dict[str, Any]
+    if a.position is not None:
+        start, what = {"position": a.position.read_text(encoding="utf-8")}, str(a.position)
+    else:
+        [deal] = parse_deals(str(a.deal))
+        start, what = {"deal": deal}, f"deal {deal}"
+    env = SolitaireEnv(variant)
+    env.reset(options=start)
+    cards = np.array(env.get_state()["row"], dtype=np.int8)
+    solution = solver.solve(cards, seconds=a.seconds, progress=progress)
+    line.close()
+    texts, home, won = check_line(variant, start, solution.line)
+    assert (home, won) == (solution.cards_home, solution.result == "winnable")
+    print(_show(variant, what, solution, texts))
+    return 130 if solution.stopped else 0
+
+
+def solve_many(variant: Variant, a: Arguments) -> int:
+    """Solve deals and write their verdicts."""
+    path = a.out or VERDICTS / f"{variant.name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rules = game_rules(variant)
+    known: dict[Deal, Verdict] = {}
+    if path.exists():
+        for verdict in read_verdicts(path):
+            if (verdict.env, verdict.rules) != (env_id(variant), rules):
+                raise ValueError(
+                    f"{path} holds verdicts of {verdict.env} ({verdict.rules}), not of {env_id(variant)} "
+                    f"({rules}); choose another file"
+                )
+            known[verdict.deal] = verdict
+    deals = parse_deals(str(a.deals))
+    solver = Solver(variant, megabytes=a.memory, seed=a.seed)
+    line = ProgressLine(a.quiet)
+    stopped = False
+    for done, deal in enumerate(deals):
+        before = known.get(deal)
+        if before is None or before.result == "unknown":
+            solution = solver.solve_deal(deal, seconds=a.seconds)
+            if solution.stopped:
+                stopped = True
+                break
+            texts, home, won = check_line(variant, {"deal": deal}, solution.line)
+            assert (home, won) == (solution.cards_home, solution.result == "winnable")
+            found = Verdict(
+                env_id(variant), rules, deal, solution.result, home, len(texts) if won else None,
+                solution.nodes, round(solution.seconds, 3),
+            )  # fmt: skip
+            # A longer search that found nothing more says nothing against what was known.
+            if before is None or found.result != "unknown" or found.cards_home > before.cards_home:
+                known[deal] = found
+            write_text(
+                path, "".join(json.dumps(asdict(known[deal])) + "\n" for deal in sorted(known, key=str))
+            )
+        line.count(done + 1, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
+    line.close()
+    print(_count(variant, [known[deal] for deal in deals if deal in known]))
+    return 130 if stopped else 0
+
+
+def _count(variant: Variant, verdicts: list[Verdict]) -> str:
+    """What verdicts come to."""
+    n = len(verdicts)
+    results = Counter(verdict.result for verdict in verdicts)
+    low, _ = wilson_interval(results["winnable"], n)
+    _, high = wilson_interval(n - results["unwinnable"], n)
+    lines = [f"{env_id(variant)}, {n} deals"]
+    lines += [f"{result:10}  {results[result]:5}" for result in ("winnable", "unwinnable", "unknown")]
+    if n:
+        lines.append(f"winnable of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
+        home = sum(verdict.cards_home for verdict in verdicts) / n
+        lines.append(f"cards home on the best line: {home:.1f}")
+        seconds = [verdict.seconds for verdict in verdicts]
+        nodes = sum(verdict.nodes for verdict in verdicts)
+        lines.append(
+            f"seconds a deal: mean {sum(seconds) / n:.2f}, most {max(seconds):.1f}; "
+            f"{nodes / max(sum(seconds), 1e-9):,.0f} moves a second"
+        )
+    return "\n".join(lines)
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    a = tyro.cli(Arguments, args=args, prog="python -m agents.solve", config=(tyro.conf.FlagCreatePairsOff,))
+    try:
+        if sum(choice is not None for choice in (a.deal, a.deals, a.position)) != 1:
+            raise ValueError("allowed is one of --deal, --deals and --position")
+        if not a.seconds > 0:
+            raise ValueError(f"seconds is {a.seconds}, allowed: above 0")
+        variant = env_variant(a.env).with_rules(build=a.build, spaces=a.spaces)
+        return solve_many(variant, a) if a.deals is not None else solve_one(variant, a)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nstopped; the verdicts that were found are kept", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Which deals can be won: ``verdicts/<game>.jsonl``, a line a deal, as ``agents.solve`` writes them."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from agents.results import ROOT, Amount, sentence
+from solitaire_env.evaluation import Game
+
+VERDICTS: Final = ROOT / "verdicts"
+
+_Count = Annotated[int, Field(ge=0)]
+
+
+@dataclass(config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False), frozen=True)
+class Verdict:
+    """What the solver found out about a deal."""
+
+    env: str
+    rules: str
+    """In words (:func:`solitaire_env.evaluation.game_rules`)."""
+    deal: int | str
+    result: Literal["winnable", "unwinnable", "unknown"]
+    cards_home: _Count
+    """On the best line."""
+    steps: _Count | None
+    """Of the winning line; None where there is none."""
+    nodes: _Count
+    """Moves that the search played."""
+    seconds: Amount
+
+
+def read_verdicts(path: Path) -> list[Verdict]:
+    """The verdicts of a file.
+
+    Raises
+    ------
+    ValueError
+        Naming the line and what is wrong with it.
+    """
+    adapter = TypeAdapter(Verdict)
+    verdicts = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            verdicts.append(adapter.validate_json(line))
+        except ValidationError as error:
+            raise ValueError(f"{path}, line {number}: not a verdict ({sentence(error)})") from None
+    return verdicts
+
+
+def of_game(game: str) -> dict[int | str, Verdict]:
+    """The stored verdicts of a game by deal; none where none are stored."""
+    path = VERDICTS / f"{game}.jsonl"
+    return {verdict.deal: verdict for verdict in read_verdicts(path)} if path.is_file() else {}
+
+
+def contradictions(verdicts: dict[int | str, Verdict], games: tuple[Game, ...]) -> list[int | str]:
+    """Deals that cannot be won, and were."""
+    return [
+        game.deal
+        for game in games
+        if game.won and game.deal in verdicts and verdicts[game.deal].result == "unwinnable"
+    ]
