@@ -7,7 +7,8 @@ shipped policies and the README's table from the stored results (:mod:`agents.re
 
 import os
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,8 +27,9 @@ from agents.policies import linear as linear_policy
 from agents.policies import shipped as shipped_policy
 from agents.report import summary_table
 from agents.results import About, Entry, Speed, Training
+from agents.verdicts import Verdict, contradictions, of_game
 from solitaire_env import VARIANTS, env_id
-from solitaire_env.evaluation import Evaluation, Game, mcnemar, read_games, summarize
+from solitaire_env.evaluation import Evaluation, Game, mcnemar, read_games, summarize, wilson_interval
 from solitaire_env.files import write_text
 from solitaire_env.messages import shown
 from solitaire_env.progress import ProgressLine
@@ -36,6 +38,8 @@ from solitaire_env.speed import processor
 
 PAGE: Path = results.ROOT / "docs" / "leaderboard.md"
 README: Path = results.ROOT / "README.md"
+Verdicts = Mapping[int | str, Verdict]
+"""The solver's, by deal."""
 MARK: Final = "<!-- leaderboard -->\n"
 """Before and after the README's table."""
 
@@ -56,6 +60,7 @@ the best policy first. All play the published game: where a policy chooses among
 as the single moves that it stands for, and those are counted.
 
 - **won:** games won, with Wilson's 95 % interval; **cards home:** with a bootstrap interval.
+- **of known winnable:** games won / standard deals that the solver or a policy of this page has won.
 {held_out}- **against the one above:** deals that only this policy won, and those that only the one above it
   won, and McNemar's exact two-sided p. Where neither won any: the p of Wilcoxon's signed-rank test on cards
   home.
@@ -113,10 +118,55 @@ def _p(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def _game_table(entries: Sequence[Entry]) -> str:
+def known_winnable(entries: Sequence[Entry], verdicts: Verdicts) -> set[int | str]:
+    """The standard deals of a game that the solver, or a policy, has won.
+
+    Raises
+    ------
+    ValueError
+        If a policy has won one that the solver calls impossible.
+    """
+    for entry in entries:
+        if wrong := contradictions(verdicts, entry.standard + entry.held_out):
+            raise ValueError(
+                f"{entry.game}: `{entry.about.policy}` won deal {wrong[0]}, which cannot be won by the "
+                "stored verdicts: the solver or the rules are wrong"
+            )
+    solved = {deal for deal in results.STANDARD if deal in verdicts and verdicts[deal].result == "winnable"}
+    return solved | {game.deal for entry in entries for game in entry.standard if game.won}
+
+
+def _solver_text(verdicts: Verdicts) -> str:
+    """What the solver found out about the standard deals of a game; nothing where it was not asked."""
+    of_standard = [verdicts[deal] for deal in results.STANDARD if deal in verdicts]
+    if not of_standard:
+        return ""
+    n = len(of_standard)
+    found = Counter(verdict.result for verdict in of_standard)
+    seconds = [verdict.seconds for verdict in of_standard]
+    home = sum(verdict.cards_home for verdict in of_standard) / n
+    low, high = wilson_interval(found["winnable"], n)
+    return (
+        f"Thoughtful, the stock known ([the solver](search.md#the-solver)), {n} deals: it won "
+        f"{found['winnable']}, {100 * found['winnable'] / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
+        f"proved {found['unwinnable']} impossible, and left {found['unknown']} open; {home:.1f} cards home "
+        f"on the best lines, {sum(seconds) / n:.2f} s a deal, at most {max(seconds):.1f}."
+    )
+
+
+def _game_table(entries: Sequence[Entry], verdicts: Verdicts) -> str:
     """The table of a game, the best policy first."""
     final = any(entry.held_out for entry in entries)
-    head = ["policy", "moves", "won", "cards home", *([f"won, {_range(results.HELD_OUT)}"] if final else [])]
+    winnable = known_winnable(entries, verdicts) if verdicts else set()
+    of_winnable = [f"of {len(winnable)} known winnable"] if winnable else []
+    head = [
+        "policy",
+        "moves",
+        "won",
+        *of_winnable,
+        "cards home",
+        *([f"won, {_range(results.HELD_OUT)}"] if final else []),
+    ]
     head += ["against the one above", "moves a game", "ms a move", "training"]
     rows = []
     tests = ["-", *(against(worse, better) for better, worse in pairwise(entries))]
@@ -125,6 +175,7 @@ def _game_table(entries: Sequence[Entry]) -> str:
             f"`{entry.about.policy}`",
             entry.moves,
             won(entry.standard),
+            *([f"{100 * entry.summary.wins / len(winnable):.1f} %"] if winnable else []),
             home(entry.standard),
             *([won(entry.held_out)] if final else []),
             test,
@@ -143,7 +194,7 @@ def _narrow(cell: str) -> str:
     return cell.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _game_text(game: str, entries: Sequence[Entry]) -> str:
+def _game_text(game: str, entries: Sequence[Entry], verdicts: Verdicts) -> str:
     machines: dict[str, list[str]] = {}
     for entry in entries:
         if entry.about.training is not None and entry.about.training.machine is not None:
@@ -155,7 +206,8 @@ def _game_text(game: str, entries: Sequence[Entry]) -> str:
         f"## {variant.title}",
         f"`{env_id(variant)}`: built by {variant.build}; spaces: {variant.spaces}; moves: {variant.moves}; "
         f"at most {step_limit(variant)} steps.",
-        _game_table(entries),
+        _game_table(entries, verdicts),
+        *([text] if (text := _solver_text(verdicts)) else []),
         f"Timed on {timed}." + (f" Trained: {'; '.join(told)}." if told else ""),
     )
     return "\n\n".join(parts) + "\n"
@@ -165,8 +217,8 @@ def _range(part: range) -> str:
     return f"{part[0]}-{part[-1]}"
 
 
-def page(entries: dict[str, list[Entry]]) -> str:
-    """``docs/leaderboard.md``."""
+def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | None = None) -> str:
+    """``docs/leaderboard.md``; ``verdicts`` of the solver, by game and deal."""
     order = [variant.name for variant in VARIANTS if variant.name in entries]
     made = {(e.about.policy, e.about.author, e.about.made) for of_game in entries.values() for e in of_game}
     any_held_out = any(entry.held_out for of_game in entries.values() for entry in of_game)
@@ -181,7 +233,7 @@ def page(entries: dict[str, list[Entry]]) -> str:
         side=results.SIDE_BY_SIDE,
         both=",".join(map(_deals, (results.STANDARD, results.HELD_OUT))),
         held_out=held_out,
-        games="\n".join(_game_text(game, entries[game]) for game in order),
+        games="\n".join(_game_text(game, entries[game], (verdicts or {}).get(game, {})) for game in order),
         policies=table(["policy", "author", "what it is"], [[f"`{p}`", a, m] for p, a, m in sorted(made)], 3),
     )
 
@@ -223,7 +275,8 @@ def pages() -> dict[Path, str]:
         If a stored result cannot be, or is of another network than the shipped one.
     """
     entries = results.read_store(results.STORE)
-    out = {PAGE: page(entries), README: readme(README.read_text(encoding="utf-8"), entries)}
+    verdicts = {game: of_game(game) for game in entries}
+    out = {PAGE: page(entries, verdicts), README: readme(README.read_text(encoding="utf-8"), entries)}
     for game in shipped_policy.shipped_games():
         folder = shipped_policy.SHIPPED / game
         entry = next((e for e in entries.get(game, []) if e.about.policy == "shipped"), None)

@@ -1,8 +1,8 @@
 """Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
 
-It prints a line that wins, action by action, or the best that it found. With ``--deals`` it writes a verdict a
-deal, as a JSON line, into ``verdicts/<game>.jsonl`` or another file; deals that stand there with a
-verdict other than ``unknown`` are not solved again. Every line is played again in the environment before its
+It prints a line that wins, action by action, or the best that it found. With ``--deals`` it writes a verdict
+a deal, as a JSON line, into ``verdicts/<game>.jsonl`` or another file; deals that stand there with a verdict
+other than ``unknown`` are not solved again. Every line is played again in the environment before its
 verdict is believed.
 """
 
@@ -20,7 +20,6 @@ from agents.config import parse_deals
 from agents.search.solver import Solution, Solver
 from agents.verdicts import VERDICTS, Verdict, read_verdicts
 from solitaire_env import SolitaireEnv, Variant, env_id
-from solitaire_env.deals import Deal
 from solitaire_env.evaluation import game_rules, wilson_interval
 from solitaire_env.files import write_text
 from solitaire_env.progress import ProgressLine
@@ -127,7 +126,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
     path = a.out or VERDICTS / f"{variant.name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     rules = game_rules(variant)
-    known: dict[Deal, Verdict] = {}
+    known: dict[int | str, Verdict] = {}
     if path.exists():
         for verdict in read_verdicts(path):
             if (verdict.env, verdict.rules) != (env_id(variant), rules):
@@ -138,6 +137,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             known[verdict.deal] = verdict
     deals = parse_deals(str(a.deals))
     solver = Solver(variant, megabytes=a.memory, seed=a.seed)
+    solver.compile()  # else the first deals would be told to have taken as long
     line = ProgressLine(a.quiet)
     stopped = False
     for done, deal in enumerate(deals):
@@ -156,13 +156,18 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             # A longer search that found nothing more says nothing against what was known.
             if before is None or found.result != "unknown" or found.cards_home > before.cards_home:
                 known[deal] = found
-            write_text(
-                path, "".join(json.dumps(asdict(known[deal])) + "\n" for deal in sorted(known, key=str))
-            )
+            lines = [json.dumps(asdict(known[deal])) + "\n" for deal in sorted(known, key=_order)]
+            write_text(path, "".join(lines))
         line.count(done + 1, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
     line.close()
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
     return 130 if stopped else 0
+
+
+def _order(deal: int | str) -> tuple[str, int]:
+    """Sorts numbers before other programs' deals, each by number."""
+    program, _, number = str(deal).rpartition(":")
+    return program, int(number)
 
 
 def _count(variant: Variant, verdicts: list[Verdict]) -> str:

@@ -1,5 +1,6 @@
 """Which deals can be won: ``verdicts/<game>.jsonl``, a line a deal, as ``agents.solve`` writes them."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -56,7 +57,7 @@ def of_game(game: str) -> dict[int | str, Verdict]:
     return {verdict.deal: verdict for verdict in read_verdicts(path)} if path.is_file() else {}
 
 
-def contradictions(verdicts: dict[int | str, Verdict], games: tuple[Game, ...]) -> list[int | str]:
+def contradictions(verdicts: Mapping[int | str, Verdict], games: Sequence[Game]) -> list[int | str]:
     """Deals that cannot be won, and were."""
     return [
         game.deal

@@ -35,7 +35,6 @@ from agents.search.kernels import (
 )
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
-from solitaire_env.deals import Deal
 
 Array = npt.NDArray[Any]
 
@@ -111,7 +110,15 @@ class Solver:
         self.line = np.zeros(LONGEST, dtype=np.int64)
         self.trial = np.zeros(LONGEST, dtype=np.int64)
 
-    def solve_deal(self, deal: Deal, **limits: Any) -> Solution:
+    def compile(self) -> None:
+        """Have all kernels compiled, or read from disk, before time counts."""
+        rules, state, events = self.batch.rules, self.batch.state, self.batch.events
+        store = make_store(rules, 1)
+        enter(rules, state, 0, -1, -1, store)
+        explore(rules, state, events, self.weights, False, 1, store, self.room)
+        nested_rollouts(rules, state, events, self.weights, 1, self.line, self.trial, self.room)
+
+    def solve_deal(self, deal: int | str, **limits: Any) -> Solution:
         """Solve a numbered or named deal; see :meth:`solve`."""
         batch = Batch(self.variant, Settings(), 1)
         batch.deal(np.zeros(1, dtype=np.int64), [deal])
