@@ -16,7 +16,7 @@ class Budget:
     milliseconds: float | None = None
     """If given, a move takes so long instead, and what comes out hangs on the machine."""
     nodes: int = 1_000_000
-    """Where nothing is hidden: moves that the solver plays at most, for a whole game."""
+    """Where nothing is hidden: moves that the solver plays at most, for a whole game; 0: it is not asked."""
 
     def __post_init__(self) -> None:
         for name, least in (("simulations", 2), ("candidates", 1), ("depth", 0), ("nodes", 0)):

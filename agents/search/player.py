@@ -95,7 +95,8 @@ class Searcher:
         self.player = player.in_32_bits()
         rows = max(self.budget.simulations + self.budget.candidates, 16)
         self.batch = Batch(self.variant, Settings(), rows)
-        self.solver = None if variant.stock else Solver(self.variant)
+        solves = not variant.stock and self.budget.nodes > 0
+        self.solver = Solver(self.variant) if solves else None
         self.pack = np.repeat(np.arange(4, 4 + 4 * variant.ranks, dtype=np.int8), variant.decks)
         self.games: dict[int, Memory] = {}
         self.simulated = 0
