@@ -1,0 +1,423 @@
+"""The solver against searches that share nothing with it, and the player against what it must not know."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from agents import solve, verdicts
+from agents.leaderboard import known_winnable
+from agents.moves import NUM_MOVE, look, moves_of
+from agents.policies import make_searcher
+from agents.results import STORE, read_entry
+from agents.search import kernels, solver
+from agents.search.budget import Budget
+from agents.search.player import Searcher
+from agents.search.solver import Solver
+from solitaire_env import SolitaireEnv
+from solitaire_env.batch import Batch, Settings
+from solitaire_env.evaluation import evaluate, policy_layout
+from solitaire_env.layout import PLAYING
+from solitaire_env.notation import parse_position
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.conftest import Refuses
+from tests.games import ALL
+from tests.oracles.search import search
+
+Array = npt.NDArray[Any]
+
+SMALL = {
+    variant.name: variant
+    for variant in (
+        Variant("small-forty-thieves", "Small Forty Thieves", decks=2, tableau=(7, 7), ranks=3),
+        Variant("small-eighty-thieves", "Small Eighty Thieves", decks=4, tableau=(12, 12), ranks=2),
+        Variant(
+            "small-eights-down", "Small Eights Down", decks=1, tableau=(4, 4, 4), cells=2, cells_filled=2,
+            ranks=4, spaces="kings", moves="supermove",
+        ),
+        Variant(
+            "small-forty-bandits", "Small Forty Bandits", decks=2, tableau=(7, 7), ranks=3,
+            moves="sequence",
+        ),
+        Variant("small-busy-aces", "Small Busy Aces", decks=2, tableau=(1,), ranks=3),
+    )
+}  # fmt: skip
+"""Each game with few ranks and few piles, so that all that can be reached from a deal can be looked at."""
+
+
+def played(variant: Variant, steps: int, size: int) -> Batch:
+    """Games after some random moves."""
+    batch = Batch(variant, Settings(), size)
+    batch.deal(np.arange(size), range(size))
+    random = np.random.default_rng(0)
+    for _ in range(steps):
+        mask = batch.state.mask
+        batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
+    return batch
+
+
+# ------------------------------------------------------------------------------------- the kernels
+
+
+@pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
+def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
+    variant = ALL[name]
+    weights = np.random.default_rng(1).standard_normal(NUM_MOVE)
+    moves = moves_of(policy_layout(variant, None))
+    for steps in (0, 5, 20):
+        batch = played(variant, steps, 8)
+        room = kernels.make_room(batch.rules)
+        for row in np.flatnonzero(batch.state.status == PLAYING):
+            seen = look(batch.observations()[[row]], batch.state.mask[[row]], moves, ahead=False)
+            n = kernels.look_at(batch.rules, batch.state, row, weights, room)
+            assert room.actions[:n].tolist() == seen.actions.tolist()
+            assert room.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
+
+
+def test_keys_are_of_positions_not_of_places() -> None:
+    variant = get_variant("eights-down")
+    batch = played(variant, 12, 64)
+    batch.state.rows[1] = batch.state.rows[0]
+    piles = batch.state.rows[:, : batch.rules.row_cells].reshape(64, variant.piles, -1)
+    piles[1] = piles[0, ::-1]
+    cells = batch.state.rows[:, batch.rules.row_cells : batch.rules.row_waste]
+    cells[1] = cells[0, ::-1]
+    batch.derive(np.arange(64))
+    keys = np.zeros(64, dtype=np.uint64)
+    kernels.keys_of(batch.rules, batch.state, 64, kernels.SALT, keys)
+    assert keys[0] == keys[1]
+    assert len(set(keys.tolist())) == 63
+
+
+# -------------------------------------------------------------------------------------- the solver
+
+
+def agree(variant: Variant, deals: range) -> Counter[str]:
+    """Solve deals of a small game, and search each exhaustively by another program: the verdicts."""
+    found: Counter[str] = Counter()
+    ours = Solver(variant, megabytes=20)
+    env = SolitaireEnv(variant)
+    for deal in deals:
+        solution = ours.solve_deal(deal, seconds=60)
+        env.reset(options={"deal": deal})
+        theirs = search(parse_position(env.position(), variant))
+        assert theirs.ended
+        assert solution.result == ("unwinnable" if theirs.line is None else "winnable"), f"deal {deal}"
+        texts, home, won = solve.check_line(variant, {"deal": deal}, solution.line)
+        assert (len(texts), home) == (len(solution.line), solution.cards_home)
+        assert won == (solution.result == "winnable")
+        found[solution.result] += 1
+    return found
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_contradiction_with_exhaustive_search(name: str) -> None:
+    assert len(agree(SMALL[name], range(20))) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_no_contradiction_in_a_thousand_deals(name: str) -> None:
+    found = agree(SMALL[name], range(1000))
+    assert found.total() == 1000
+    assert min(found["winnable"], found["unwinnable"]) > 10
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_lines_can_be_played(variant: Variant) -> None:
+    ours = Solver(variant)
+    for deal in range(4):
+        solution = ours.solve_deal(deal, nodes=20_000)
+        texts, home, won = solve.check_line(variant, {"deal": deal}, solution.line)
+        assert len(texts) == len(solution.line) > 0
+        assert (home, won) == (solution.cards_home, solution.result == "winnable")
+
+
+def test_what_fc_solve_calls_impossible_is() -> None:
+    ours = Solver(get_variant("eights-down"))
+    assert {ours.solve_deal(deal, seconds=600).result for deal in (239, 251, "ms:644")} == {"unwinnable"}
+
+
+def test_without_room_nothing_is_proved() -> None:
+    variant = SMALL["small-forty-thieves"]
+    impossible = next(d for d in range(40) if Solver(variant).solve_deal(d).result == "unwinnable")
+    ours = Solver(variant, megabytes=1)
+    ours.megabytes = 0.001
+    assert ours.solve_deal(impossible, nodes=100_000).result == "unknown"
+
+
+def test_a_won_position_needs_no_move() -> None:
+    variant = SMALL["small-busy-aces"]
+    ours = Solver(variant)
+    won = Batch(variant, Settings(), 1).state.rows[0]
+    rules = ours.batch.rules
+    won[rules.row_foundations : rules.row_foundations + 8] = 3
+    solution = ours.solve(won)
+    assert (solution.result, solution.line, solution.cards_home) == ("winnable", (), 24)
+
+
+def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+    real = solver.nested_rollouts
+
+    def interrupted(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(solver, "nested_rollouts", interrupted)
+    solution = Solver(get_variant("forty-thieves")).solve_deal(0)
+    assert (solution.stopped, solution.result) == (True, "unknown")
+    assert solution.cards_home > 40
+    assert len(solution.line) > 100
+
+
+# ------------------------------------------------------------------------------------- the command
+
+
+def test_solve_prints_a_line_that_wins(capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve.main(["eights-down", "--deal", "7", "--quiet"]) == 0
+    head, line, foot = capsys.readouterr().out.splitlines()
+    assert head.startswith("Solitaire/EightsDown-v0, deal 7: won in ")
+    assert "moves played" in foot
+    env = SolitaireEnv("eights-down", on_invalid="raise")
+    env.reset(options={"deal": 7})
+    for text in line.split():
+        *_, info = env.step(env.parse_action(text))
+    assert info["is_success"]
+
+
+def test_solve_says_what_is_impossible(capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve.main(["eights-down", "--deal", "251", "--quiet"]) == 0
+    assert "cannot be won" in capsys.readouterr().out
+
+
+def test_solve_reads_a_position(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    env = SolitaireEnv("busy-aces")
+    env.reset(options={"deal": 3})
+    path = tmp_path / "position.txt"
+    path.write_text(env.position())
+    assert solve.main(["busy-aces", "--position", str(path), "--quiet"]) == 0
+    assert "position.txt: won in" in capsys.readouterr().out
+
+
+def test_verdicts_are_kept_and_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    command = ["eights-down", "--out", str(path), "--quiet"]
+    assert solve.main([*command, "--deals", "250:253"]) == 0
+    assert "winnable        2" in capsys.readouterr().out
+    first = path.read_text()
+    assert [json.loads(line)["result"] for line in first.splitlines()] == [
+        "winnable",
+        "unwinnable",
+        "winnable",
+    ]
+    assert solve.main([*command, "--deals", "249:253"]) == 0
+    assert path.read_text().splitlines()[1:] == first.splitlines()
+    assert [v.deal for v in verdicts.read_verdicts(path)] == [249, 250, 251, 252]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["busy-aces"], ["--deal"]),
+        (["busy-aces", "--deal", "7", "--deals", "0:3"], ["one of"]),
+        (["busy-aces", "--deal", "x"], ["unknown deals", "x"]),
+        (["no-game", "--deal", "7"], ["no-game", "forty-thieves"]),
+        (["busy-aces", "--deal", "7", "--seconds", "0"], ["seconds is 0", "above 0"]),
+        (["busy-aces", "--deal", "7", "--memory", "0"], ["memory is 0", "1 to"]),
+        (["busy-aces", "--position", "nowhere.txt"], ["nowhere.txt"]),
+    ],
+)
+def test_solve_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve.main([*arguments, "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert all(word in said for word in words), said
+
+
+def test_verdicts_of_another_game_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], refuses: Refuses
+) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    solve.main(["eights-down", "--out", str(path), "--quiet", "--deals", "0"])
+    assert solve.main(["busy-aces", "--out", str(path), "--quiet", "--deals", "0"]) == 2
+    assert "EightsDown" in capsys.readouterr().err
+    path.write_text('{"deal": 1}\n')
+    refuses(lambda: verdicts.read_verdicts(path), "line 1", "not a verdict")
+
+
+# ------------------------------------------------------------------------------ the stored verdicts
+
+
+@pytest.mark.parametrize("path", sorted(verdicts.VERDICTS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_stored_verdicts_contradict_no_game(path: Path) -> None:
+    stored = verdicts.of_game(path.stem)
+    assert len(stored) > 100
+    games = [read_entry(STORE, path.stem, file.stem) for file in (STORE / path.stem).glob("*.jsonl")]
+    assert known_winnable(games, stored)
+    for entry in games:
+        assert not verdicts.contradictions(stored, entry.standard)
+
+
+def test_a_win_of_an_impossible_deal_is_told(refuses: Refuses) -> None:
+    entry = read_entry(STORE, "eights-down", "shipped")
+    won = next(game.deal for game in entry.standard if game.won)
+    wrong = verdicts.Verdict("", "", won, "unwinnable", 0, None, 1, 0.1)
+    refuses(lambda: known_winnable([entry], {won: wrong}), f"deal {won}", "shipped")
+
+
+# -------------------------------------------------------------------------------------- the player
+
+
+@cache
+def searcher(game: str, **budget: Any) -> Searcher:
+    variant = get_variant(game)
+    made: Searcher = make_searcher(
+        variant, lambda policy: policy_layout(variant, policy), "shipped", Budget(**budget)
+    )
+    return made
+
+
+@pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
+def test_the_true_stock_makes_no_difference(game: str) -> None:
+    """The same seen, the same chance, another stock: the same move, each time until a card is drawn."""
+    player = searcher(game, simulations=8, depth=4)
+    one, other = (Batch(player.variant, Settings(), 1) for _ in range(2))
+    random = np.random.default_rng(0)
+    rules = one.rules
+    searched = 0
+    for deal in range(4):
+        one.deal(np.array([0]), [deal])
+        for step in range(30):
+            cards = one.state.rows[0].copy()
+            stock = cards[rules.row_stock : rules.row_stock + int(one.state.stock[0])]
+            stock[:] = random.permutation(stock)
+            other.set_row(0, cards)
+            chances = np.array([random.random()])
+            before = player.simulated
+            chosen = [
+                player(batch.observations().copy(), batch.state.mask.copy(), chances)
+                for batch in (one, other)
+            ]
+            assert chosen[0] == chosen[1], f"deal {deal}, move {step}"
+            searched += player.simulated > before
+            one.step(chosen[0], one.everyone)
+    assert searched > 5
+
+
+def test_every_order_of_the_unseen_cards_is_as_likely() -> None:
+    player = searcher("forty-thieves")
+    batch = Batch(player.variant, Settings(), 1)
+    rules = batch.rules
+    batch.deal(np.array([0]), [5])
+    # All but three cards of the stock are drawn.
+    for _ in range(61):
+        batch.step(np.zeros(1, dtype=np.int64), batch.everyone)
+    observation = batch.observations()[0]
+    left = batch.state.rows[0, rules.row_stock : rules.row_stock + 3]
+    assert sorted(left.tolist()) == player.unseen(observation).tolist()
+    drawn = player.stocks(observation, 6000, np.random.default_rng(3))
+    orders = Counter(map(tuple, drawn.tolist()))
+    expected = Counter(permutations(sorted(left.tolist())))
+    assert orders.keys() == expected.keys()
+    each = 6000 / expected.total()
+    squares = sum((orders[order] - n * each) ** 2 / (n * each) for order, n in expected.items())
+    # Chi-square with at most five degrees of freedom: above 20.5 once in a thousand.
+    assert squares < 20.5, orders
+
+
+@pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
+def test_unseen_cards_are_the_stock(game: str) -> None:
+    player = searcher(game)
+    batch = played(player.variant, 60, 20)
+    for row in range(20):
+        stock = batch.state.rows[row, batch.rules.row_stock :]
+        assert player.unseen(batch.observations()[row]).tolist() == sorted(stock[stock > 0].tolist())
+
+
+def test_games_are_the_same_whatever_is_played_beside_them() -> None:
+    deals = [20000, 20001]
+    many = evaluate(searcher("busy-aces", simulations=4, depth=2), "busy-aces", deals, num_envs=2)
+    one = evaluate(searcher("busy-aces", simulations=4, depth=2), "busy-aces", deals, num_envs=1)
+    assert many.games == one.games
+    assert all(game.cards_home > 20 for game in one.games)
+
+
+def test_where_nothing_is_hidden_a_plan_is_kept_to() -> None:
+    done = evaluate(searcher("eights-down"), "eights-down", range(20000, 20020), transcripts=True)
+    assert sum(game.won for game in done.games) >= 19
+    assert all("information: player" in text for text in done.transcripts.values())
+
+
+def test_without_the_solver_it_tries_moves() -> None:
+    player = searcher("eights-down", nodes=0, simulations=4, depth=2)
+    done = evaluate(player, "eights-down", range(20000, 20004))
+    assert player.simulated > 0
+    assert any(game.won for game in done.games)
+
+
+def test_no_position_comes_back_while_another_move_is_left() -> None:
+    player = searcher("forty-thieves", simulations=4, depth=1)
+    batch = Batch(player.variant, Settings(), 1)
+    batch.deal(np.array([0]), [3])
+    seen = set()
+    random = np.random.default_rng(0)
+    for _ in range(60):
+        seen.add(batch.observations()[0].tobytes())
+        chosen = player(batch.observations(), batch.state.mask, random.random(1), games=np.array([-5]))
+        batch.step(chosen, batch.everyone)
+    assert len(seen) == 60
+    assert player.games[-5].back == 0
+
+
+def test_a_move_may_be_given_its_time() -> None:
+    player = searcher("busy-aces", simulations=4, depth=2, milliseconds=20.0)
+    batch = Batch(player.variant, Settings(), 1)
+    batch.deal(np.array([0]), [3])
+    for _ in range(12):
+        chosen = player(batch.observations(), batch.state.mask)
+        assert batch.state.mask[0, chosen[0]]
+        batch.step(chosen, batch.everyone)
+
+
+def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.search.player.REMEMBERED", 2)
+    player = searcher("busy-aces", simulations=2, depth=0)
+    batch = Batch(player.variant, Settings(), 1)
+    batch.deal(np.array([0]), [3])
+    for game in range(-9, -4):
+        player(batch.observations(), batch.state.mask, games=np.array([game]))
+    assert len(player.games) <= 3
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        ({"simulations": 1}, ["simulations is 1", "at least 2"]),
+        ({"candidates": 0}, ["candidates is 0"]),
+        ({"depth": -1}, ["depth is -1"]),
+        ({"nodes": -1}, ["nodes is -1"]),
+        ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
+    ],
+)
+def test_budget_refuses(budget: dict[str, Any], words: list[str], refuses: Refuses) -> None:
+    refuses(lambda: Budget(**budget), *words)
+
+
+def test_search_goes_by_a_network(refuses: Refuses) -> None:
+    variant = get_variant("busy-aces")
+    refuses(
+        lambda: make_searcher(variant, lambda policy: policy_layout(variant, policy), "greedy", None),
+        "greedy", "network",
+    )  # fmt: skip
