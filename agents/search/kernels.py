@@ -259,7 +259,7 @@ def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
         total += _mix(of_pile)
     for cell in range(rules.row_cells, rules.row_cells + rules.cells):
         total += _mix(salt ^ np.uint64(128 + int(state.rows[b, cell])))
-    rest = salt + np.uint64(int(state.stock[b]))
+    rest = _mix(salt + np.uint64(int(state.stock[b])))
     for k in range(rules.row_foundations, rules.row_foundations + 4 * rules.decks):
         rest = _mix(rest + np.uint64(state.rows[b, k]))
     for k in range(rules.row_waste, rules.row_waste + int(state.waste[b])):

@@ -42,10 +42,11 @@ Result = Literal["winnable", "unwinnable", "unknown"]
 
 LONGEST: Final = 4000
 """A line has at most so many moves."""
-PATIENCE: Final = 30
-"""A playout is given up after so many moves without a card going home or coming off the stock."""
-NOISE: Final = 2.0
-"""Standard deviation of what is added to each weight for another try."""
+PATIENCE: Final = (30, 100)
+"""After least and most so many moves without a card going home or coming off the stock a playout is given
+up."""
+NOISE: Final = (1.0, 8.0)
+"""Least and largest standard deviation of what is added to the weights for another try."""
 TRIES: Final = 40
 """So many tries are made before nothing is left out."""
 SLICE: Final = 100_000
@@ -161,10 +162,9 @@ class Solver:
                         store, explored = None, True
                 else:
                     self.batch.set_row(0, cards)
-                    noise = NOISE * random.standard_normal(len(self.weights)) * (tries > 0)
+                    weights, patience = self._habits(random) if tries else (self.weights, PATIENCE[0])
                     home, length, moves = nested_rollouts(
-                        rules, state, events, self.weights + noise, PATIENCE, self.line, self.trial,
-                        self.room,
+                        rules, state, events, weights, patience, self.line, self.trial, self.room
                     )  # fmt: skip
                     tries += 1
                     played += moves
@@ -183,6 +183,11 @@ class Solver:
         return Solution(
             result, tuple(self._strict_line(cards, best)), most, played, time.perf_counter() - begin, stopped
         )
+
+    def _habits(self, random: np.random.Generator) -> tuple[Array, int]:
+        """Weights and patience for another try."""
+        noise = np.exp(random.uniform(*np.log(NOISE))) * random.standard_normal(len(self.weights))
+        return self.weights + noise, int(random.integers(PATIENCE[0], PATIENCE[1] + 1))
 
     @property
     def _forced(self) -> bool:
