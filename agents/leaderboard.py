@@ -27,6 +27,7 @@ from agents.policies import linear as linear_policy
 from agents.policies import shipped as shipped_policy
 from agents.report import summary_table
 from agents.results import About, Entry, Speed, Training
+from agents.strength import strength_table
 from agents.verdicts import Verdict, contradictions, of_game
 from solitaire_env import VARIANTS, env_id
 from solitaire_env.evaluation import Evaluation, Game, mcnemar, read_games, summarize, wilson_interval
@@ -42,12 +43,16 @@ Verdicts = Mapping[int | str, Verdict]
 """The solver's, by deal."""
 MARK: Final = "<!-- leaderboard -->\n"
 """Before and after the README's table."""
+SEARCH_PAGE: Path = results.ROOT / "docs" / "search.md"
+SEARCH_MARK: Final = "<!-- strength -->\n"
+"""Before and after its table."""
 
 AUTHOR: Final = "solitaire-env"
 MADE: Final = {
     "random": "a legal move, all alike",
     "greedy": "the best move in a fixed order, written by hand",
     "linear": "the highest weighted sum of 28 numbers of a move; weights found by `agents.linear`",
+    "search": "the shipped network, moves tried on stocks that might be; the solver where nothing is hidden",
     "shipped": "a network, trained with `agents.train`: `agents/policies/GAME/README.md`",
 }
 """How the policies that have names were made."""
@@ -246,9 +251,6 @@ def readme(text: str, entries: dict[str, list[Entry]]) -> str:
     ValueError
         If it has not two marks.
     """
-    parts = text.split(MARK)
-    if len(parts) != 3:
-        raise ValueError(f"{README}: has {len(parts) - 1} lines {MARK.strip()!r}, allowed: 2")
     names = ("random", "greedy", "greedy-supermoves", "linear", "shipped")
     head = ["", *(f"`{name}`" for name in names), f"`shipped`, {_range(results.HELD_OUT)}"]
     rows = []
@@ -258,7 +260,15 @@ def readme(text: str, entries: dict[str, list[Entry]]) -> str:
         played.append(of_game["shipped"].held_out if "shipped" in of_game else ())
         if any(played):
             rows.append([variant.title, *map(_short, played)])
-    return MARK.join((parts[0], table(head, rows) + "\n", parts[2]))
+    return _between(README, text, MARK, table(head, rows))
+
+
+def _between(path: Path, text: str, mark: str, written: str) -> str:
+    """A page whose text between two marks is written anew."""
+    parts = text.split(mark)
+    if len(parts) != 3:
+        raise ValueError(f"{path}: has {len(parts) - 1} lines {mark.strip()!r}, allowed: 2")
+    return mark.join((parts[0], written + "\n", parts[2]))
 
 
 def _short(games: Sequence[Game]) -> str:
@@ -277,6 +287,8 @@ def pages() -> dict[Path, str]:
     entries = results.read_store(results.STORE)
     verdicts = {game: of_game(game) for game in entries}
     out = {PAGE: page(entries, verdicts), README: readme(README.read_text(encoding="utf-8"), entries)}
+    text = SEARCH_PAGE.read_text(encoding="utf-8")
+    out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, SEARCH_MARK, strength_table(entries))
     for game in shipped_policy.shipped_games():
         folder = shipped_policy.SHIPPED / game
         entry = next((e for e in entries.get(game, []) if e.about.policy == "shipped"), None)

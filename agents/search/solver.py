@@ -42,9 +42,9 @@ Result = Literal["winnable", "unwinnable", "unknown"]
 
 LONGEST: Final = 4000
 """A line has at most so many moves."""
-PATIENCE: Final = (30, 100)
-"""After least and most so many moves without a card going home or coming off the stock a playout is given
-up."""
+PATIENCE: Final = (30, 30, 30, 100)
+"""After so many moves without a card going home or coming off the stock a playout is given up; which of them
+it is, is drawn for each further try."""
 NOISE: Final = (1.0, 8.0)
 """Least and largest standard deviation of what is added to the weights for another try."""
 TRIES: Final = 40
@@ -187,7 +187,7 @@ class Solver:
     def _habits(self, random: np.random.Generator) -> tuple[Array, int]:
         """Weights and patience for another try."""
         noise = np.exp(random.uniform(*np.log(NOISE))) * random.standard_normal(len(self.weights))
-        return self.weights + noise, int(random.integers(PATIENCE[0], PATIENCE[1] + 1))
+        return self.weights + noise, int(random.choice(PATIENCE))
 
     @property
     def _forced(self) -> bool:

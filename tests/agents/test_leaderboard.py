@@ -56,7 +56,9 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
     monkeypatch.setattr(leaderboard, "README", tmp_path / "README.md")
-    (tmp_path / "README.md").write_text(f"before\n{leaderboard.MARK}old\n{leaderboard.MARK}after\n")
+    monkeypatch.setattr(leaderboard, "SEARCH_PAGE", tmp_path / "search.md")
+    for name, mark in (("README.md", leaderboard.MARK), ("search.md", leaderboard.SEARCH_MARK)):
+        (tmp_path / name).write_text(f"before\n{mark}old\n{mark}after\n")
     return tmp_path / "leaderboard"
 
 
