@@ -5,10 +5,10 @@ from typing import Any
 
 from agents.config import TrainConfig, parse_deals
 from agents.policies import SEARCH, make_policy, make_searcher
-from agents.policies.linear import LayoutOf, has_weights
+from agents.policies.linear import has_weights
 from agents.report import summary_table
 from solitaire_env import Variant, env_id
-from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar, policy_layout
+from solitaire_env.evaluation import Evaluation, Game, LayoutOf, Summary, evaluate, mcnemar
 from solitaire_env.files import write_text
 from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_variant
@@ -23,10 +23,7 @@ def seen_game(config: TrainConfig) -> tuple[Variant, str | None, LayoutOf]:
     shortcut = config.moves if config.moves == "supermove" and published.moves == "one card" else None
     variant = published if shortcut else published.with_rules(moves=config.moves)
 
-    def layout_of(policy: Any) -> dict[str, Any]:
-        return policy_layout(variant, policy, moves=None if getattr(policy, "moves", None) else shortcut)
-
-    return variant, shortcut, layout_of
+    return variant, shortcut, LayoutOf(variant, shortcut)
 
 
 def play_policy(
@@ -39,7 +36,7 @@ def play_policy(
     """
     variant, shortcut, layout_of = seen_game(config)
     if name == SEARCH:
-        policy = make_searcher(variant, layout_of, prior, budget)
+        policy = make_searcher(layout_of, prior, budget)
     else:
         policy = make_policy(name, layout_of, trust_model=trust_model)
     if shortcut and getattr(policy, "moves", None) is None:

@@ -56,12 +56,12 @@ def read_strength(folder: Path) -> list[tuple[str, Cost, tuple[Game, ...]]]:
     return sorted(stored, key=lambda of: of[1].seconds)
 
 
-def strength_table(entries: Mapping[str, Sequence[Entry]], folder: Path = STRENGTH) -> str:
+def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
     """The table of search beside the shipped networks on the same deals."""
     head = ["", "simulations x depth", "deals", "won", "cards home", "`shipped`, the same deals"]
     head += ["only search : only `shipped`", "s a game"]
     rows = []
-    stored = read_strength(folder)
+    stored = read_strength(STRENGTH)
     for variant in VARIANTS:
         shipped = {
             game.deal: game

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import ask, policy_layout, seen_by, think
+from solitaire_env.evaluation import LayoutOf, ask, policy_layout, seen_by, think
 from solitaire_env.messages import one_line, shown
 from solitaire_env.session import Session
 from solitaire_env.transcripts import Thought
@@ -108,7 +108,8 @@ def load_policy(name: str, variant: Variant) -> Any:
     name
         ``module:Class``, which is called with the game's layout as the policy wants to see it; or
         ``module:function@text``, a function that is called with the text and with another function, which
-        gives the layout for a policy: ``agents:policy@runs/busy-aces-1``.
+        gives the layout for a policy (:class:`~solitaire_env.evaluation.LayoutOf`):
+        ``agents:policy@runs/busy-aces-1``.
 
     Raises
     ------
@@ -122,9 +123,7 @@ def load_policy(name: str, variant: Variant) -> Any:
             "such as 'agents:policy@greedy'"
         )
     made = load_class(path)
-    arguments = (
-        (text, lambda policy: policy_layout(variant, policy)) if at else (policy_layout(variant, made),)
-    )
+    arguments = (text, LayoutOf(variant)) if at else (policy_layout(variant, made),)
     try:
         return made(*arguments)
     except Exception as error:

@@ -631,6 +631,23 @@ def policy_layout(env: str | Variant, policy: Any = None, *, moves: str | None =
     return describe_layout(*seen_by(policy, variant))
 
 
+@dataclass(frozen=True)
+class LayoutOf:
+    """Gives the layout of a game for a policy, or a class of policies, that says by its attributes what it
+    wants to see.
+    """
+
+    variant: Variant
+    moves: str | None = None
+    """Action set of a policy that leaves it open."""
+
+    def __call__(self, policy: Any) -> dict[str, Any]:
+        """See :func:`policy_layout`."""
+        return policy_layout(
+            self.variant, policy, moves=None if getattr(policy, "moves", None) else self.moves
+        )
+
+
 def seen_by(policy: Any, variant: Variant) -> tuple[Variant, Settings]:
     """A game as its policy sees it: with the policy's action set, and what it wants to be shown.
 

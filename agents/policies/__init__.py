@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from agents.policies.linear import LayoutOf, load_linear
 from agents.policies.shipped import load_shipped
-from solitaire_env import Variant
 from solitaire_env.advice import load_class
 from solitaire_env.evaluation import draw
 
@@ -171,14 +170,16 @@ BUILT_IN: dict[str, Callable[[LayoutOf], Any]] = {
     "shipped": load_shipped,
 }
 SEARCH = "search"
-"""Needs the game itself, not its layout alone: :func:`make_searcher`."""
+"""Is made by :func:`make_searcher`, which takes a network and a budget."""
 
 
-def make_searcher(variant: Variant, layout_of: LayoutOf, prior: str, budget: Any) -> Any:
+def make_searcher(layout_of: Any, prior: str = "shipped", budget: Any = None) -> Any:
     """The policy ``search`` of a game, by the network of a policy.
 
     Parameters
     ----------
+    layout_of
+        :class:`solitaire_env.evaluation.LayoutOf`, which knows the game too.
     prior
         ``shipped``, or a run or model folder.
     budget
@@ -190,7 +191,7 @@ def make_searcher(variant: Variant, layout_of: LayoutOf, prior: str, budget: Any
     player = make_policy(prior, layout_of)
     if not isinstance(player, NetworkPlayer):
         raise ValueError(f"search goes by a network, which {prior!r} is not, allowed: 'shipped', a folder")
-    return Searcher(variant, player, budget)
+    return Searcher(layout_of.variant, player, budget)
 
 
 def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) -> Any:
@@ -199,7 +200,7 @@ def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) ->
     Parameters
     ----------
     name
-        One of :data:`BUILT_IN`, a run or model folder, an SB3 zip, or ``module:Class``.
+        One of :data:`BUILT_IN`, ``search``, a run or model folder, an SB3 zip, or ``module:Class``.
     layout_of
         Gives the layout of the game for a policy (or a class of policies) that says by its attributes what it
         wants.
@@ -208,6 +209,8 @@ def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) ->
     """
     if name in BUILT_IN:
         return BUILT_IN[name](layout_of)
+    if name == SEARCH:
+        return make_searcher(layout_of)
     if ":" in name and not Path(name).exists():
         return _of_class(load_class(name))(layout_of)
     path = Path(name)

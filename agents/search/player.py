@@ -99,6 +99,8 @@ class Searcher:
         self.solver = Solver(self.variant) if solves else None
         self.pack = np.repeat(np.arange(4, 4 + 4 * variant.ranks, dtype=np.int8), variant.decks)
         self.games: dict[int, Memory] = {}
+        self.plan: dict[bytes, int] = {}
+        """The last one."""
         self.simulated = 0
         """Moves that were played in trials."""
 
@@ -112,17 +114,21 @@ class Searcher:
         chances
             Float64 ``[n]`` in [0, 1), from which all that is left to chance is drawn.
         games
-            int64 ``[n]``, the number of each game, the same in all its moves. Without them nothing is
-            remembered.
+            int64 ``[n]``, the number of each game, the same in all its moves. Without them where a game has
+            been is not remembered.
         """
         chances = np.random.default_rng().random(len(masks)) if chances is None else chances
         chosen = np.empty(len(masks), dtype=np.int64)
         for n, (observation, mask, chance) in enumerate(zip(observations, masks, chances, strict=True)):
-            memory = Memory() if games is None else self._memory(int(games[n]))
+            memory = self._memory(None if games is None else int(games[n]), observation)
             chosen[n] = self._choose(observation, mask, chance, memory)
+            self.plan = memory.plan or self.plan
         return chosen
 
-    def _memory(self, game: int) -> Memory:
+    def _memory(self, game: int | None, observation: Array) -> Memory:
+        if game is None:
+            # Nothing is known of the game, but it may be the one that was just planned.
+            return Memory(plan=self.plan if observation.tobytes() in self.plan else None)
         if game not in self.games:
             self.games[game] = Memory()
             if len(self.games) > REMEMBERED:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import leaderboard, results
+from agents import leaderboard, results, strength, verdicts
 from agents.evaluate import main as evaluate_main
 from agents.leaderboard import main
 from agents.policies import shipped
@@ -56,6 +56,8 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
     monkeypatch.setattr(leaderboard, "README", tmp_path / "README.md")
+    monkeypatch.setattr(verdicts, "VERDICTS", tmp_path / "verdicts")
+    monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
     monkeypatch.setattr(leaderboard, "SEARCH_PAGE", tmp_path / "search.md")
     for name, mark in (("README.md", leaderboard.MARK), ("search.md", leaderboard.SEARCH_MARK)):
         (tmp_path / name).write_text(f"before\n{mark}old\n{mark}after\n")

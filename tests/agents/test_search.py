@@ -23,8 +23,9 @@ from agents.search.budget import Budget
 from agents.search.player import Searcher
 from agents.search.solver import Solver
 from solitaire_env import SolitaireEnv
+from solitaire_env.advice import Adviser, load_policy
 from solitaire_env.batch import Batch, Settings
-from solitaire_env.evaluation import evaluate, policy_layout
+from solitaire_env.evaluation import LayoutOf, evaluate, policy_layout
 from solitaire_env.layout import PLAYING
 from solitaire_env.notation import parse_position
 from solitaire_env.variants import VARIANTS, Variant, get_variant
@@ -282,10 +283,7 @@ def test_a_win_of_an_impossible_deal_is_told(refuses: Refuses) -> None:
 
 @cache
 def searcher(game: str, **budget: Any) -> Searcher:
-    variant = get_variant(game)
-    made: Searcher = make_searcher(
-        variant, lambda policy: policy_layout(variant, policy), "shipped", Budget(**budget)
-    )
+    made: Searcher = make_searcher(LayoutOf(get_variant(game)), "shipped", Budget(**budget))
     return made
 
 
@@ -416,8 +414,18 @@ def test_budget_refuses(budget: dict[str, Any], words: list[str], refuses: Refus
 
 
 def test_search_goes_by_a_network(refuses: Refuses) -> None:
-    variant = get_variant("busy-aces")
-    refuses(
-        lambda: make_searcher(variant, lambda policy: policy_layout(variant, policy), "greedy", None),
-        "greedy", "network",
-    )  # fmt: skip
+    layout_of = LayoutOf(get_variant("busy-aces"))
+    refuses(lambda: make_searcher(layout_of, "greedy"), "greedy", "network")
+
+
+def test_it_gives_hints() -> None:
+    env = SolitaireEnv("eights-down", on_invalid="raise")
+    env.reset(options={"deal": 20000})
+    adviser = Adviser(load_policy("agents:policy@search", env.variant), env.variant)
+    terminated = False
+    while not terminated:
+        advice = adviser.advise(env)
+        assert advice is not None
+        for action in advice.actions:
+            *_, terminated, _, info = env.step(action)
+    assert info["is_success"]
