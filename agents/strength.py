@@ -73,7 +73,10 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
             if title != variant.title:
                 continue
             same = tuple(shipped[game.deal] for game in games if game.deal in shipped)
-            only, only_shipped, p = mcnemar(games, same)
+            paired = "-"
+            if len(same) == len(games):
+                only, only_shipped, p = mcnemar(games, same)
+                paired = f"{only} : {only_shipped}, p = {p:.2g}"
             trials = f"{cost.simulations} x {cost.depth}" if cost.simulations else "the solver"
             rows.append(
                 [
@@ -83,7 +86,7 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
                     won(games),
                     home(games),
                     f"{won(same)}, {home(same)}" if same else "-",
-                    f"{only} : {only_shipped}, p = {p:.2g}",
+                    paired,
                     f"{cost.seconds:.1f}",
                 ]
             )

@@ -104,7 +104,7 @@ def test_keys_are_of_positions_not_of_places() -> None:
 def agree(variant: Variant, deals: range) -> Counter[str]:
     """Solve deals of a small game, and search each exhaustively by another program: the verdicts."""
     found: Counter[str] = Counter()
-    ours = Solver(variant, megabytes=20)
+    ours = Solver(variant, megabytes=200)
     env = SolitaireEnv(variant)
     for deal in deals:
         solution = ours.solve_deal(deal, seconds=60)
