@@ -43,7 +43,7 @@ Verdicts = Mapping[int | str, Verdict]
 """The solver's, by deal."""
 MARK: Final = "<!-- leaderboard -->\n"
 """Before and after the README's table."""
-SEARCH_PAGE: Path = results.ROOT / "docs" / "search.md"
+SEARCH_PAGE: Path = results.ROOT / "docs" / "looking-ahead.md"
 SEARCH_MARK: Final = "<!-- strength -->\n"
 """Before and after its table."""
 
@@ -152,7 +152,7 @@ def _solver_text(verdicts: Verdicts) -> str:
     home = sum(verdict.cards_home for verdict in of_standard) / n
     low, high = wilson_interval(found["winnable"], n)
     return (
-        f"Thoughtful, the stock known ([the solver](search.md#the-solver)), {n} deals: it won "
+        f"Thoughtful, the stock known ([the solver](looking-ahead.md#the-solver)), {n} deals: it won "
         f"{found['winnable']}, {100 * found['winnable'] / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
         f"proved {found['unwinnable']} impossible, and left {found['unknown']} open; {home:.1f} cards home "
         f"on the best lines, {sum(seconds) / n:.2f} s a deal, at most {max(seconds):.1f}."

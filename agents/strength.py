@@ -1,7 +1,7 @@
 """What search adds to a network.
 
 Its games stand in ``strength/<game>/<name>.jsonl``, as ``agents.evaluate --games`` writes them, and beside
-them what they took, ``<name>.json``. ``python -m agents.leaderboard`` writes the table of ``docs/search.md``
+them what they took, ``<name>.json``. ``python -m agents.leaderboard`` writes the table of ``docs/looking-ahead.md``
 from them.
 """
 

@@ -58,8 +58,8 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(leaderboard, "README", tmp_path / "README.md")
     monkeypatch.setattr(verdicts, "VERDICTS", tmp_path / "verdicts")
     monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
-    monkeypatch.setattr(leaderboard, "SEARCH_PAGE", tmp_path / "search.md")
-    for name, mark in (("README.md", leaderboard.MARK), ("search.md", leaderboard.SEARCH_MARK)):
+    monkeypatch.setattr(leaderboard, "SEARCH_PAGE", tmp_path / "looking-ahead.md")
+    for name, mark in (("README.md", leaderboard.MARK), ("looking-ahead.md", leaderboard.SEARCH_MARK)):
         (tmp_path / name).write_text(f"before\n{mark}old\n{mark}after\n")
     return tmp_path / "leaderboard"
 
