@@ -1,8 +1,8 @@
 """What search adds to a network.
 
 Its games stand in ``strength/<game>/<name>.jsonl``, as ``agents.evaluate --games`` writes them, and beside
-them what they took, ``<name>.json``. ``python -m agents.leaderboard`` writes the table of ``docs/looking-ahead.md``
-from them.
+them what they took, ``<name>.json``. ``python -m agents.leaderboard`` writes the table of
+``docs/looking-ahead.md`` from them.
 """
 
 from collections.abc import Mapping, Sequence
