@@ -29,6 +29,7 @@ from solitaire_env.evaluation import LayoutOf, evaluate, policy_layout
 from solitaire_env.layout import PLAYING
 from solitaire_env.notation import parse_position
 from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.agents.test_moves import played
 from tests.conftest import Refuses
 from tests.games import ALL
 from tests.oracles.search import search
@@ -52,17 +53,6 @@ SMALL = {
     )
 }  # fmt: skip
 """Each game with few ranks and few piles, so that all that can be reached from a deal can be looked at."""
-
-
-def played(variant: Variant, steps: int, size: int) -> Batch:
-    """Games after some random moves."""
-    batch = Batch(variant, Settings(), size)
-    batch.deal(np.arange(size), range(size))
-    random = np.random.default_rng(0)
-    for _ in range(steps):
-        mask = batch.state.mask
-        batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
-    return batch
 
 
 # ------------------------------------------------------------------------------------- the kernels
