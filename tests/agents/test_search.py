@@ -32,6 +32,7 @@ from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.agents.test_moves import played
 from tests.conftest import Refuses
 from tests.games import ALL
+from tests.oracles.fc_solve import read_impossible
 from tests.oracles.search import search
 
 Array = npt.NDArray[Any]
@@ -259,6 +260,15 @@ def test_stored_verdicts_contradict_no_game(path: Path) -> None:
     assert known_winnable(games, stored)
     for entry in games:
         assert not verdicts.contradictions(stored, entry.standard)
+
+
+def test_fc_solve_says_the_same_of_a_thousand_deals() -> None:
+    """What fc-solve says of them is asked anew in ``tests/oracles/test_fc_solve.py``."""
+    stored = verdicts.of_game("eights-down")
+    theirs = {other.deal for other in read_impossible() if other.variant == get_variant("eights-down")}
+    ours = {deal for deal, verdict in stored.items() if verdict.result == "unwinnable"}
+    assert ours == {deal for deal in theirs if deal in range(1000)} != set()
+    assert sum(verdict.result == "winnable" for verdict in stored.values()) == 1000 - len(ours)
 
 
 def test_a_win_of_an_impossible_deal_is_told(refuses: Refuses) -> None:
