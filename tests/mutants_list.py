@@ -1734,7 +1734,7 @@ BATCH: dict[str, list[tuple[str, ...]]] = {
         ("the row keeps its deal", "self._name_deal(row, None)"),
     ],
     "set_row": [
-        ("nothing follows from the position", "engine.derive_rows(self.rules, self.state, rows)"),
+        ("nothing follows from the position", "self.derive(rows)"),
         ("steps are counted on", "self._start(rows)"),
     ],
     "copy_rows": [
