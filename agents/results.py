@@ -40,21 +40,23 @@ def _plain(text: str) -> str:
 Plain = Annotated[str, AfterValidator(_plain)]
 """Text that can stand in a table."""
 Amount = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
 
-_STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+"""Of all that is read from stored files."""
 
 
-@dataclass(config=_STRICT, frozen=True)
+@dataclass(config=STRICT, frozen=True)
 class Training:
     """What training a policy took; None where that is not known."""
 
-    steps: Annotated[int, Field(ge=0)] | None = None
+    steps: Count | None = None
     """Of all games together."""
     minutes: Amount | None = None
     machine: Plain | None = None
 
 
-@dataclass(config=_STRICT, frozen=True)
+@dataclass(config=STRICT, frozen=True)
 class Speed:
     """How long a policy thinks."""
 
@@ -65,7 +67,7 @@ class Speed:
     machine: Plain
 
 
-@dataclass(config=_STRICT, frozen=True)
+@dataclass(config=STRICT, frozen=True)
 class About:
     """What a policy is."""
 

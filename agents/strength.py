@@ -6,36 +6,33 @@ them what they took, ``<name>.json``. ``python -m agents.leaderboard`` writes th
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from agents.model_card import home, table, won
-from agents.results import ROOT, Amount, Entry, Plain, sentence
+from agents.results import ROOT, STRICT, Amount, Count, Entry, Plain, sentence
 from solitaire_env import VARIANTS
 from solitaire_env.evaluation import Game, mcnemar, read_games
 
 STRENGTH: Final = ROOT / "strength"
 
-_Count = Annotated[int, Field(ge=0)]
 
-
-@dataclass(config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False), frozen=True)
+@dataclass(config=STRICT, frozen=True)
 class Cost:
     """How much was tried before a move, and what it took."""
 
-    simulations: _Count
-    depth: _Count
-    candidates: _Count
+    simulations: Count
+    depth: Count
+    candidates: Count
     seconds: Amount
     """Of one core, a game."""
     machine: Plain
 
 
-def read_strength(folder: Path) -> list[tuple[str, Cost, tuple[Game, ...]]]:
-    """All stored games of search: the name of the game, what they took, and they themselves.
+def read_strength(game: str) -> list[tuple[Cost, tuple[Game, ...]]]:
+    """The stored games of search in a game, and what they took, the cheapest first.
 
     Raises
     ------
@@ -43,17 +40,16 @@ def read_strength(folder: Path) -> list[tuple[str, Cost, tuple[Game, ...]]]:
         Naming the file and what is wrong with it.
     """
     stored = []
-    for variant in VARIANTS:
-        for path in sorted((folder / variant.name).glob("*.jsonl")):
-            about = path.with_suffix(".json")
-            try:
-                cost = TypeAdapter(Cost).validate_json(about.read_text(encoding="utf-8"))
-            except ValidationError as error:
-                raise ValueError(f"{about}: {sentence(error)}") from None
-            except OSError as error:
-                raise ValueError(f"{about}: cannot be read ({error.strerror})") from None
-            stored.append((variant.title, cost, tuple(read_games(path))))
-    return sorted(stored, key=lambda of: of[1].seconds)
+    for path in sorted((STRENGTH / game).glob("*.jsonl")):
+        about = path.with_suffix(".json")
+        try:
+            cost = TypeAdapter(Cost).validate_json(about.read_text(encoding="utf-8"))
+        except ValidationError as error:
+            raise ValueError(f"{about}: {sentence(error)}") from None
+        except OSError as error:
+            raise ValueError(f"{about}: cannot be read ({error.strerror})") from None
+        stored.append((cost, tuple(read_games(path))))
+    return sorted(stored, key=lambda of: of[0].seconds)
 
 
 def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
@@ -61,7 +57,6 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
     head = ["", "simulations x depth", "deals", "won", "cards home", "`shipped`, the same deals"]
     head += ["only search : only `shipped`", "s a game"]
     rows = []
-    stored = read_strength(STRENGTH)
     for variant in VARIANTS:
         shipped = {
             game.deal: game
@@ -69,25 +64,19 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
             if entry.about.policy == "shipped"
             for game in entry.standard
         }
-        for title, cost, games in stored:
-            if title != variant.title:
-                continue
+        for cost, games in read_strength(variant.name):
             same = tuple(shipped[game.deal] for game in games if game.deal in shipped)
             paired = "-"
             if len(same) == len(games):
                 only, only_shipped, p = mcnemar(games, same)
                 paired = f"{only} : {only_shipped}, p = {p:.2g}"
-            trials = f"{cost.simulations} x {cost.depth}" if cost.simulations else "the solver"
-            rows.append(
-                [
-                    title,
-                    trials,
-                    f"{len(games)}",
-                    won(games),
-                    home(games),
-                    f"{won(same)}, {home(same)}" if same else "-",
-                    paired,
-                    f"{cost.seconds:.1f}",
-                ]
-            )
+            row = [
+                variant.title,
+                f"{cost.simulations} x {cost.depth}",
+                f"{len(games)}",
+                won(games),
+                home(games),
+            ]
+            row += [f"{won(same)}, {home(same)}" if same else "-", paired, f"{cost.seconds:.1f}"]
+            rows.append(row)
     return table(head, rows) if rows else ""

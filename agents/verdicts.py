@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from agents.results import ROOT, Amount, sentence
+from agents.results import ROOT, STRICT, Amount, Count, sentence
 from solitaire_env.evaluation import Game
 
 VERDICTS: Final = ROOT / "verdicts"
 
-_Count = Annotated[int, Field(ge=0)]
 
-
-@dataclass(config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False), frozen=True)
+@dataclass(config=STRICT, frozen=True)
 class Verdict:
     """What the solver found out about a deal."""
 
@@ -24,11 +22,11 @@ class Verdict:
     """In words (:func:`solitaire_env.evaluation.game_rules`)."""
     deal: int | str
     result: Literal["winnable", "unwinnable", "unknown"]
-    cards_home: _Count
+    cards_home: Count
     """On the best line."""
-    steps: _Count | None
+    steps: Count | None
     """Of the winning line; None where there is none."""
-    nodes: _Count
+    nodes: Count
     """Moves that the search played."""
     seconds: Amount
 
