@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.config import TrainConfig, parse_deals
-from agents.policies import SEARCH, make_policy, make_searcher
+from agents.policies import make_policy
 from agents.policies.linear import has_weights
 from agents.report import summary_table
 from solitaire_env import Variant, env_id
@@ -35,10 +35,7 @@ def play_policy(
     ``prior`` and ``budget`` are for ``search``.
     """
     variant, shortcut, layout_of = seen_game(config)
-    if name == SEARCH:
-        policy = make_searcher(layout_of, prior, budget)
-    else:
-        policy = make_policy(name, layout_of, trust_model=trust_model)
+    policy = make_policy(name, layout_of, trust_model=trust_model, prior=prior, budget=budget)
     if shortcut and getattr(policy, "moves", None) is None:
         policy.moves = shortcut
     label = label or (Path(name).name if Path(name).exists() else name)

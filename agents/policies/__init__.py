@@ -194,7 +194,9 @@ def make_searcher(layout_of: Any, prior: str = "shipped", budget: Any = None) ->
     return Searcher(layout_of.variant, player, budget)
 
 
-def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) -> Any:
+def make_policy(
+    name: str, layout_of: LayoutOf, *, trust_model: bool = False, prior: str = "shipped", budget: Any = None
+) -> Any:
     """A policy by name.
 
     Parameters
@@ -206,11 +208,13 @@ def make_policy(name: str, layout_of: LayoutOf, *, trust_model: bool = False) ->
         wants.
     trust_model
         SB3 zips run code from the file; only with this are they opened.
+    prior, budget
+        For ``search``: see :func:`make_searcher`.
     """
     if name in BUILT_IN:
         return BUILT_IN[name](layout_of)
     if name == SEARCH:
-        return make_searcher(layout_of)
+        return make_searcher(layout_of, prior, budget)
     if ":" in name and not Path(name).exists():
         return _of_class(load_class(name))(layout_of)
     path = Path(name)
