@@ -20,6 +20,7 @@ import numpy.typing as npt
 import torch as th
 
 from agents.models import NetworkPlayer
+from agents.networks import Scores
 from agents.search.budget import Budget
 from agents.search.kernels import SALT, keys_of
 from agents.search.solver import Solver
@@ -159,7 +160,7 @@ class Searcher:
         """The legal moves that lead to a position where the game has not been, the likeliest first; and the
         probabilities of all actions, float64 ``[actions]``.
         """
-        seen, logits, _ = self._score(observation[None], mask[None])
+        seen, logits = self._score(observation[None], mask[None])
         probabilities = np.zeros(len(mask))
         probabilities[seen.actions.numpy()] = logits.softmax(0).numpy()
         order = np.argsort(-probabilities, kind="stable")[: np.count_nonzero(mask)]
@@ -270,19 +271,16 @@ class Searcher:
         return self.batch.observations()[rows], self.batch.state.mask[rows]
 
     @th.inference_mode()
-    def _score(self, observations: Array, masks: Array) -> tuple[Any, th.Tensor, th.Tensor]:
-        """What the network says: its scores, the logits of the legal moves, and values ``[n]``."""
+    def _score(self, observations: Array, masks: Array) -> tuple[Scores, th.Tensor]:
+        """What the network says of the legal moves: its scores, and their logits."""
         player = self.player
         seen = player.network.score(th.from_numpy(np.ascontiguousarray(observations)), masks)
-        if player.temperature is not None:
-            return seen, seen.scores / player.temperature, seen.highest(seen.scores)
-        assert player.value is not None
-        return seen, seen.scores, player.value(seen.features)[:, 0]
+        return seen, seen.scores if player.temperature is None else seen.scores / player.temperature
 
     @th.inference_mode()
     def _draw(self, rows: Array, generator: th.Generator) -> Array:
         """Moves by the network's probabilities."""
-        seen, logits, _ = self._score(*self._seen(rows))
+        seen, logits = self._score(*self._seen(rows))
         noise = th.empty_like(logits).exponential_(generator=generator).clamp_(min=1e-30).log_()
         actions: Array = seen.actions[seen.choose(logits - noise)].numpy()
         return actions
@@ -291,7 +289,9 @@ class Searcher:
     def _values(self, rows: Array) -> Array:
         """What the network expects of games, float ``[n]``."""
         if self.player.temperature is not None:
-            return self._score(*self._seen(rows))[2].numpy()
+            seen, _ = self._score(*self._seen(rows))
+            highest: Array = seen.highest(seen.scores).numpy()
+            return highest
         assert self.player.value is not None
         observations = th.from_numpy(np.ascontiguousarray(self._seen(rows)[0]))
         values: Array = self.player.value(self.player.network.value(observations))[:, 0].numpy()
