@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import leaderboard, results, strength, verdicts
+from agents import leaderboard, results
 from agents.evaluate import main as evaluate_main
 from agents.leaderboard import main
 from agents.policies import shipped
@@ -48,20 +48,11 @@ class Dice:
 
 
 @pytest.fixture
-def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def board(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty leaderboard of few deals; its store."""
-    monkeypatch.setattr(results, "STORE", tmp_path / "leaderboard")
     monkeypatch.setattr(results, "STANDARD", range(12))
     monkeypatch.setattr(results, "HELD_OUT", range(100, 104))
-    monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
-    monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
-    monkeypatch.setattr(leaderboard, "README", tmp_path / "README.md")
-    monkeypatch.setattr(verdicts, "VERDICTS", tmp_path / "verdicts")
-    monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
-    monkeypatch.setattr(leaderboard, "SEARCH_PAGE", tmp_path / "looking-ahead.md")
-    for name, mark in (("README.md", leaderboard.MARK), ("looking-ahead.md", leaderboard.SEARCH_MARK)):
-        (tmp_path / name).write_text(f"before\n{mark}old\n{mark}after\n")
-    return tmp_path / "leaderboard"
+    return results.STORE
 
 
 def add(*args: str, env: str = "eights-down") -> int:

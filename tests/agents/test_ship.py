@@ -16,7 +16,7 @@ from agents import leaderboard, results, ship, train
 from agents.config import load_config
 from agents.evaluate import main as evaluate_main
 from agents.plot import read_curve
-from agents.policies import make_policy, shipped
+from agents.policies import make_policy
 from agents.policies.shipped import load_shipped, shipped_games
 from agents.results import read_store, weights_hash
 from agents.ship import CURVE_ROWS, MAX_BYTES, main, thinned
@@ -42,16 +42,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def places(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Nothing shipped, and an empty leaderboard of few deals."""
-    monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
-    monkeypatch.setattr(results, "STORE", tmp_path / "leaderboard")
     monkeypatch.setattr(results, "STANDARD", range(4))
     monkeypatch.setattr(results, "HELD_OUT", range(100, 103))
-    monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
-    monkeypatch.setattr(leaderboard, "README", tmp_path / "README.md")
-    (tmp_path / "README.md").write_text(2 * leaderboard.MARK)
-    return tmp_path
+    return empty_stores
 
 
 @pytest.fixture

@@ -1,0 +1,26 @@
+"""What the tests of several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agents import leaderboard, results, strength, verdicts
+from agents.policies import shipped
+
+
+@pytest.fixture
+def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every store and page of results in a folder of its own, empty: no test writes in the project."""
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
+    monkeypatch.setattr(results, "STORE", tmp_path / "leaderboard")
+    monkeypatch.setattr(verdicts, "VERDICTS", tmp_path / "verdicts")
+    monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
+    monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
+    pages = (("README", "README.md", leaderboard.MARK),)
+    pages += (("SEARCH_PAGE", "looking-ahead.md", leaderboard.SEARCH_MARK),)
+    for page, name, mark in pages:
+        monkeypatch.setattr(leaderboard, page, tmp_path / name)
+        (tmp_path / name).write_text(f"before\n{mark}old\n{mark}after\n")
+    return tmp_path
