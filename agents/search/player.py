@@ -35,6 +35,9 @@ PATIENCE: Final = 20
 """A trial is over after so many moves without a card going home or coming off the stock."""
 LOST: Final = 30
 """After so many moves in a row that lead back to where a game has been it is not thought about any more."""
+IDLE: Final = 40
+"""After so many moves without a card going home or coming off the stock the network plays on alone: the game is
+hardly ever won from there, and would be thought about up to the step limit."""
 REMEMBERED: Final = 4096
 """So many games are remembered at a time."""
 
@@ -47,6 +50,10 @@ class Memory:
     """Keys of the positions that it has come through."""
     back: int = 0
     """So many moves in a row have led back to where it has been."""
+    progress: int = -1
+    """Cards at home and on the stock, when it was last looked at."""
+    idle: int = 0
+    """So many moves in a row have changed neither."""
     plan: dict[bytes, int] | None = None
     """Actions by position, of a line that wins; None before one was looked for."""
 
@@ -147,22 +154,33 @@ class Searcher:
         random = np.random.default_rng(int(chance * 2**53))
         if memory.back >= LOST:
             return int(random.choice(np.flatnonzero(mask)))
+        # Foundations and the stock's count are the last of an observation; a move changes one of them by one.
+        progress = int(observation[self.batch.rules.row_foundations :].sum(dtype=np.int64))
+        memory.idle = memory.idle + 1 if progress == memory.progress else 0
+        memory.progress = progress
+        if memory.idle >= IDLE:
+            return int(random.choice(len(mask), p=self._probabilities(observation, mask)))
         candidates, probabilities = self._candidates(observation, mask, memory)
         likely = candidates[: self.budget.candidates]
         likely = likely[(probabilities[likely] >= LEAST) | (likely == likely[:1])]
         memory.back = 0 if len(likely) else memory.back + 1
         if len(likely) == 0:
             # Every move leads back to where the game has been: it is lost, unless chance leads out of it.
-            return int(random.choice(len(mask), p=probabilities / probabilities.sum()))
+            return int(random.choice(len(mask), p=probabilities))
         return int(likely[0]) if len(likely) == 1 else self._compare(observation, likely, random)
+
+    def _probabilities(self, observation: Array, mask: Array) -> Array:
+        """The network's probabilities of all actions, float64 ``[actions]``."""
+        seen, logits = self._score(observation[None], mask[None])
+        probabilities = np.zeros(len(mask))
+        probabilities[seen.actions.numpy()] = logits.to(th.float64).softmax(0).numpy()
+        return probabilities / probabilities.sum()
 
     def _candidates(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Array]:
         """The legal moves that lead to a position where the game has not been, the likeliest first; and the
         probabilities of all actions, float64 ``[actions]``.
         """
-        seen, logits = self._score(observation[None], mask[None])
-        probabilities = np.zeros(len(mask))
-        probabilities[seen.actions.numpy()] = logits.softmax(0).numpy()
+        probabilities = self._probabilities(observation, mask)
         order = np.argsort(-probabilities, kind="stable")[: np.count_nonzero(mask)]
         fresh = np.zeros(len(order), dtype=np.bool_)
         # Any order of the stock will do: only where moves lead, not what is drawn, is asked.
