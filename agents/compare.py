@@ -28,7 +28,7 @@ def seen_game(config: TrainConfig) -> tuple[Variant, str | None, LayoutOf]:
 
 def play_policy(
     name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
-    transcripts: bool = False, trust_model: bool = False, num_envs: int = 256, prior: str = "shipped",
+    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = 256, prior: str = "shipped",
     budget: Any = None,
 ) -> Evaluation:  # fmt: skip
     """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,

@@ -17,7 +17,6 @@ from agents.files import write_json
 from agents.report import summary_table
 from agents.search.budget import Budget
 from solitaire_env import env_id
-from solitaire_env.files import write_text
 from solitaire_env.progress import ProgressLine
 
 
@@ -42,7 +41,7 @@ class Arguments:
     games: Path | None = None
     """Write every game to this JSON-lines file; games that stand there are not played again."""
     transcripts: Path | None = None
-    """Write every game as text into this folder."""
+    """Write every game as text into this folder, as it ends."""
     num_envs: int = 256
     """Games side by side."""
     prior: str = "shipped"
@@ -81,7 +80,7 @@ def run(a: Arguments) -> int:
     )
     done = play_policy(
         a.policy, config, a.games, ProgressLine(a.quiet),
-        transcripts=a.transcripts is not None, trust_model=a.trust_model, num_envs=a.num_envs,
+        transcripts=a.transcripts or False, trust_model=a.trust_model, num_envs=a.num_envs,
         prior=a.prior, budget=a.search,
     )  # fmt: skip
     name, moves = done.games[0].policy, done.games[0].moves
@@ -98,10 +97,6 @@ def run(a: Arguments) -> int:
                 **asdict(done.summary),
             },
         )
-    if a.transcripts is not None:
-        a.transcripts.mkdir(parents=True, exist_ok=True)
-        for deal, text in done.transcripts.items():
-            write_text(a.transcripts / f"{str(deal).replace(':', '-')}.txt", text)
     if a.timing:
         speed = len(done.games) / max(done.seconds, 1e-9)
         thought = 1000 * done.answer_seconds / max(done.answers, 1)

@@ -253,7 +253,7 @@ def evaluate(
     num_envs: int = 256,
     seed: int = 0,
     results: str | Path | None = None,
-    transcripts: bool = False,
+    transcripts: bool | str | Path = False,
     progress: Callable[[list[Game], int], None] | None = None,
 ) -> Evaluation:
     """Play named deals with a policy; an illegal action is an error.
@@ -281,15 +281,19 @@ def evaluate(
         played again.
     transcripts
         Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads,
-        with the thoughts of a policy that explains itself.
+        with the thoughts of a policy that explains itself; a folder: each is written there as it ends, and
+        deals that stand in ``results`` are played again if theirs is missing.
     progress
         Called after each step, with all games that ended so far and how many there will be.
     """
     variant = env_variant(env) if isinstance(env, str) else env
     variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
     name = name or getattr(policy, "name", None) or type(policy).__name__
+    folder = None if isinstance(transcripts, bool) else Path(transcripts)
     if transcripts:
         check_policy_name(name)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     action_set = getattr(policy, "moves", None) or variant.moves
     deals = list(deals)
     if len(set(deals)) != len(deals):
@@ -316,9 +320,13 @@ def evaluate(
             done[game.deal] = game
         # A line cut off by a crash goes; what is whole stays.
         _rewrite(path, done.values())
-    table = _Table(policy, variant, num_envs, limit, transcripts, seed)
-    todo = [deal for deal in deals if deal not in done]
-    kept = [done[deal] for deal in deals if deal in done]
+    table = _Table(policy, variant, num_envs, limit, bool(transcripts), seed)
+
+    def stands(deal: Deal) -> bool:
+        return deal in done and (folder is None or (folder / transcript_name(deal)).is_file())
+
+    kept = [done[deal] for deal in deals if stands(deal)]
+    todo = [deal for deal in deals if not stands(deal)]
     texts: dict[Deal, str] = {}
     start = time.perf_counter()
     file = path.open("a", encoding="utf-8") if path is not None else None
@@ -327,11 +335,13 @@ def evaluate(
             for deal, outcome, played in ended:
                 game = Game(**about, deal=deal, **outcome)
                 kept.append(game)
+                if played is not None:
+                    texts[deal] = _transcript(variant, game, table.seen_settings.information, *played)
+                    if folder is not None:
+                        write_text(folder / transcript_name(deal), texts[deal])
                 if file is not None:
                     file.write(_as_line(game))
                     file.flush()
-                if played is not None:
-                    texts[deal] = _transcript(variant, game, table.seen_settings.information, *played)
             if progress is not None:
                 progress(kept, len(deals))
     finally:
@@ -353,6 +363,11 @@ def game_rules(variant: Variant, max_episode_steps: int | None = None) -> str:
     """Building, spaces, moves and step limit of a game, as the rows of its results tell them."""
     limit = max_episode_steps or step_limit(variant)
     return f"{variant.build}, {variant.spaces}, {variant.moves}, {limit} steps"
+
+
+def transcript_name(deal: Deal) -> str:
+    """The name of the file that holds the game of a deal."""
+    return f"{str(deal).replace(':', '-')}.txt"
 
 
 _Move = tuple[int, Thought | None]

@@ -27,6 +27,7 @@ from solitaire_env.evaluation import (
     read_games,
     summarize,
     think,
+    transcript_name,
     wilson_interval,
 )
 from solitaire_env.notation import parse_action
@@ -591,3 +592,25 @@ def test_what_is_no_text_is_no_results_file(tmp_path: Path, refuses: Refuses) ->
     path = tmp_path / "games.jsonl"
     path.write_bytes(b"\xff\xfe")
     refuses(lambda: read_games(path), str(path), "not text")
+
+
+def test_transcripts_stand_in_their_folder_as_games_end(tmp_path: Path) -> None:
+    """Ctrl-C loses the games in hand, no other; a transcript that is missing is played again."""
+    files: dict[str, Any] = {"results": tmp_path / "games.jsonl", "transcripts": tmp_path / "texts"}
+
+    def stop(kept: list[Game], _: int) -> None:
+        if len(kept) >= 3:
+            raise KeyboardInterrupt
+
+    deals = [5, "ms:9", 7, 8, 9]
+    keywords: dict[str, Any] = {"max_episode_steps": 40, "num_envs": 2}
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Whim(), "busy-aces", deals, progress=stop, **files, **keywords)
+    folder, ended = files["transcripts"], [game.deal for game in read_games(files["results"])]
+    written = {deal: (folder / transcript_name(deal)).read_text() for deal in ended}
+    assert len(written) == len(list(folder.iterdir())) >= 3
+    gone, kept = ended[:2]
+    (folder / transcript_name(gone)).unlink()
+    done = evaluate(Whim(), "busy-aces", deals, **files, **keywords)
+    assert [game.deal for game in done.games] == deals == [game.deal for game in read_games(files["results"])]
+    assert done.transcripts[gone] == written[gone] and kept not in done.transcripts

@@ -36,8 +36,8 @@ PATIENCE: Final = 20
 LOST: Final = 30
 """After so many moves in a row that lead back to where a game has been it is not thought about any more."""
 IDLE: Final = 40
-"""After so many moves without a card going home or coming off the stock the network plays on alone: the game is
-hardly ever won from there, and would be thought about up to the step limit."""
+"""After so many moves without a card going home or coming off the stock the network plays on alone: the game
+is hardly ever won from there, and would be thought about up to the step limit."""
 REMEMBERED: Final = 4096
 """So many games are remembered at a time."""
 
@@ -174,7 +174,8 @@ class Searcher:
         seen, logits = self._score(observation[None], mask[None])
         probabilities = np.zeros(len(mask))
         probabilities[seen.actions.numpy()] = logits.to(th.float64).softmax(0).numpy()
-        return probabilities / probabilities.sum()
+        probabilities /= probabilities.sum()
+        return probabilities
 
     def _candidates(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Array]:
         """The legal moves that lead to a position where the game has not been, the likeliest first; and the
