@@ -558,8 +558,8 @@ def parse_arguments(args: list[str]) -> Arguments:
         raise explain(error, "command line") from None
 
 
-def imitate(a: Arguments) -> int:
-    """Read, play again, learn, and say where things are; the exit status."""
+def imitate(a: Arguments) -> tuple[Path, bool]:
+    """Read, play again and learn: the run folder, and whether learning came to its end."""
     config = a.config
     for name in ("epochs", "memory"):
         value = getattr(a, name)
@@ -598,16 +598,19 @@ def imitate(a: Arguments) -> int:
     )
     if not ended:
         print(f"stopped; what was learned is in {run}", file=sys.stderr)
-        return 130
-    print(f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(config.variant)}")
-    print(f"      python -m agents.train CONFIG --start {run} --linear-start None")
-    return 0
+    return run, ended
 
 
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
     try:
-        return imitate(parse_arguments(sys.argv[1:] if args is None else args))
+        a = parse_arguments(sys.argv[1:] if args is None else args)
+        run, ended = imitate(a)
+        if not ended:
+            return 130
+        print(f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(a.config.variant)}")
+        print(f"      python -m agents.train CONFIG --start {run} --linear-start None")
+        return 0
     except (ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

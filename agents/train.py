@@ -544,7 +544,7 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
             args=rest,
             default=default,
             prog=prog,
-            config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+            config=(tyro.conf.FlagCreatePairsOff,),
         )
     except ValidationError as error:
         raise explain(error, "command line") from None
