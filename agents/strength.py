@@ -1,34 +1,82 @@
-"""What search adds to a network.
+"""What search adds to a network, and what it costs: ``python -m agents.strength play forty-thieves``.
 
-Its games stand in ``strength/<game>/<name>.jsonl``, as ``agents.evaluate --games`` writes them, and beside
-them what they took, ``<name>.json``. ``python -m agents.leaderboard`` writes the table of
-``docs/looking-ahead.md`` from them.
+Its games stand in ``strength/<game>/<simulations>x<depth>.jsonl``, as ``agents.evaluate --games`` writes
+them, and beside them what they took, ``.json``. ``python -m agents.leaderboard`` writes the table of
+``docs/looking-ahead.md`` from them, and ``python -m agents.strength draw`` the picture of strength against
+time beside it, with the shipped networks of the leaderboard and the solver's verdicts.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final
 
+import numpy as np
+import pydantic.dataclasses
+import tyro
 from pydantic import TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass
 
+from agents import results, verdicts
+from agents.compare import play_policy
+from agents.config import make_config
+from agents.files import write_json
 from agents.model_card import home, table, won
+from agents.plot import COLORS, STYLE, new_figure
+from agents.report import summary_table
 from agents.results import ROOT, STRICT, Amount, Count, Entry, Plain, sentence
-from solitaire_env import VARIANTS
-from solitaire_env.evaluation import Game, mcnemar, read_games
+from agents.search.budget import Budget
+from solitaire_env import VARIANTS, Variant
+from solitaire_env.evaluation import Game, mcnemar, read_games, summarize, wilson_interval
+from solitaire_env.files import write_whole
+from solitaire_env.progress import ProgressLine
+from solitaire_env.registration import env_variant
+from solitaire_env.speed import processor
 
 STRENGTH: Final = ROOT / "strength"
+PICTURE: Final = ROOT / "docs" / "images" / "strength.png"
+SIDE_BY_SIDE: Final = 16
+"""So many games at a time: Ctrl-C loses those in hand."""
 
 
-@dataclass(config=STRICT, frozen=True)
+@pydantic.dataclasses.dataclass(config=STRICT, frozen=True)
 class Cost:
     """How much was tried before a move, and what it took."""
 
     simulations: Count
     depth: Count
     candidates: Count
+    nodes: Count
+    """What the solver might play where nothing is hidden; 0: it was not asked."""
     seconds: Amount
     """Of one core, a game."""
     machine: Plain
+
+
+# ------------------------------------------------------------------------------------- what is stored
+
+
+def name_of(variant: Variant, budget: Budget) -> str:
+    """What the files of a budget are called."""
+    solver = "-solver" if budget.nodes and not variant.stock else ""
+    return f"{budget.simulations}x{budget.depth}{solver}"
+
+
+def read_cost(path: Path) -> Cost:
+    """What games took.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and what is wrong with it.
+    """
+    try:
+        return TypeAdapter(Cost).validate_json(path.read_text(encoding="utf-8"))
+    except ValidationError as error:
+        raise ValueError(f"{path}: {sentence(error)}") from None
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def read_strength(game: str) -> list[tuple[Cost, tuple[Game, ...]]]:
@@ -39,17 +87,16 @@ def read_strength(game: str) -> list[tuple[Cost, tuple[Game, ...]]]:
     ValueError
         Naming the file and what is wrong with it.
     """
-    stored = []
-    for path in sorted((STRENGTH / game).glob("*.jsonl")):
-        about = path.with_suffix(".json")
-        try:
-            cost = TypeAdapter(Cost).validate_json(about.read_text(encoding="utf-8"))
-        except ValidationError as error:
-            raise ValueError(f"{about}: {sentence(error)}") from None
-        except OSError as error:
-            raise ValueError(f"{about}: cannot be read ({error.strerror})") from None
-        stored.append((cost, tuple(read_games(path))))
+    stored = [
+        (read_cost(path.with_suffix(".json")), tuple(read_games(path)))
+        for path in sorted((STRENGTH / game).glob("*.jsonl"))
+    ]
     return sorted(stored, key=lambda of: of[0].seconds)
+
+
+def shipped_of(entries: Mapping[str, Sequence[Entry]], game: str) -> Entry | None:
+    """The shipped network's games."""
+    return next((entry for entry in entries.get(game, ()) if entry.about.policy == "shipped"), None)
 
 
 def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
@@ -58,21 +105,18 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
     head += ["only search : only `shipped`", "s a game"]
     rows = []
     for variant in VARIANTS:
-        shipped = {
-            game.deal: game
-            for entry in entries.get(variant.name, ())
-            if entry.about.policy == "shipped"
-            for game in entry.standard
-        }
+        shipped = shipped_of(entries, variant.name)
+        by_deal = {game.deal: game for game in shipped.standard} if shipped else {}
         for cost, games in read_strength(variant.name):
-            same = tuple(shipped[game.deal] for game in games if game.deal in shipped)
+            same = tuple(by_deal[game.deal] for game in games if game.deal in by_deal)
             paired = "-"
             if len(same) == len(games):
                 only, only_shipped, p = mcnemar(games, same)
                 paired = f"{only} : {only_shipped}, p = {p:.2g}"
+            solver = ", solver" if cost.nodes and not variant.stock else ""
             row = [
                 variant.title,
-                f"{cost.simulations} x {cost.depth}",
+                f"{cost.simulations} x {cost.depth}{solver}",
                 f"{len(games)}",
                 won(games),
                 home(games),
@@ -80,3 +124,152 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
             row += [f"{won(same)}, {home(same)}" if same else "-", paired, f"{cost.seconds:.1f}"]
             rows.append(row)
     return table(head, rows) if rows else ""
+
+
+# ---------------------------------------------------------------------------------------- the picture
+
+
+def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
+    """Strength against time, a panel a game: the network alone, search, and the thoughtful solver."""
+    figure = new_figure(7.5)
+    *panels, last = figure.subplots(3, 2).flat
+    for variant, axes in zip(VARIANTS, panels, strict=True):
+        # Where hardly anything is won, cards home tell more.
+        verdict = verdicts.of_game(variant.name)
+        winnable = any(one.result == "winnable" for one in verdict.values())
+        _draw_players(axes, variant, shipped_of(entries, variant.name), by_wins=winnable)
+        if winnable:
+            _draw_solver(axes, [one for deal, one in verdict.items() if deal in results.STANDARD])
+        elif verdict:
+            best = float(np.mean([one.cards_home for one in verdict.values()]))
+            spent = float(np.mean([one.seconds for one in verdict.values()]))
+            axes.plot(spent, best, "s", color=COLORS[2])
+        label = "games won, %" if winnable else "cards home"
+        axes.set(title=variant.title, xscale="log", ylabel=label, xlabel="seconds of one core a game")
+        axes.set_ylim(bottom=0)
+    last.axis("off")
+    told = (
+        ("o", COLORS[1], "the network alone"),
+        ("D-", COLORS[0], "search, which knows what a player does"),
+        ("s-", COLORS[2], "the solver, which knows the stock"),
+    )
+    for mark, color, label in told:
+        last.plot([], [], mark, color=color, label=label)
+    last.legend(loc="center left", title="with 95 % intervals")
+    return figure
+
+
+def _draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins: bool) -> None:
+    """The network alone and search, each with its interval."""
+    points = []
+    if shipped is not None:
+        seconds = shipped.about.speed.ms_per_move * shipped.summary.steps / 1000
+        points.append((seconds, shipped.standard, "o", COLORS[1]))
+    points += [(cost.seconds, games, "D", COLORS[0]) for cost, games in read_strength(variant.name)]
+    middles = []
+    for seconds, games, mark, color in points:
+        s = summarize(games)
+        factor = 100 if by_wins else 1
+        value = factor * (s.win_rate if by_wins else s.cards_home)
+        low, high = (factor * end for end in (s.win_interval if by_wins else s.cards_interval))
+        errors = [[max(0.0, value - low)], [max(0.0, high - value)]]
+        axes.errorbar(seconds, value, yerr=errors, fmt=mark, color=color, capsize=3, markersize=5)
+        middles.append((seconds, value))
+    axes.plot(*zip(*middles, strict=True), color=COLORS[0], linewidth=0.8, zorder=0) if middles else None
+
+
+def _draw_solver(axes: Any, found: Sequence[verdicts.Verdict]) -> None:
+    """The share of deals won within a time, as the solver went on."""
+    seconds = np.sort([max(one.seconds, 1e-3) for one in found if one.result == "winnable"])
+    shares = 100 * np.arange(1, len(seconds) + 1) / len(found)
+    axes.step(seconds, shares, where="post", color=COLORS[2])
+    low, high = wilson_interval(len(seconds), len(found))
+    errors = [[shares[-1] - 100 * low], [100 * high - shares[-1]]]
+    axes.errorbar(seconds[-1], shares[-1], yerr=errors, fmt="s", color=COLORS[2], capsize=3, markersize=5)
+
+
+# ------------------------------------------------------------------------------------------- commands
+
+
+@dataclass
+class Play:
+    """Play standard deals by search, and store the games and what they took."""
+
+    env: tyro.conf.Positional[str]
+    """Gymnasium id, or name of a variant."""
+    deals: str = "0:200"
+    """Of the standard deals, 0-999."""
+    prior: str = "shipped"
+    """The network that it goes by."""
+    search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
+    """What a move may cost."""
+    quiet: bool = False
+    """No progress line."""
+
+
+@dataclass
+class Draw:
+    """Draw strength against time, from what is stored."""
+
+    out: Path = PICTURE
+    """Where to."""
+
+
+def play(a: Play) -> int:
+    """Play, store, and print what it came to."""
+    variant = env_variant(a.env)
+    path = STRENGTH / variant.name / f"{name_of(variant, a.search)}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = len(read_games(path)) if path.is_file() else 0
+    cost = read_cost(path.with_suffix(".json")) if path.with_suffix(".json").is_file() else None
+    config = make_config({"env": a.env, "eval_deals": a.deals}, "command line")
+    done = play_policy(
+        "search", config, path, ProgressLine(a.quiet),
+        num_envs=SIDE_BY_SIDE, prior=a.prior, budget=a.search,
+    )  # fmt: skip
+    after = read_games(path)
+    spent = done.answer_seconds + (cost.seconds * before if cost else 0.0)
+    timed = len(after) - (0 if cost else before)
+    if timed:
+        b = a.search
+        nodes = 0 if variant.stock else b.nodes
+        seconds = round(spent / timed, 3)
+        told = Cost(b.simulations, b.depth, b.candidates, nodes, seconds, processor())
+        write_json(path.with_suffix(".json"), TypeAdapter(Cost).dump_python(told))
+        print(f"{seconds:.2f} s of one core a game\n")
+    print(summary_table([("search", done.games[0].moves, summarize(after))]))
+    return 0
+
+
+def draw_all(a: Draw) -> int:
+    """Draw, and say where it is."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        figure = draw(results.read_store(results.STORE))
+        write_whole(a.out, partial(figure.savefig, format="png"))
+    print(a.out)
+    return 0
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    rest = list(sys.argv[1:] if args is None else args)
+    command = rest.pop(0) if rest and rest[0] in ("play", "draw") else ""
+    arguments: Any = Draw if command == "draw" else Play
+    a = tyro.cli(
+        arguments, args=rest, prog=f"python -m agents.strength {command or '{play,draw}'}",
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )  # fmt: skip
+    try:
+        return draw_all(a) if isinstance(a, Draw) else play(a)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nstopped; games that ended are kept, the same command goes on", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
