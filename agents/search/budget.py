@@ -18,8 +18,12 @@ class Budget:
     nodes: int = 1_000_000
     """Where nothing is hidden: moves that the solver plays at most, for a whole game; 0: it is not asked."""
 
+    verify: int = 0
+    """Where nothing is hidden: moves that the solver plays at most to see whether a likely move still wins,
+    which is made then; 0: the line that was found is kept to."""
+
     def __post_init__(self) -> None:
-        for name, least in (("simulations", 2), ("candidates", 1), ("depth", 0), ("nodes", 0)):
+        for name, least in (("simulations", 2), ("candidates", 1), ("depth", 0), ("nodes", 0), ("verify", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least {least}")
         if self.milliseconds is not None and not self.milliseconds > 0:

@@ -146,18 +146,20 @@ class Searcher:
     # ------------------------------------------------------------------------------------ a move
 
     def _choose(self, observation: Array, mask: Array, chance: float, memory: Memory) -> int:
-        if self.solver is not None:
-            if memory.plan is None:
-                memory.plan = self._plan(observation)
-            if (planned := memory.plan.get(observation.tobytes())) is not None:
-                return planned
-        random = np.random.default_rng(int(chance * 2**53))
-        if memory.back >= LOST:
-            return int(random.choice(np.flatnonzero(mask)))
         # Foundations and the stock's count are the last of an observation; a move changes one of them by one.
         progress = int(observation[self.batch.rules.row_foundations :].sum(dtype=np.int64))
         memory.idle = memory.idle + 1 if progress == memory.progress else 0
         memory.progress = progress
+        if self.solver is not None:
+            if memory.plan is None:
+                memory.plan = self._plan(self._row(observation), self.budget.nodes)
+            if (planned := memory.plan.get(observation.tobytes())) is not None:
+                return (
+                    planned if self.budget.verify == 0 else self._verified(observation, mask, planned, memory)
+                )
+        random = np.random.default_rng(int(chance * 2**53))
+        if memory.back >= LOST:
+            return int(random.choice(np.flatnonzero(mask)))
         if memory.idle >= IDLE:
             return int(random.choice(len(mask), p=self._probabilities(observation, mask)))
         candidates, probabilities = self._candidates(observation, mask, memory)
@@ -318,22 +320,42 @@ class Searcher:
 
     # ------------------------------------------------------------------------------ nothing hidden
 
-    def _plan(self, observation: Array) -> dict[bytes, int]:
-        """What to do in each position of a line that wins; empty where none was found."""
-        assert self.solver is not None
+    def _row(self, observation: Array) -> Array:
+        """The position row of an observation that hides nothing."""
         cards = np.zeros(self.batch.rules.row_size, dtype=np.int8)
         cards[: len(observation)] = observation
-        solution = self.solver.solve(cards, seconds=float("inf"), nodes=self.budget.nodes)
-        if solution.result != "winnable":
-            return {}
+        return cards
+
+    def _plan(self, cards: Array, nodes: int) -> dict[bytes, int]:
+        """What to do in each position of a line that wins; empty where none was found in so many moves."""
+        assert self.solver is not None
+        solution = self.solver.solve(cards, seconds=float("inf"), nodes=nodes)
         plan = {}
+        if solution.result == "winnable":
+            self.batch.set_row(0, cards)
+            for action in solution.line:
+                # The last time that the line comes through a position counts.
+                plan[self.batch.observations()[0].tobytes()] = action
+                self._play(action)
+        return plan
+
+    def _play(self, action: int) -> None:
+        """Make a move in row 0."""
         todo = np.zeros(self.batch.size, dtype=np.int8)
         todo[0] = 1
         actions = np.zeros(self.batch.size, dtype=np.int64)
-        self.batch.set_row(0, cards)
-        for action in solution.line:
-            # The last time that the line comes through a position counts.
-            plan[self.batch.observations()[0].tobytes()] = action
-            actions[0] = action
-            self.batch.step(actions, todo)
-        return plan
+        actions[0] = action
+        self.batch.step(actions, todo)
+
+    def _verified(self, observation: Array, mask: Array, planned: int, memory: Memory) -> int:
+        """The likeliest move after which the solver finds a win; the planned one at the latest."""
+        candidates, probabilities = self._candidates(observation, mask, memory)
+        for action in map(int, candidates[: self.budget.candidates]):
+            if action == planned or probabilities[action] < LEAST:
+                break
+            self.batch.set_row(0, self._row(observation))
+            self._play(action)
+            if plan := self._plan(self.batch.state.rows[0].copy(), self.budget.verify):
+                memory.plan = plan
+                return action
+        return planned
