@@ -86,6 +86,8 @@ def check_deals(deals: str) -> None:
 
 def iterate(a: Arguments) -> int:
     """A round, as far as it was not done; the exit status."""
+    if a.epochs < 1:
+        raise ValueError(f"epochs is {a.epochs}, allowed: at least 1")
     check_deals(a.deals)
     start = folder_of(a.prior, a.config.variant.name)
     config = replace(a.config, start=str(start), linear_start=None, learner="ppo")

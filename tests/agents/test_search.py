@@ -20,7 +20,7 @@ from agents.policies import make_searcher
 from agents.results import STORE, read_entry
 from agents.search import kernels, solver
 from agents.search.budget import Budget
-from agents.search.player import Searcher
+from agents.search.player import IDLE, Searcher
 from agents.search.solver import Solver
 from solitaire_env import SolitaireEnv
 from solitaire_env.advice import Adviser, load_policy
@@ -358,6 +358,43 @@ def test_where_nothing_is_hidden_a_plan_is_kept_to() -> None:
     assert all("information: player" in text for text in done.transcripts.values())
 
 
+def test_the_networks_moves_are_kept_to_while_they_win() -> None:
+    """Verified, it wins where the plan does, and plays more of what the network would."""
+
+    def share(player: Searcher) -> float:
+        """Of its moves those that the network finds likeliest; all games are won."""
+        likeliest = []
+
+        def play(observations: Array, masks: Array, chances: Array, games: Array) -> Array:
+            chosen = player(observations, masks, chances, games)
+            for observation, mask, action in zip(observations, masks, chosen, strict=True):
+                likeliest.append(player._probabilities(observation, mask).argmax() == action)
+            return chosen
+
+        for name in ("observation", "information", "moves", "by_chance", "remembers"):
+            setattr(play, name, getattr(player, name))
+        done = evaluate(play, "eights-down", range(20000, 20006))
+        assert all(game.won for game in done.games)
+        return float(np.mean(likeliest))
+
+    assert share(searcher("eights-down", verify=3000)) > share(searcher("eights-down")) + 0.1
+
+
+def test_where_nothing_happens_any_more_nothing_is_tried() -> None:
+    player = searcher("forty-bandits", simulations=4, depth=1, candidates=3)
+    batch = Batch(player.variant, Settings(), 1)
+    simulated = []
+    for turn in range(60):
+        if turn < 60 - IDLE - 10:
+            batch.deal(np.array([0]), [turn])
+        chosen = player(batch.observations(), batch.state.mask, np.array([0.3]), games=np.array([-77]))
+        assert batch.state.mask[0, chosen[0]]
+        simulated.append(player.simulated)
+    # The same position again and again.
+    assert simulated[9] > simulated[0]
+    assert simulated[-1] == simulated[-9] and player.games[-77].idle > IDLE
+
+
 def test_without_the_solver_it_tries_moves() -> None:
     player = searcher("eights-down", nodes=0, simulations=4, depth=2)
     done = evaluate(player, "eights-down", range(20000, 20004))
@@ -406,6 +443,7 @@ def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"candidates": 0}, ["candidates is 0"]),
         ({"depth": -1}, ["depth is -1"]),
         ({"nodes": -1}, ["nodes is -1"]),
+        ({"verify": -1}, ["verify is -1"]),
         ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
     ],
 )

@@ -9,10 +9,11 @@ import pytest
 
 from agents import strength
 from agents.results import STORE, read_store
+from solitaire_env import VARIANTS
 from solitaire_env.evaluation import evaluate
 from tests.conftest import Refuses
 
-COST = {"simulations": 64, "depth": 20, "candidates": 4, "seconds": 3.5, "machine": "a desk"}
+COST = {"simulations": 64, "depth": 20, "candidates": 4, "nodes": 0, "seconds": 3.5, "machine": "a desk"}
 
 
 @pytest.fixture
@@ -57,3 +58,62 @@ def test_what_they_took_has_to_be_told(folder: Path, refuses: Refuses) -> None:
     refuses(lambda: strength.strength_table({}), "mine.json", "seconds", "-1")
     about.unlink()
     refuses(lambda: strength.strength_table({}), "mine.json", "cannot be read")
+
+
+# ------------------------------------------------------------------------------------ play and draw
+
+PLAY = ("play", "eights-down", "--quiet", "--search.simulations", "4", "--search.depth", "1")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty store."""
+    monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
+
+
+@pytest.mark.usefixtures("store")
+def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same command goes on; a budget with the solver has files of its own."""
+    folder = strength.STRENGTH / "eights-down"
+    assert strength.main([*PLAY, "--deals", "0:3", "--search.nodes", "0"]) == 0
+    assert strength.main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
+    assert strength.main([*PLAY, "--deals", "0:2"]) == 0
+    assert "s of one core a game" in capsys.readouterr().out
+    assert [path.name for path in sorted(folder.iterdir())] == [
+        "4x1-solver.json", "4x1-solver.jsonl", "4x1.json", "4x1.jsonl",
+    ]  # fmt: skip
+    stored = {cost.nodes > 0: (cost, games) for cost, games in strength.read_strength("eights-down")}
+    assert [game.deal for game in stored[False][1]] == [0, 1, 2, 3, 4]
+    assert all(game.won for game in stored[True][1])
+    assert 0 < stored[False][0].seconds < 60 and stored[False][0].simulations == 4
+    before = (folder / "4x1.json").read_bytes()
+    assert strength.main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
+    assert (folder / "4x1.json").read_bytes() == before
+
+
+def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is stored in the project: each game a panel, each stored budget a point."""
+    out = tmp_path / "strength.png"
+    assert strength.main(["draw", "--out", str(out)]) == 0
+    assert out.read_bytes().startswith(b"\x89PNG") and str(out) in capsys.readouterr().out
+    figure = strength.draw(read_store(STORE))
+    for variant, axes in zip(VARIANTS, figure.axes[:5], strict=True):
+        assert variant.title in (axes.get_title(), axes.get_title(loc="left"))
+        drawn = {round(float(x), 9) for line in axes.lines for x in line.get_xdata()}
+        assert {round(cost.seconds, 9) for cost, _ in strength.read_strength(variant.name)} <= drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["play", "klondike"], ["'klondike'", "busy-aces"]),
+        (["play", "busy-aces", "--deals", "5:1"], ["'5:1'"]),
+        (["play", "busy-aces", "--prior", "nowhere"], ["nowhere"]),
+        (["draw", "--out", "no/such/folder/x.png"], ["no/such/folder"]),
+    ],
+)
+@pytest.mark.usefixtures("store")
+def test_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert strength.main(arguments) == 2
+    error = capsys.readouterr().err
+    assert all(word in error for word in words), error
