@@ -13,6 +13,8 @@ class Budget:
     """So many moves are tried at most, the likeliest."""
     depth: int = 20
     """Moves that the network plays in a trial after the candidate."""
+    prior_weight: float = 0.02
+    """What it is worth to be e times as likely by the network; a win is worth 1, and so are all cards home."""
     milliseconds: float | None = None
     """If given, a move takes so long instead, and what comes out hangs on the machine."""
     nodes: int = 1_000_000
@@ -26,5 +28,7 @@ class Budget:
         for name, least in (("simulations", 2), ("candidates", 1), ("depth", 0), ("nodes", 0), ("verify", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least {least}")
+        if not 0 <= self.prior_weight < float("inf"):
+            raise ValueError(f"prior_weight is {self.prior_weight}, allowed: 0 and above")
         if self.milliseconds is not None and not self.milliseconds > 0:
             raise ValueError(f"milliseconds is {self.milliseconds}, allowed: above 0")

@@ -169,7 +169,10 @@ class Searcher:
         if len(likely) == 0:
             # Every move leads back to where the game has been: it is lost, unless chance leads out of it.
             return int(random.choice(len(mask), p=probabilities))
-        return int(likely[0]) if len(likely) == 1 else self._compare(observation, likely, random)
+        if len(likely) == 1:
+            return int(likely[0])
+        bonus = self.budget.prior_weight * np.log(probabilities[likely])
+        return self._compare(observation, likely, bonus, random)
 
     def _probabilities(self, observation: Array, mask: Array) -> Array:
         """The network's probabilities of all actions, float64 ``[actions]``."""
@@ -199,15 +202,15 @@ class Searcher:
             fresh[start : start + len(part)] = drawn | [int(key) not in memory.stood for key in keys[:-1]]
         return order[fresh], probabilities
 
-    def _compare(self, observation: Array, actions: Array, random: np.random.Generator) -> int:
-        """The candidate whose trials come to most."""
+    def _compare(self, observation: Array, actions: Array, bonus: Array, random: np.random.Generator) -> int:
+        """The candidate whose trials come to most, with a bonus for each, float64 ``[candidates]``."""
         trials = Trials(actions, np.zeros(len(actions)), np.zeros(len(actions), dtype=np.int64))
         left = np.arange(len(actions))
         for each in self._rounds(len(actions)):
             for many in each:
                 n = max(1, min(many, self.batch.size) // len(left))
                 self._try(observation, trials, left, n, random)
-            means = trials.sums[left] / trials.counts[left]
+            means = trials.sums[left] / trials.counts[left] + bonus[left]
             left = left[np.sort(np.argsort(-means, kind="stable")[: (len(left) + 1) // 2])]
         return int(actions[left[0]])
 
