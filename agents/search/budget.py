@@ -14,7 +14,7 @@ class Budget:
     depth: int = 20
     """Moves that the network plays in a trial after the candidate."""
     prior_weight: float = 0.02
-    """What it is worth to be e times as likely by the network; a win is worth 1, and so are all cards home."""
+    """What e times the network's probability is worth; a win is worth 1, and so are all cards home."""
     milliseconds: float | None = None
     """If given, a move takes so long instead, and what comes out hangs on the machine."""
     nodes: int = 1_000_000
