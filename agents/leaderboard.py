@@ -27,7 +27,7 @@ from agents.policies import linear as linear_policy
 from agents.policies import shipped as shipped_policy
 from agents.report import summary_table
 from agents.results import About, Entry, Speed, Training
-from agents.strength import strength_table
+from agents.strength import rounds_table, strength_table
 from agents.verdicts import Verdict, contradictions, of_game
 from solitaire_env import VARIANTS, env_id
 from solitaire_env.evaluation import Evaluation, Game, mcnemar, read_games, summarize, wilson_interval
@@ -45,6 +45,7 @@ MARK: Final = "<!-- leaderboard -->\n"
 """Before and after the README's table."""
 SEARCH_PAGE: Path = results.ROOT / "docs" / "looking-ahead.md"
 SEARCH_MARK: Final = "<!-- strength -->\n"
+ROUNDS_MARK: Final = "<!-- rounds -->\n"
 """Before and after its table."""
 
 AUTHOR: Final = "solitaire-env"
@@ -288,7 +289,8 @@ def pages() -> dict[Path, str]:
     verdicts = {game: of_game(game) for game in entries}
     out = {PAGE: page(entries, verdicts), README: readme(README.read_text(encoding="utf-8"), entries)}
     text = SEARCH_PAGE.read_text(encoding="utf-8")
-    out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, SEARCH_MARK, strength_table(entries))
+    text = _between(SEARCH_PAGE, text, SEARCH_MARK, strength_table(entries))
+    out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, ROUNDS_MARK, rounds_table())
     for game in shipped_policy.shipped_games():
         folder = shipped_policy.SHIPPED / game
         entry = next((e for e in entries.get(game, []) if e.about.policy == "shipped"), None)

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from agents import results, verdicts
 from agents.compare import play_policy
 from agents.config import make_config
-from agents.files import write_json
+from agents.files import read_json, write_json
 from agents.model_card import home, table, won
 from agents.plot import COLORS, STYLE, new_figure
 from agents.report import summary_table
@@ -35,6 +35,8 @@ from solitaire_env.registration import env_variant
 from solitaire_env.speed import processor
 
 STRENGTH: Final = ROOT / "strength"
+ROUNDS: Final = ROOT / "rounds"
+"""Rounds of expert iteration (:mod:`agents.iterate`): what each was, and the games of expert and networks."""
 PICTURE: Final = ROOT / "docs" / "images" / "strength.png"
 SIDE_BY_SIDE: Final = 16
 """So many games at a time: Ctrl-C loses those in hand."""
@@ -123,6 +125,29 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
             ]
             row += [f"{won(same)}, {home(same)}" if same else "-", paired, f"{cost.seconds:.1f}"]
             rows.append(row)
+    return table(head, rows) if rows else ""
+
+
+def rounds_table() -> str:
+    """The table of what rounds of expert iteration brought."""
+    head = ["", "expert", "its games", "it won", "deals", "network before", "after"]
+    head.append("only after : only before")
+    rows = []
+    for path in sorted(ROUNDS.glob("*/round.json")):
+        told = read_json(path)
+        expert, before, after = (
+            tuple(read_games(path.with_name(f"{name}.jsonl"))) for name in ("games", "before", "after")
+        )
+        only_after, only_before, p = mcnemar(after, before)
+        budget = Budget(**told["search"])
+        row = [env_variant(told["env"]).title]
+        row.append(
+            f"verified, {budget.verify:,} nodes"
+            if budget.verify
+            else f"{budget.simulations} x {budget.depth}"
+        )
+        row += [f"{len(expert)}", won(expert), told["eval_deals"], won(before), won(after)]
+        rows.append([*row, f"{only_after} : {only_before}, p = {p:.2g}"])
     return table(head, rows) if rows else ""
 
 

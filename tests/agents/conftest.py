@@ -18,9 +18,12 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(verdicts, "VERDICTS", tmp_path / "verdicts")
     monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
-    pages = (("README", "README.md", leaderboard.MARK),)
-    pages += (("SEARCH_PAGE", "looking-ahead.md", leaderboard.SEARCH_MARK),)
-    for page, name, mark in pages:
+    monkeypatch.setattr(strength, "ROUNDS", tmp_path / "rounds")
+    pages = {
+        "README": ("README.md", [leaderboard.MARK]),
+        "SEARCH_PAGE": ("looking-ahead.md", [leaderboard.SEARCH_MARK, leaderboard.ROUNDS_MARK]),
+    }
+    for page, (name, marks) in pages.items():
         monkeypatch.setattr(leaderboard, page, tmp_path / name)
-        (tmp_path / name).write_text(f"before\n{mark}old\n{mark}after\n")
+        (tmp_path / name).write_text("".join(f"before\n{mark}old\n{mark}after\n" for mark in marks))
     return tmp_path
