@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -64,6 +65,9 @@ class Arguments:
     """Learning stops after so many passes over the positions, or when its minutes are over."""
     all_games: bool = False
     """The moves of all games are learned, not of those alone that were won."""
+    keep: float = 0.0
+    """How much the network is held to what it began as, the weight of the Kullback-Leibler divergence from it
+    (1: a position's aim lies half-way between its old probabilities and the player's move)."""
     evaluation_deals: bool = False
     """Learn also from the deals that are kept for evaluation, 0-999 and 100000-100999."""
     memory: int = 2000
@@ -398,11 +402,14 @@ class Pupil:
         The network, what it starts from, and how it learns.
     positions
         What it learns.
+    keep
+        How much it is held to what it starts from.
     """
 
-    def __init__(self, config: TrainConfig, positions: Positions) -> None:
+    def __init__(self, config: TrainConfig, positions: Positions, keep: float = 0.0) -> None:
         th.manual_seed(config.seed)
         self.config = config
+        self.keep = keep
         self.layout = policy_layout(config.variant, config)
         self.actions = self.layout["actions"]
         self.positions = positions
@@ -414,6 +421,7 @@ class Pupil:
         )  # fmt: skip
         begin(config, policy)
         self.policy = policy.to(get_device(config.device))
+        self.before = deepcopy(self.policy).requires_grad_(False) if keep else None
 
     def _batch(self, rows: Array) -> tuple[th.Tensor, Array, th.Tensor, th.Tensor, th.Tensor]:
         """Observations, masks, actions, returns and whether the moves teach."""
@@ -429,11 +437,15 @@ class Pupil:
         optimizer = self.policy.optimizer
         for group in optimizer.param_groups:
             group["lr"] = rate
-        values, logs, _ = self.policy.evaluate_actions(observations, actions, masks)
-        loss = -(logs * teaches).sum() / teaches.sum().clamp(min=1)
-        error = (values[:, 0] - returns).square().mean()
+        seen, logs = self.policy.log_probabilities(observations, masks)
+        loss = -(seen.of(actions, logs) * teaches).sum() / teaches.sum().clamp(min=1)
+        error = (self.policy.value_net(seen.features)[:, 0] - returns).square().mean()
+        total = loss + self.config.vf_coef * error
+        if self.before is not None:
+            _, before = self.before.log_probabilities(observations, masks)
+            total = total + self.keep * (before.exp() * (before - logs)).sum() / len(rows)
         optimizer.zero_grad()
-        (loss + self.config.vf_coef * error).backward()  # type: ignore[no-untyped-call]
+        total.backward()
         th.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.max_grad_norm)
         optimizer.step()
         return loss.item()
@@ -475,7 +487,7 @@ def learn(a: Arguments, positions: Positions, run: Path) -> tuple[Score, bool]:
     """
     config = a.config
     th.set_num_threads(config.threads or os.cpu_count() or 1)
-    pupil = Pupil(config, positions)
+    pupil = Pupil(config, positions, a.keep)
     taught, held = (np.flatnonzero(positions.held == kept) for kept in (False, True))
     random = np.random.default_rng(config.seed)
     line = ProgressLine(a.quiet)
@@ -565,6 +577,8 @@ def imitate(a: Arguments) -> tuple[Path, bool]:
         value = getattr(a, name)
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}, allowed: at least 1")
+    if not 0 <= a.keep < float("inf"):
+        raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
     if config.minutes is None and a.epochs is None:
         raise ValueError("minutes is null and no epochs are given, allowed: at least one of them set")
     start_of(config)  # which is refused before anything is read or made

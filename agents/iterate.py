@@ -55,6 +55,8 @@ class Arguments:
     """Passes over what search did."""
     all_games: bool = False
     """Its moves are learned of all games, not of those alone that it won."""
+    keep: float = 1.0
+    """How much the network is held to what it was, as of agents.imitate."""
     quiet: bool = False
     """No progress line."""
 
@@ -97,7 +99,7 @@ def iterate(a: Arguments) -> int:
     line = ProgressLine(a.quiet)
     about = {
         "env": env_id(config.variant), "prior": a.prior, "deals": a.deals, "search": asdict(a.search),
-        "epochs": a.epochs, "all_games": a.all_games, "eval_deals": config.eval_deals,
+        "epochs": a.epochs, "all_games": a.all_games, "keep": a.keep, "eval_deals": config.eval_deals,
     }  # fmt: skip
     _keep(folder, config, about)
 
@@ -110,7 +112,7 @@ def iterate(a: Arguments) -> int:
         # What was begun and not ended is learned anew.
         shutil.rmtree(folder / "imitation", ignore_errors=True)
         learn = imitate.Arguments(
-            config, (folder / "games",), folder / "imitation", a.epochs, a.all_games, quiet=a.quiet
+            config, (folder / "games",), folder / "imitation", a.epochs, a.all_games, a.keep, quiet=a.quiet
         )
         run, ended = imitate.imitate(learn)
         if not ended:

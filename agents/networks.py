@@ -51,6 +51,11 @@ class Scores(NamedTuple):
             raise ValueError("the network has diverged: its scores are no numbers any more")
         return chosen
 
+    def of(self, actions: th.Tensor, numbers: th.Tensor) -> th.Tensor:
+        """The number of an action of each game, ``[games]`` of ``[moves]``; 0 where it is not legal."""
+        taken = (self.actions == actions[self.games]).nonzero()[:, 0]
+        return numbers.new_zeros(len(self.features)).index_add(0, self.games[taken], numbers[taken])
+
     def dense(self, actions: int) -> th.Tensor:
         """The scores as ``[games, actions]``; minus infinity where an action is not legal."""
         empty = self.scores.new_full((len(self.features), actions), -th.inf)
@@ -438,7 +443,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         rate = {"lr": lr_schedule(1)}
         self.optimizer = self.optimizer_class(self.parameters(), **rate, **self.optimizer_kwargs)
 
-    def _score(self, observations: th.Tensor, masks: Any) -> tuple[Scores, th.Tensor]:
+    def log_probabilities(self, observations: th.Tensor, masks: Any) -> tuple[Scores, th.Tensor]:
         """The network's scores, and logarithms of the probabilities of the moves."""
         n = len(observations)
         if masks is None:
@@ -460,7 +465,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         self, obs: th.Tensor, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         """Actions, values and logarithms of probabilities."""
-        seen, logs = self._score(obs, action_masks)
+        seen, logs = self.log_probabilities(obs, action_masks)
         actions, chosen_logs = self._choose(seen, logs, deterministic)
         return actions, self.value_net(seen.features), chosen_logs
 
@@ -468,18 +473,16 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         self, obs: th.Tensor, actions: th.Tensor, action_masks: Any = None
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         """Values, and logarithms of the probabilities of actions and entropies."""
-        seen, logs = self._score(obs, action_masks)
-        chosen = (seen.actions == actions[seen.games]).nonzero()[:, 0]
-        zeros = logs.new_zeros(len(obs))
-        chosen_logs = zeros.index_add(0, seen.games[chosen], logs[chosen])
-        entropy = zeros.index_add(0, seen.games, -logs.exp() * logs)
+        seen, logs = self.log_probabilities(obs, action_masks)
+        chosen_logs = seen.of(actions, logs)
+        entropy = logs.new_zeros(len(obs)).index_add(0, seen.games, -logs.exp() * logs)
         if self.value_only:
             chosen_logs, entropy = chosen_logs.detach(), entropy.detach()
         return self.value_net(seen.features), chosen_logs, entropy
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableCategoricalDistribution:
         """The probabilities of all actions, as sb3-contrib gives them."""
-        seen, _ = self._score(obs, action_masks)
+        seen, _ = self.log_probabilities(obs, action_masks)
         logits = seen.dense(int(self.action_space.n))  # type: ignore[attr-defined]
         distribution = MaskableCategoricalDistribution(logits.shape[1])
         distribution.proba_distribution(logits.clamp(min=-1e8))
@@ -492,4 +495,4 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         return values
 
     def _predict(self, observation: Any, deterministic: bool = False, action_masks: Any = None) -> th.Tensor:
-        return self._choose(*self._score(observation, action_masks), deterministic)[0]
+        return self._choose(*self.log_probabilities(observation, action_masks), deterministic)[0]
