@@ -88,6 +88,8 @@ def check_deals(deals: str) -> None:
 
 def iterate(a: Arguments) -> int:
     """A round, as far as it was not done; the exit status."""
+    if not 0 <= a.keep < float("inf"):
+        raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
     if a.epochs < 1:
         raise ValueError(f"epochs is {a.epochs}, allowed: at least 1")
     check_deals(a.deals)

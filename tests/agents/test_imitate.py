@@ -19,7 +19,16 @@ from safetensors.torch import load_file
 
 from agents import imitate, train
 from agents.config import load_config, make_config
-from agents.imitate import Arguments, Positions, discounted, main, parse_arguments, positions_of, read_games
+from agents.imitate import (
+    Arguments,
+    Positions,
+    Pupil,
+    discounted,
+    main,
+    parse_arguments,
+    positions_of,
+    read_games,
+)
 from agents.policies import Greedy, make_policy
 from agents.train import make_env, make_model
 from solitaire_env import SolitaireEnv
@@ -245,6 +254,7 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
         (["damaged.txt", "--memory", "0"], ["memory is 0"]),
         (["damaged.txt", "--minutes", "None", "--total-steps", "9"], ["minutes is null", "epochs"]),
         (["damaged.txt", "--gamma", "3"], ["gamma is 3.0"]),
+        (["damaged.txt", "--keep", "-1"], ["keep is -1.0", "0 and above"]),
         (["damaged.txt", "--start", "no/run"], ["no/run/model.json: cannot be read"]),
         (["damaged.txt", "--start", "a", "--linear-start", "1"], ["start is 'a' and linear_start 1.0"]),
     ],
@@ -300,6 +310,25 @@ def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
 
 
 @pytest.mark.training
+def test_a_pupil_may_be_held_to_what_it_was(busy: Path) -> None:
+    """After the same steps its probabilities have moved the less, the more it is held."""
+    a = asked(busy, moves="supermove")
+    positions = learned_from(a)
+    rows = np.arange(256)
+    moved = []
+    for keep in (0.0, 1.0, 30.0):
+        pupil = Pupil(a.config, positions, keep)
+        observations, masks, *_ = pupil._batch(rows)
+        with th.no_grad():
+            _, before = pupil.policy.log_probabilities(observations, masks)
+            for _ in range(40):
+                with th.enable_grad():
+                    pupil.learn(rows, 3e-3)
+            _, after = pupil.policy.log_probabilities(observations, masks)
+        moved.append(float((before.exp() * (before - after)).sum()) / len(rows))
+    assert moved[0] > 1.5 * moved[1] > 3 * moved[2] >= 0
+
+
 def test_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
     run, _ = cloned
     assert {path.name for path in run.iterdir()} == {

@@ -63,6 +63,7 @@ def test_the_next_round_starts_from_the_last(made: Path, tmp_path: Path) -> None
         (["--deals", "100500"], ["100500", "kept for evaluation"]),
         (["--prior", "nowhere"], ["nowhere"]),
         (["--epochs", "0"], ["epochs is 0"]),
+        (["--keep", "-1"], ["keep is -1.0"]),
         (["--hidden", "8", "8"], ["hidden"]),
     ],
 )
