@@ -10,7 +10,7 @@ import pytest
 from agents import strength
 from agents.results import STORE, read_store
 from solitaire_env import VARIANTS
-from solitaire_env.evaluation import evaluate
+from solitaire_env.evaluation import evaluate, read_games
 from tests.conftest import Refuses
 
 COST = {"simulations": 64, "depth": 20, "candidates": 4, "nodes": 0, "seconds": 3.5, "machine": "a desk"}
@@ -117,3 +117,25 @@ def test_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureF
     assert strength.main(arguments) == 2
     error = capsys.readouterr().err
     assert all(word in error for word in words), error
+
+
+# ------------------------------------------------------------------------------------------- rounds
+
+
+def test_rounds_are_told_from_their_games() -> None:
+    """A line for each that is stored; what it says of the games is what they are."""
+    lines = strength.rounds_table().splitlines()[2:]
+    folders = sorted(path.parent for path in strength.ROUNDS.glob("*/round.json"))
+    assert len(lines) == len(folders) >= 2
+    for line, folder in zip(lines, folders, strict=True):
+        told = json.loads((folder / "round.json").read_text())
+        for name in ("before", "after"):
+            games = read_games(folder / f"{name}.jsonl")
+            assert told[name]["wins"] == sum(game.won for game in games)
+            assert f"{100 * told[name]['win_rate']:.1f} % [" in line
+        assert f"{told['only_after']} : {told['only_before']}, p = " in line
+
+
+@pytest.mark.usefixtures("empty_stores")
+def test_without_rounds_there_is_no_table_of_them() -> None:
+    assert strength.rounds_table() == ""
