@@ -103,7 +103,7 @@ def iterate(a: Arguments) -> int:
         "env": env_id(config.variant), "prior": a.prior, "deals": a.deals, "search": asdict(a.search),
         "epochs": a.epochs, "all_games": a.all_games, "keep": a.keep, "eval_deals": config.eval_deals,
     }  # fmt: skip
-    _keep(folder, config, about)
+    _begin(folder, config, about)
 
     searched = play_policy(
         "search", replace(config, eval_deals=a.deals), folder / "games.jsonl", line,
@@ -149,7 +149,7 @@ def _table(*rows: tuple[str, Evaluation]) -> str:
     return summary_table([(name, done.games[0].moves, done.summary) for name, done in rows])
 
 
-def _keep(folder: Path, config: TrainConfig, about: dict[str, Any]) -> None:
+def _begin(folder: Path, config: TrainConfig, about: dict[str, Any]) -> None:
     """Write down what the round is, or see that it is the one that was begun."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "config.yaml"

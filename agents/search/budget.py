@@ -19,7 +19,6 @@ class Budget:
     """If given, a move takes so long instead, and what comes out hangs on the machine."""
     nodes: int = 1_000_000
     """Where nothing is hidden: moves that the solver plays at most, for a whole game; 0: it is not asked."""
-
     verify: int = 0
     """Where nothing is hidden: moves that the solver plays at most to see whether a likely move still wins,
     which is made then; 0: the line that was found is kept to."""

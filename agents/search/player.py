@@ -154,9 +154,9 @@ class Searcher:
             if memory.plan is None:
                 memory.plan = self._plan(self._row(observation), self.budget.nodes)
             if (planned := memory.plan.get(observation.tobytes())) is not None:
-                return (
-                    planned if self.budget.verify == 0 else self._verified(observation, mask, planned, memory)
-                )
+                if self.budget.verify == 0 or memory.idle >= IDLE:
+                    return planned
+                return self._verified(observation, mask, planned, memory)
         random = np.random.default_rng(int(chance * 2**53))
         if memory.back >= LOST:
             return int(random.choice(np.flatnonzero(mask)))
@@ -358,7 +358,9 @@ class Searcher:
                 break
             self.batch.set_row(0, self._row(observation))
             self._play(action)
-            if plan := self._plan(self.batch.state.rows[0].copy(), self.budget.verify):
+            won = int(self.batch.state.home[0]) == self.batch.rules.cards
+            plan = self._plan(self.batch.state.rows[0].copy(), self.budget.verify)
+            if won or plan:
                 memory.plan = plan
                 return action
         return planned

@@ -444,6 +444,8 @@ def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"depth": -1}, ["depth is -1"]),
         ({"nodes": -1}, ["nodes is -1"]),
         ({"verify": -1}, ["verify is -1"]),
+        ({"prior_weight": -0.1}, ["prior_weight is -0.1"]),
+        ({"prior_weight": float("nan")}, ["prior_weight is nan"]),
         ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
     ],
 )
