@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from agents.command import run_command
 from agents.compare import play_policy
 from agents.config import make_config
 from agents.files import write_json
@@ -61,15 +62,8 @@ def main(args: list[str] | None = None) -> int:
     a = tyro.cli(
         Arguments, args=args, prog="python -m agents.evaluate", config=(tyro.conf.FlagCreatePairsOff,)
     )
-    try:
-        return run(a)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        kept = f"; the games that ended are in {a.games}" if a.games else ""
-        print(f"\nstopped{kept}", file=sys.stderr)
-        return 130
+    kept = f"; the games that ended are in {a.games}" if a.games else ""
+    return run_command(lambda: run(a), f"stopped{kept}")
 
 
 def run(a: Arguments) -> int:

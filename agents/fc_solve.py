@@ -22,6 +22,7 @@ from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 import tyro
 
+from agents.command import run_command
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.files import write_text
 from solitaire_env.messages import one_line
@@ -261,8 +262,8 @@ class Arguments:
     """No progress line."""
 
 
-def run(a: Arguments) -> None:
-    """Solve, write and count."""
+def run(a: Arguments) -> int:
+    """Solve, write and count; the exit status."""
     from agents.config import parse_deals  # the tests of the package import this module without pydantic
 
     for name in ("positions", "jobs"):
@@ -298,6 +299,7 @@ def run(a: Arguments) -> None:
     print(f"{steps / max(counts['won'], 1):.1f} moves a game, in {a.out}")
     if not a.quiet:
         print(f"{time.monotonic() - start:.1f} s", file=sys.stderr)
+    return 0
 
 
 def main(args: list[str] | None = None) -> int:
@@ -305,15 +307,7 @@ def main(args: list[str] | None = None) -> int:
     a = tyro.cli(
         Arguments, args=args, prog="python -m agents.fc_solve", config=(tyro.conf.FlagCreatePairsOff,)
     )
-    try:
-        run(a)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"\nstopped; the games that were won are in {a.out}", file=sys.stderr)
-        return 130
-    return 0
+    return run_command(lambda: run(a), f"stopped; the games that were won are in {a.out}")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from pydantic import ValidationError
 from stable_baselines3.common.utils import get_device
 
 from agents import results
+from agents.command import run_command
 from agents.config import TrainConfig, explain, load_config
 from agents.files import write_json
 from agents.models import save_model
@@ -617,20 +618,17 @@ def imitate(a: Arguments) -> tuple[Path, bool]:
 
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
-    try:
+
+    def run() -> int:
         a = parse_arguments(sys.argv[1:] if args is None else args)
-        run, ended = imitate(a)
+        folder, ended = imitate(a)
         if not ended:
             return 130
-        print(f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(a.config.variant)}")
-        print(f"      python -m agents.train CONFIG --start {run} --linear-start None")
+        print(f"\nnext: python -m agents.evaluate --policy {folder} --env {env_id(a.config.variant)}")
+        print(f"      python -m agents.train CONFIG --start {folder} --linear-start None")
         return 0
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nstopped", file=sys.stderr)
-        return 130
+
+    return run_command(run)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Annotated, Any, Final
 import tyro
 
 from agents import imitate
+from agents.command import run_command
 from agents.compare import play_policy
 from agents.config import TrainConfig, dump_config, load_config, parse_deals
 from agents.files import read_json, write_json
@@ -165,18 +166,11 @@ def _begin(folder: Path, config: TrainConfig, about: dict[str, Any]) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
-    try:
-        return iterate(
-            parse_options(
-                sys.argv[1:] if args is None else args, Arguments, "python -m agents.iterate CONFIG"
-            )
-        )
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nstopped; the same command with --round goes on", file=sys.stderr)
-        return 130
+    rest = sys.argv[1:] if args is None else args
+    return run_command(
+        lambda: iterate(parse_options(rest, Arguments, "python -m agents.iterate CONFIG")),
+        "stopped; the same command with --round goes on",
+    )
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import tyro
 from pydantic import ValidationError
 
 from agents import results
+from agents.command import run_command
 from agents.compare import play_policy
 from agents.config import make_config, parse_deals
 from agents.files import read_json
@@ -505,17 +506,14 @@ def main(args: list[str] | None = None) -> int:
         prog=f"python -m agents.leaderboard {command}".strip(),
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    try:
-        return int(run(a))
-    except ValidationError as error:
-        print(f"error: {results.sentence(error)}", file=sys.stderr)
-        return 2
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nstopped; games that ended are kept, the same command goes on", file=sys.stderr)
-        return 130
+
+    def told() -> int:
+        try:
+            return int(run(a))
+        except ValidationError as error:
+            raise ValueError(results.sentence(error)) from None
+
+    return run_command(told, "stopped; games that ended are kept, the same command goes on")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import tyro
 
+from agents.command import run_command
 from agents.files import read_json, write_json
 from agents.moves import MOVE_FEATURES
 from agents.policies.linear import WEIGHTS, Linear
@@ -126,30 +127,28 @@ def _text(done: int, generations: int, seconds: float, won: Array, home: Array) 
     )
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
-    a = tyro.cli(Arguments, args=args, prog="python -m agents.linear", config=(tyro.conf.FlagCreatePairsOff,))
-    try:
-        for name, least in (("generations", 1), ("population", 2), ("elite", 1), ("deals", 1)):
-            if getattr(a, name) < least:
-                raise ValueError(f"{name} is {getattr(a, name)}, allowed: at least {least}")
-        if a.elite > a.population:
-            raise ValueError(f"elite is {a.elite}, allowed: at most the population, {a.population}")
-        variant = env_variant(a.env)
-        if variant.moves == "one card":
-            variant = variant.with_rules(moves="supermove")
-        entries = read_json(a.out) if a.out.exists() else {}
-        entries[variant.name] = tune(variant, a, ProgressLine(a.quiet))
-        write_json(a.out, dict(sorted(entries.items())))
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nstopped; nothing was written", file=sys.stderr)
-        return 130
+def run(a: Arguments) -> int:
+    """Find weights, and write them; the exit status."""
+    for name, least in (("generations", 1), ("population", 2), ("elite", 1), ("deals", 1)):
+        if getattr(a, name) < least:
+            raise ValueError(f"{name} is {getattr(a, name)}, allowed: at least {least}")
+    if a.elite > a.population:
+        raise ValueError(f"elite is {a.elite}, allowed: at most the population, {a.population}")
+    variant = env_variant(a.env)
+    if variant.moves == "one card":
+        variant = variant.with_rules(moves="supermove")
+    entries = read_json(a.out) if a.out.exists() else {}
+    entries[variant.name] = tune(variant, a, ProgressLine(a.quiet))
+    write_json(a.out, dict(sorted(entries.items())))
     print(f"weights for {env_id(variant)} in {a.out}")
     print(f"next: python -m agents.evaluate --policy linear --env {env_id(variant)}")
     return 0
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    a = tyro.cli(Arguments, args=args, prog="python -m agents.linear", config=(tyro.conf.FlagCreatePairsOff,))
+    return run_command(lambda: run(a), "stopped; nothing was written")
 
 
 if __name__ == "__main__":

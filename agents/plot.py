@@ -28,6 +28,7 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 import tyro
 
+from agents.command import run_command
 from agents.config import TrainConfig, load_config
 from solitaire_env import VARIANTS, env_id
 from solitaire_env.evaluation import Game, read_games, summarize
@@ -426,23 +427,21 @@ class Arguments:
     """No progress line."""
 
 
+def run(a: Arguments) -> int:
+    """Draw, and say what was drawn; the exit status."""
+    single = len(a.paths) == 1 and (a.paths[0] / "config.yaml").is_file()
+    folder = a.out or (a.paths[0] if single else Path("pictures"))
+    written = plot(a.paths, folder, a.format, quiet=a.quiet)
+    if not written:
+        raise ValueError(f"{', '.join(map(str, a.paths))}: nothing to draw, no game has ended yet")
+    print(*written, sep="\n")
+    return 0
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """The command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m agents.plot")
-    try:
-        single = len(a.paths) == 1 and (a.paths[0] / "config.yaml").is_file()
-        folder = a.out or (a.paths[0] if single else Path("pictures"))
-        written = plot(a.paths, folder, a.format, quiet=a.quiet)
-        if not written:
-            raise ValueError(f"{', '.join(map(str, a.paths))}: nothing to draw, no game has ended yet")
-        print(*written, sep="\n")
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nstopped", file=sys.stderr)
-        return 130
-    return 0
+    return run_command(lambda: run(a))
 
 
 if __name__ == "__main__":

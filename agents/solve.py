@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
+from agents.command import run_command
 from agents.config import parse_deals
 from agents.search.solver import Solution, Solver
 from agents.verdicts import VERDICTS, Verdict, read_verdicts
@@ -191,22 +192,20 @@ def _count(variant: Variant, verdicts: list[Verdict]) -> str:
     return "\n".join(lines)
 
 
+def run(a: Arguments) -> int:
+    """Solve what is asked for; the exit status."""
+    if sum(choice is not None for choice in (a.deal, a.deals, a.position)) != 1:
+        raise ValueError("allowed is one of --deal, --deals and --position")
+    if not a.seconds > 0:
+        raise ValueError(f"seconds is {a.seconds}, allowed: above 0")
+    variant = env_variant(a.env).with_rules(build=a.build, spaces=a.spaces)
+    return solve_many(variant, a) if a.deals is not None else solve_one(variant, a)
+
+
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m agents.solve", config=(tyro.conf.FlagCreatePairsOff,))
-    try:
-        if sum(choice is not None for choice in (a.deal, a.deals, a.position)) != 1:
-            raise ValueError("allowed is one of --deal, --deals and --position")
-        if not a.seconds > 0:
-            raise ValueError(f"seconds is {a.seconds}, allowed: above 0")
-        variant = env_variant(a.env).with_rules(build=a.build, spaces=a.spaces)
-        return solve_many(variant, a) if a.deals is not None else solve_one(variant, a)
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nstopped; the verdicts that were found are kept", file=sys.stderr)
-        return 130
+    return run_command(lambda: run(a), "stopped; the verdicts that were found are kept")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import tyro
 from pydantic import TypeAdapter, ValidationError
 
 from agents import results, verdicts
+from agents.command import run_command
 from agents.compare import play_policy
 from agents.config import make_config
 from agents.files import read_json, write_json
@@ -286,14 +287,10 @@ def main(args: list[str] | None = None) -> int:
         arguments, args=rest, prog=f"python -m agents.strength {command or '{play,draw}'}",
         config=(tyro.conf.FlagCreatePairsOff,),
     )  # fmt: skip
-    try:
-        return draw_all(a) if isinstance(a, Draw) else play(a)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nstopped; games that ended are kept, the same command goes on", file=sys.stderr)
-        return 130
+    return run_command(
+        lambda: draw_all(a) if isinstance(a, Draw) else play(a),
+        "stopped; games that ended are kept, the same command goes on",
+    )
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
+from agents.command import run_command
 from agents.compare import compare
 from agents.config import ConfigError, TrainConfig, dump_config, explain, load_config
 from agents.files import model_folder, write_json
@@ -553,7 +554,9 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
     run: Path | None = None
-    try:
+
+    def begin_or_resume() -> int:
+        nonlocal run
         arguments = parse_arguments(sys.argv[1:] if args is None else args)
         check_device(arguments.config.device)
         check_wandb(arguments.config)
@@ -562,12 +565,8 @@ def main(args: list[str] | None = None) -> int:
             start_of(arguments.config)  # which is refused before anything is made
         run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, arguments.config)
         return run_training(arguments.config, run, resume=resume, quiet=arguments.quiet)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"\nstopped; what is done is in {run}" if run else "\nstopped", file=sys.stderr)
-        return 130
+
+    return run_command(begin_or_resume, lambda: f"stopped; what is done is in {run}" if run else "stopped")
 
 
 if __name__ == "__main__":
