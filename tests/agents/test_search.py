@@ -257,7 +257,8 @@ def test_stored_verdicts_contradict_no_game(path: Path) -> None:
     stored = verdicts.of_game(path.stem)
     assert len(stored) > 100
     games = [read_entry(STORE, path.stem, file.stem) for file in (STORE / path.stem).glob("*.jsonl")]
-    assert known_winnable(games, stored)
+    won = {deal for deal, verdict in stored.items() if verdict.result == "winnable"}
+    assert known_winnable(games, stored) >= won
     for entry in games:
         assert not verdicts.contradictions(stored, entry.standard)
 
