@@ -172,11 +172,12 @@ def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
             axes.plot(spent, best, "s", color=COLORS[2])
         label = "games won, %" if winnable else "cards home"
         axes.set(title=variant.title, xscale="log", ylabel=label, xlabel="seconds of one core a game")
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.06 * axes.get_ylim()[1])
     last.axis("off")
     told = (
         ("o", COLORS[1], "the network alone"),
-        ("D-", COLORS[0], "search, which knows what a player does"),
+        ("D", COLORS[0], "search, which knows what a player does"),
+        ("v", COLORS[0], "the same, keeping to the solver's line"),
         ("s-", COLORS[2], "the solver, which knows the stock"),
     )
     for mark, color, label in told:
@@ -191,8 +192,8 @@ def _draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins
     if shipped is not None:
         seconds = shipped.about.speed.ms_per_move * shipped.summary.steps / 1000
         points.append((seconds, shipped.standard, "o", COLORS[1]))
-    points += [(cost.seconds, games, "D", COLORS[0]) for cost, games in read_strength(variant.name)]
-    middles = []
+    for cost, games in read_strength(variant.name):
+        points.append((cost.seconds, games, "v" if cost.nodes and not variant.stock else "D", COLORS[0]))
     for seconds, games, mark, color in points:
         s = summarize(games)
         factor = 100 if by_wins else 1
@@ -200,8 +201,6 @@ def _draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins
         low, high = (factor * end for end in (s.win_interval if by_wins else s.cards_interval))
         errors = [[max(0.0, value - low)], [max(0.0, high - value)]]
         axes.errorbar(seconds, value, yerr=errors, fmt=mark, color=color, capsize=3, markersize=5)
-        middles.append((seconds, value))
-    axes.plot(*zip(*middles, strict=True), color=COLORS[0], linewidth=0.8, zorder=0) if middles else None
 
 
 def _draw_solver(axes: Any, found: Sequence[verdicts.Verdict]) -> None:
