@@ -571,18 +571,23 @@ def parse_arguments(args: list[str]) -> Arguments:
         raise explain(error, "command line") from None
 
 
-def imitate(a: Arguments) -> tuple[Path, bool]:
-    """Read, play again and learn: the run folder, and whether learning came to its end."""
-    config = a.config
+def check(a: Arguments) -> None:
+    """Refuse what cannot be learned so, before anything is read or made."""
     for name in ("epochs", "memory"):
         value = getattr(a, name)
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}, allowed: at least 1")
     if not 0 <= a.keep < float("inf"):
         raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
-    if config.minutes is None and a.epochs is None:
+    if a.config.minutes is None and a.epochs is None:
         raise ValueError("minutes is null and no epochs are given, allowed: at least one of them set")
-    start_of(config)  # which is refused before anything is read or made
+    start_of(a.config)
+
+
+def imitate(a: Arguments) -> tuple[Path, bool]:
+    """Read, play again and learn: the run folder, and whether learning came to its end."""
+    check(a)
+    config = a.config
     line = ProgressLine(a.quiet)
     games = read_games(a, line)
     positions = positions_of(games, a, line)

@@ -29,7 +29,7 @@ from agents.files import read_json, write_json
 from agents.policies import shipped
 from agents.report import summary_table
 from agents.search.budget import Budget
-from agents.train import check_device, parse_options, start_of
+from agents.train import check_device, parse_options
 from solitaire_env import env_id
 from solitaire_env.evaluation import Evaluation, mcnemar
 from solitaire_env.files import write_text
@@ -62,11 +62,6 @@ class Arguments:
     """No progress line."""
 
 
-def folder_of(prior: str, game: str) -> Path:
-    """Where a network lies."""
-    return shipped.SHIPPED / game if prior == "shipped" else Path(prior)
-
-
 def round_folder(a: Arguments) -> Path:
     """The folder that was named, or a new one."""
     if a.round is not None:
@@ -89,16 +84,15 @@ def check_deals(deals: str) -> None:
 
 def iterate(a: Arguments) -> int:
     """A round, as far as it was not done; the exit status."""
-    if not 0 <= a.keep < float("inf"):
-        raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
-    if a.epochs < 1:
-        raise ValueError(f"epochs is {a.epochs}, allowed: at least 1")
     check_deals(a.deals)
-    start = folder_of(a.prior, a.config.variant.name)
+    start = shipped.network_folder(a.prior, a.config.variant.name)
     config = replace(a.config, start=str(start), linear_start=None, learner="ppo")
     check_device(config.device)
-    start_of(config)  # which is refused before anything is made
     folder = round_folder(a)
+    learn = imitate.Arguments(
+        config, (folder / "games",), folder / "imitation", a.epochs, a.all_games, a.keep, quiet=a.quiet
+    )
+    imitate.check(learn)  # what cannot be learned so is refused before anything is made
     line = ProgressLine(a.quiet)
     about = {
         "env": env_id(config.variant), "prior": a.prior, "deals": a.deals, "search": asdict(a.search),
@@ -113,10 +107,7 @@ def iterate(a: Arguments) -> int:
     print(f"search, deals {a.deals}\n{_table(('search', searched))}\n")
     if not (folder / "model").is_dir():
         # What was begun and not ended is learned anew.
-        shutil.rmtree(folder / "imitation", ignore_errors=True)
-        learn = imitate.Arguments(
-            config, (folder / "games",), folder / "imitation", a.epochs, a.all_games, a.keep, quiet=a.quiet
-        )
+        shutil.rmtree(learn.runs, ignore_errors=True)
         run, ended = imitate.imitate(learn)
         if not ended:
             return 130

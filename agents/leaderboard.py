@@ -28,7 +28,7 @@ from agents.policies import linear as linear_policy
 from agents.policies import shipped as shipped_policy
 from agents.report import summary_table
 from agents.results import About, Entry, Speed, Training
-from agents.strength import rounds_table, strength_table
+from agents.strength import rounds_table, shipped_of, strength_table
 from agents.verdicts import Verdict, contradictions, of_game
 from solitaire_env import VARIANTS, env_id
 from solitaire_env.evaluation import Evaluation, Game, mcnemar, read_games, summarize, wilson_interval
@@ -294,7 +294,7 @@ def pages() -> dict[Path, str]:
     out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, ROUNDS_MARK, rounds_table())
     for game in shipped_policy.shipped_games():
         folder = shipped_policy.SHIPPED / game
-        entry = next((e for e in entries.get(game, []) if e.about.policy == "shipped"), None)
+        entry = shipped_of(entries, game)
         if entry is not None and entry.about.weights != results.weights_hash(folder):
             raise ValueError(
                 f"{results.STORE / game / 'shipped.jsonl'}: played by another network than that in {folder}; "
@@ -396,7 +396,7 @@ def add(a: Add) -> int:
         raise ValueError(
             f"policy {shown(a.policy)} is none of {', '.join(MADE)}: tell its --author and --made"
         )
-    weights = results.weights_hash(_folder(a.policy, game))
+    weights = results.weights_hash(shipped_policy.network_folder(a.policy, game))
     # How fast it is, it will show; what cannot stand is refused before it plays.
     speed = Speed(ms_per_move=0.0, num_envs=results.SIDE_BY_SIDE, machine=processor())
     about = About(
@@ -436,13 +436,8 @@ def _training(a: Add, game: str) -> Training | None:
     if a.policy == "linear":
         tuned = read_json(linear_policy.WEIGHTS)[game]["tuned"]
         return Training(minutes=round(tuned["seconds"] / 60, 2))
-    folder = _folder(a.policy, game)
+    folder = shipped_policy.network_folder(a.policy, game)
     return training_of(folder) if (folder / "curve.csv").is_file() else None
-
-
-def _folder(policy: str, game: str) -> Path:
-    """Where the files of a policy stand, if it has any."""
-    return shipped_policy.SHIPPED / game if policy == "shipped" else Path(policy)
 
 
 def _parts(deals: str, path: Path) -> list[range]:

@@ -116,7 +116,7 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
             if len(same) == len(games):
                 only, only_shipped, p = mcnemar(games, same)
                 paired = f"{only} : {only_shipped}, p = {p:.2g}"
-            solver = ", solver" if cost.nodes and not variant.stock else ""
+            solver = ", solver" if cost.nodes else ""
             row = [
                 variant.title,
                 f"{cost.simulations} x {cost.depth}{solver}",
@@ -193,7 +193,7 @@ def _draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins
         seconds = shipped.about.speed.ms_per_move * shipped.summary.steps / 1000
         points.append((seconds, shipped.standard, "o", COLORS[1]))
     for cost, games in read_strength(variant.name):
-        points.append((cost.seconds, games, "v" if cost.nodes and not variant.stock else "D", COLORS[0]))
+        points.append((cost.seconds, games, "v" if cost.nodes else "D", COLORS[0]))
     for seconds, games, mark, color in points:
         s = summarize(games)
         factor = 100 if by_wins else 1

@@ -12,6 +12,11 @@ SHIPPED = Path(__file__).parent
 """A folder by the name of the game, each also a model folder."""
 
 
+def network_folder(name: str, game: str) -> Path:
+    """Where a network lies that a command names: the shipped one of a game, or a run or model folder."""
+    return SHIPPED / game if name == "shipped" else Path(name)
+
+
 def shipped_games() -> list[str]:
     """The names of the games that have a shipped policy."""
     return sorted(path.parent.name for path in SHIPPED.glob("*/model.json"))
