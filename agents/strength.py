@@ -8,7 +8,7 @@ time beside it, with the shipped networks of the leaderboard and the solver's ve
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -45,13 +45,16 @@ SIDE_BY_SIDE: Final = 16
 
 @pydantic.dataclasses.dataclass(config=STRICT, frozen=True)
 class Cost:
-    """How much was tried before a move, and what it took."""
+    """How much was tried before a move, by which network, and what it took."""
 
+    prior: Plain
     simulations: Count
     depth: Count
     candidates: Count
+    prior_weight: Amount
     nodes: Count
     """What the solver might play where nothing is hidden; 0: it was not asked."""
+    verify: Count
     seconds: Amount
     """Of one core, a game."""
     machine: Plain
@@ -247,6 +250,16 @@ def play(a: Play) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     before = len(read_games(path)) if path.is_file() else 0
     cost = read_cost(path.with_suffix(".json")) if path.with_suffix(".json").is_file() else None
+    b = a.search
+    if b.milliseconds is not None:
+        raise ValueError("stored games do not hang on the machine: allowed is --search.simulations alone")
+    nodes = 0 if variant.stock else b.nodes
+    told = Cost(
+        a.prior, b.simulations, b.depth, b.candidates, b.prior_weight, nodes, b.verify,
+        cost.seconds if cost else 0.0, cost.machine if cost else processor(),
+    )  # fmt: skip
+    if cost is not None and told != cost:
+        raise ValueError(f"{path} holds games by other settings, {cost}; remove it, or take those")
     config = make_config({"env": a.env, "eval_deals": a.deals}, "command line")
     done = play_policy(
         "search", config, path, ProgressLine(a.quiet),
@@ -256,11 +269,9 @@ def play(a: Play) -> int:
     spent = done.answer_seconds + (cost.seconds * before if cost else 0.0)
     timed = len(after) - (0 if cost else before)
     if timed:
-        b = a.search
-        nodes = 0 if variant.stock else b.nodes
         seconds = round(spent / timed, 3)
-        told = Cost(b.simulations, b.depth, b.candidates, nodes, seconds, processor())
-        write_json(path.with_suffix(".json"), TypeAdapter(Cost).dump_python(told))
+        timed_cost = replace(told, seconds=seconds, machine=processor())
+        write_json(path.with_suffix(".json"), TypeAdapter(Cost).dump_python(timed_cost))
         print(f"{seconds:.2f} s of one core a game\n")
     print(summary_table([("search", done.games[0].moves, summarize(after))]))
     return 0

@@ -13,7 +13,10 @@ from solitaire_env import VARIANTS
 from solitaire_env.evaluation import evaluate, read_games
 from tests.conftest import Refuses
 
-COST = {"simulations": 64, "depth": 20, "candidates": 4, "nodes": 0, "seconds": 3.5, "machine": "a desk"}
+COST = {
+    "prior": "shipped", "simulations": 64, "depth": 20, "candidates": 4, "prior_weight": 0.02, "nodes": 0,
+    "verify": 0, "seconds": 3.5, "machine": "a desk",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -86,6 +89,9 @@ def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str])
     assert [game.deal for game in stored[False][1]] == [0, 1, 2, 3, 4]
     assert all(game.won for game in stored[True][1])
     assert 0 < stored[False][0].seconds < 60 and stored[False][0].simulations == 4
+    for other in (["--prior", "agents/policies/eights-down"], ["--search.candidates", "2"]):
+        assert strength.main([*PLAY, "--deals", "0:6", "--search.nodes", "0", *other]) == 2
+        assert "other settings" in capsys.readouterr().err
     before = (folder / "4x1.json").read_bytes()
     assert strength.main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
     assert (folder / "4x1.json").read_bytes() == before
@@ -108,6 +114,7 @@ def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["play", "klondike"], ["'klondike'", "busy-aces"]),
         (["play", "busy-aces", "--deals", "5:1"], ["'5:1'"]),
+        (["play", "busy-aces", "--search.milliseconds", "5"], ["--search.simulations"]),
         (["play", "busy-aces", "--prior", "nowhere"], ["nowhere"]),
         (["draw", "--out", "no/such/folder/x.png"], ["no/such/folder"]),
     ],
