@@ -18,10 +18,13 @@ import tyro
 
 from agents.command import run_command
 from agents.config import parse_deals
+from agents.models import NetworkPlayer
+from agents.policies import make_policy
+from agents.policies.shipped import shipped_games
 from agents.search.solver import Solution, Solver
 from agents.verdicts import VERDICTS, Verdict, read_verdicts
-from solitaire_env import SolitaireEnv, Variant, env_id
-from solitaire_env.evaluation import game_rules, wilson_interval
+from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
+from solitaire_env.evaluation import LayoutOf, game_rules, wilson_interval
 from solitaire_env.files import write_text
 from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_variant
@@ -46,13 +49,32 @@ class Arguments:
     seconds: float = 10.0
     """A deal is given up after so long."""
     memory: float = 1000
-    """Megabytes that an exhaustive search may take."""
+    """Megabytes that an exhaustive search or a beam may take."""
     seed: int = 0
     """Of the weights of further tries."""
+    network: str = "shipped"
+    """What beams go by: shipped (the game's, if there is one), a run or model folder, or none."""
     out: Path | None = None
     """JSON-lines file of the verdicts; by default verdicts/<game>.jsonl."""
     quiet: bool = False
     """No progress line."""
+
+
+def make_solver(variant: Variant, a: Arguments) -> Solver:
+    """The solver that is asked for.
+
+    Raises
+    ------
+    ValueError
+        If the network is not one for this game, or has no value.
+    """
+    network = None
+    own = variant.name in shipped_games() and variant == get_variant(variant.name)
+    if a.network != "none" and (a.network != "shipped" or own):
+        network = make_policy(a.network, LayoutOf(variant))
+        if not isinstance(network, NetworkPlayer):
+            raise ValueError(f"network is {a.network!r}, allowed: shipped, none, or a run or model folder")
+    return Solver(variant, megabytes=a.memory, seed=a.seed, network=network)
 
 
 def check_line(variant: Variant, start: dict[str, Any], line: tuple[int, ...]) -> tuple[list[str], int, bool]:
@@ -99,7 +121,8 @@ def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> 
 
 def solve_one(variant: Variant, a: Arguments) -> int:
     """Solve a deal or a position and print the line."""
-    solver = Solver(variant, megabytes=a.memory, seed=a.seed)
+    solver = make_solver(variant, a)
+    solver.compile()  # else a first deal would be told to have taken as long
     line = ProgressLine(a.quiet)
 
     def progress(nodes: int, home: int) -> None:
@@ -137,8 +160,8 @@ def solve_many(variant: Variant, a: Arguments) -> int:
                 )
             known[verdict.deal] = verdict
     deals = parse_deals(str(a.deals))
-    solver = Solver(variant, megabytes=a.memory, seed=a.seed)
-    solver.compile()  # else the first deals would be told to have taken as long
+    solver = make_solver(variant, a)
+    solver.compile()
     line = ProgressLine(a.quiet)
     stopped = False
     for done, deal in enumerate(deals):

@@ -339,14 +339,32 @@ def enter(rules, state, b, parent, action, store):  # type: ignore[no-untyped-de
 
 
 @_jit
+def sure_home(rules, state, b):  # type: ignore[no-untyped-def]
+    """A move home that cannot be wrong where sequences are in suit, -1 for none: of a card whose next lower
+    ones are home, of all decks. Nothing is left that could lie on it in the tableau, and its foundation waits
+    for it or for its copy.
+    """
+    for source in range(rules.sources):
+        if int(state.mask[b, rules.home_actions + source]) == 0:
+            continue
+        card = int(state.tops[b, source])
+        lowest = rules.ranks
+        first = rules.row_foundations + (card & 3) * rules.decks
+        for place in range(first, first + rules.decks):
+            lowest = min(lowest, int(state.rows[b, place]))
+        if lowest >= (card >> 2) - 1:
+            return rules.home_actions + source
+    return -1
+
+
+@_jit
 def explore(rules, state, events, weights, forced, budget, store, room):  # type: ignore[no-untyped-def]
     """Look at waiting positions, depth first, the best move first, until one is won.
 
     Parameters
     ----------
     forced
-        Whether a card that can go home goes home, and nothing else is tried. Sound with one deck where
-        sequences are in suit: all that could lie on the card in the tableau is home already.
+        Whether a card that is sure to go home goes home, and nothing else is tried (:func:`sure_home`).
     budget
         So many moves are played, then there is a pause; the next call goes on.
 
@@ -370,12 +388,10 @@ def explore(rules, state, events, weights, forced, budget, store, room):  # type
         if int(state.status[0]) != 0:
             continue
         n = look_at(rules, state, 0, weights, room)
-        if forced:
-            for k in range(n):
-                if rules.home_actions <= room.actions[k] < rules.cell_actions:
-                    room.actions[0] = room.actions[k]
-                    n = 1
-                    break
+        sure = sure_home(rules, state, 0) if forced else -1
+        if sure >= 0:
+            room.actions[0] = sure
+            n = 1
         order = np.argsort(room.scores[:n])
         for k in order:
             _copy(rules, state, 0, 1)
@@ -387,6 +403,150 @@ def explore(rules, state, events, weights, forced, budget, store, room):  # type
             if int(state.status[1]) == WON and store.counts[0] > before:
                 return FOUND
     return EXHAUSTED
+
+
+# --------------------------------------------------------------------------------------- the beam
+
+
+class Layer(NamedTuple):
+    """The positions that a beam can go on to; made once."""
+
+    rows: Array
+    """int8 ``[candidates, row_size]``."""
+    froms: Array
+    """int32 ``[candidates]``: from which place of the beam each is reached."""
+    actions: Array
+    """int16 ``[candidates]``: and by which action, before what is sure to go home went home."""
+    home: Array
+    """int16 ``[candidates]``: cards home."""
+    over: Array
+    """bool ``[candidates]``: whether nothing can be done any more."""
+    table: Array
+    """uint64 ``[slots, 2]``: two keys of each position that was met, 0 where a slot is free; a power of 2."""
+    counts: Array
+    """int64 ``[2]``: positions met, moves played."""
+
+
+def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
+    """Room for so many positions, and to know so many slots' worth of them again; a power of 2 of slots."""
+    return Layer(
+        np.zeros((candidates, rules.row_size), dtype=np.int8),
+        np.zeros(candidates, dtype=np.int32),
+        np.zeros(candidates, dtype=np.int16),
+        np.zeros(candidates, dtype=np.int16),
+        np.zeros(candidates, dtype=np.bool_),
+        np.zeros((slots, 2), dtype=np.uint64),
+        np.zeros(2, dtype=np.int64),
+    )
+
+
+@_jit
+def send_home(rules, state, events, b, line, start):  # type: ignore[no-untyped-def]
+    """Send home what is sure to go; the actions into ``line`` from ``start``. How many there are then."""
+    length = start
+    while int(state.status[b]) == 0:
+        action = sure_home(rules, state, b)
+        if action < 0:
+            break
+        line[length] = action
+        length += 1
+        _step(rules, state, events, b, action)
+    return length
+
+
+@_jit
+def _meet(rules, state, b, layer):  # type: ignore[no-untyped-def]
+    """Whether a position was not met before; from now on it was, unless three quarters of the slots are taken
+    (by keys as in :func:`enter`).
+    """
+    first = key_of(rules, state, b, SALT) | np.uint64(1)
+    second = key_of(rules, state, b, SALT_2)
+    slots = layer.table.shape[0]
+    slot = np.int64(second & np.uint64(slots - 1))
+    while layer.table[slot, 0] != 0:
+        if layer.table[slot, 0] == first and layer.table[slot, 1] == second:
+            return False
+        slot = (slot + 1) & (slots - 1)
+    if 4 * layer.counts[0] < 3 * slots:
+        layer.table[slot, 0] = first
+        layer.table[slot, 1] = second
+        layer.counts[0] += 1
+    return True
+
+
+@_jit
+def widen(rules, state, events, rows, forced, layer, line):  # type: ignore[no-untyped-def]
+    """All positions, not met before, that one move leads to from each of ``rows``, int8 ``[n, row_size]``.
+
+    With ``forced``, what is sure to go home then goes home. A won position is the last. ``line`` is room,
+    int64 ``[longest]``.
+
+    Returns
+    -------
+    How many positions there are, and whether there was room for all.
+    """
+    n = 0
+    for place in range(len(rows)):
+        state.rows[0] = rows[place]
+        _derive(rules, state, 0)
+        _refresh_tight(rules, state, 0)
+        _finish(rules, state, 0)
+        for action in range(rules.actions):
+            if int(state.mask[0, action]) == 0:
+                continue
+            _copy(rules, state, 0, 1)
+            _step(rules, state, events, 1, action)
+            layer.counts[1] += 1
+            if forced:
+                layer.counts[1] += send_home(rules, state, events, 1, line, 0)
+            if not _meet(rules, state, 1, layer):
+                continue
+            if n == len(layer.rows):
+                return n, False
+            layer.rows[n] = state.rows[1]
+            layer.froms[n] = place
+            layer.actions[n] = action
+            layer.home[n] = state.home[1]
+            layer.over[n] = int(state.status[1]) != 0
+            n += 1
+            if int(state.status[1]) == WON:
+                return n, True
+    return n, True
+
+
+@_jit
+def play_out_all(  # type: ignore[no-untyped-def]
+    rules, state, events, rows, weights, patience, line, trial, room, sums
+):  # fmt: skip
+    """Play out each of ``rows``, int8 ``[n, row_size]``, by each of the weights, float64 ``[k, NUM_MOVE]``;
+    the cards that come home into ``sums``, float64 ``[n]``.
+
+    Returns
+    -------
+    Most cards home, from which of the rows, the length of the line that led there from it, which is in
+    ``line``, and moves played. After a win nothing more is played.
+    """
+    most = -1
+    best = length = moves = 0
+    for n in range(len(rows)):
+        sums[n] = 0
+        state.rows[0] = rows[n]
+        _derive(rules, state, 0)
+        _refresh_tight(rules, state, 0)
+        _finish(rules, state, 0)
+        for k in range(len(weights)):
+            _copy(rules, state, 0, 1)
+            end = play_out(rules, state, events, 1, weights[k], patience, trial, 0, room)
+            moves += end
+            sums[n] += int(state.home[1])
+            if int(state.home[1]) > most:
+                most = int(state.home[1])
+                best = n
+                length = end
+                line[:end] = trial[:end]
+                if most == rules.cards:
+                    return most, best, length, moves
+    return most, best, length, moves
 
 
 assert NUM_MOVE == 28, "the numbers of a move have changed: _score knows them by their places"

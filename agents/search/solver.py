@@ -4,6 +4,8 @@
 2. The same again and again with weights that differ by chance: other habits win other deals.
 3. In games of one deck or less, a search that leaves nothing out, in bounded memory. It finds what rollouts
 miss, and where it comes to its end without a win there is none.
+4. In larger games beams (:mod:`agents.search.beam`), by what a network expects and by playouts in turn, each
+three times as wide as the last of its kind.
 
 One-card games are searched by supermoves, which stand for single moves; lines are given in the moves of the
 game itself.
@@ -11,15 +13,17 @@ game itself.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.files import read_json
+from agents.models import NetworkPlayer
 from agents.moves import MOVE_FEATURES
 from agents.policies.linear import WEIGHTS
+from agents.search.beam import BRANCHES, LONGEST, Beam, ByPlayouts, ByValue, Judge
 from agents.search.kernels import (
     EXHAUSTED,
     FOUND,
@@ -40,8 +44,6 @@ Array = npt.NDArray[Any]
 
 Result = Literal["winnable", "unwinnable", "unknown"]
 
-LONGEST: Final = 4000
-"""A line has at most so many moves."""
 PATIENCE: Final = (30, 30, 30, 100)
 """After so many moves without a card going home or coming off the stock a playout is given up; which of them
 it is, is drawn for each further try."""
@@ -49,6 +51,12 @@ NOISE: Final = (1.0, 8.0)
 """Least and largest standard deviation of what is added to the weights for another try."""
 TRIES: Final = 40
 """So many tries are made before nothing is left out."""
+FEW: Final = 16
+"""So many tries are made before the first beam."""
+WIDTH: Final = 256
+"""Of the first beam, by the cheapest judge."""
+WIDER: Final = 3
+"""The next beam by the same judge is so many times as wide."""
 SLICE: Final = 100_000
 """Moves of the exhaustive search between two looks at the clock."""
 SMALL: Final = 52
@@ -72,6 +80,46 @@ class Solution:
     """Whether Ctrl-C ended it."""
 
 
+@dataclass
+class Search:
+    """How far the search for one game's line has come."""
+
+    cards: Array
+    """The position row that it starts from."""
+    all_cards: int
+    """So many cards are home after a win."""
+    random: np.random.Generator
+    judges: list[Judge]
+    """Of beams."""
+    until: float
+    """Where it ends, in seconds of :func:`time.perf_counter`."""
+    progress: Callable[[int, int], None] | None
+    result: Result = "unknown"
+    home: int = -1
+    """Most cards home, after ``line``."""
+    line: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    nodes: int = 0
+    tries: int = 0
+    beams: int = 0
+    store: Store | None = None
+    """Of an exhaustive search that goes on."""
+    explored: bool = False
+    """Whether one has ended, for want of room."""
+    stopped: bool = False
+
+    def came(self, home: int, line: Array) -> None:
+        """A line leads to so many cards home."""
+        if home > self.home:
+            self.home, self.line = home, line
+        if home == self.all_cards:
+            self.result = "winnable"
+
+    def tell(self, nodes: int = 0, home: int = 0) -> None:
+        """Say how far it has come, and the search in hand beyond that."""
+        if self.progress is not None:
+            self.progress(self.nodes + nodes, max(self.home, home))
+
+
 def weights_for(variant: Variant) -> Array:
     """The linear policy's weights for a game, float64 ``[NUM_MOVE]``; those of a like game where none were
     found for it.
@@ -90,12 +138,17 @@ class Solver:
     variant
         The game.
     megabytes
-        What an exhaustive search may take of memory.
+        What the positions of an exhaustive search, or of a beam, may take of memory.
     seed
         Of the weights of further tries.
+    network
+        What beams go by, if any; it plays the variant's moves, supermoves in a one-card game.
     """
 
-    def __init__(self, variant: Variant, *, megabytes: float = 1000, seed: int = 0) -> None:
+    def __init__(
+        self, variant: Variant, *, megabytes: float = 1000, seed: int = 0,
+        network: NetworkPlayer | None = None,
+    ) -> None:  # fmt: skip
         if not 1 <= megabytes <= 1e6:
             raise ValueError(f"memory is {megabytes} MB, allowed: 1 to 1000000")
         self.variant = variant
@@ -103,13 +156,19 @@ class Solver:
         if variant.moves == "one card":
             # A supermove stands for single moves: what it reaches, they reach, and in fewer steps.
             self.variant = variant.with_rules(moves="supermove")
+        self.forced = variant.build == "same suit"
+        """Whether what is sure to go home goes home at once."""
         self.megabytes = megabytes
         self.seed = seed
         self.weights = weights_for(variant)
         self.batch = Batch(self.variant, Settings(), 3)
         self.room = make_room(self.batch.rules)
-        self.line = np.zeros(LONGEST, dtype=np.int64)
-        self.trial = np.zeros(LONGEST, dtype=np.int64)
+        self.lines = np.zeros((2, LONGEST), dtype=np.int64)
+        self.by_value: ByValue | None = None
+        if network is not None and variant.cards > SMALL:
+            self.by_value = ByValue(self.variant, network)
+        self.beam = Beam(self.variant, megabytes / 2)
+        self.widest = int(megabytes / 2 * 1e6 / (BRANCHES * self.batch.rules.row_size))
 
     def compile(self) -> None:
         """Have all kernels compiled, or read from disk, before time counts."""
@@ -117,7 +176,10 @@ class Solver:
         store = make_store(rules, 1)
         enter(rules, state, 0, -1, -1, store)
         explore(rules, state, events, self.weights, False, 1, store, self.room)
-        nested_rollouts(rules, state, events, self.weights, 1, self.line, self.trial, self.room)
+        nested_rollouts(rules, state, events, self.weights, 1, *self.lines, self.room)
+        for judge in self._judges(np.random.default_rng(0)):
+            self.batch.deal(np.zeros(1, dtype=np.int64), [0])
+            self.beam.search(state.rows[0].copy(), 1, judge, until=time.perf_counter() + 0.1)
 
     def solve_deal(self, deal: int | str, **limits: Any) -> Solution:
         """Solve a numbered or named deal; see :meth:`solve`."""
@@ -134,65 +196,88 @@ class Solver:
         Parameters
         ----------
         seconds, nodes
-            Where it ends if neither a win nor a proof was found: looked at between two tries.
+            Where it ends if neither a win nor a proof was found. The nodes are counted when a try or a beam
+            has ended.
         progress
             Is told moves played and most cards home.
         """
         begin = time.perf_counter()
         cards = cards.copy()
-        rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         self.batch.set_row(0, cards)
-        most, best = int(state.home[0]), np.zeros(0, dtype=np.int64)
-        result: Result = "winnable" if most == rules.cards else "unknown"
+        home = int(self.batch.state.home[0])
         random = np.random.default_rng(self.seed)
-        played = tries = 0
-        store: Store | None = None
-        stopped = explored = False
+        s = Search(cards, self.batch.rules.cards, random, self._judges(random), begin + seconds, progress)
+        s.came(home, np.zeros(0, dtype=np.int64))
         try:
-            while result == "unknown":
-                if store is not None:
-                    before = int(store.counts[2])
-                    end = explore(rules, state, events, self.weights, self._forced, SLICE, store, self.room)
-                    played += int(store.counts[2]) - before
-                    if end == FOUND:
-                        most, best = rules.cards, _path(store)
-                    elif end == EXHAUSTED:
-                        result = "unwinnable"
-                    if end != MORE:
-                        store, explored = None, True
+            while s.result == "unknown":
+                if s.store is not None:
+                    self._explore(s)
+                elif self.batch.rules.cards <= SMALL and s.tries >= TRIES and not s.explored:
+                    s.store = self._begin(cards)
+                elif self.batch.rules.cards > SMALL and s.tries >= FEW and self._width(s) <= self.widest:
+                    self._search_beam(s)
                 else:
-                    self.batch.set_row(0, cards)
-                    weights, patience = self._habits(random) if tries else (self.weights, PATIENCE[0])
-                    home, length, moves = nested_rollouts(
-                        rules, state, events, weights, patience, self.line, self.trial, self.room
-                    )  # fmt: skip
-                    tries += 1
-                    played += moves
-                    if home > most:
-                        most, best = home, self.line[:length].copy()
-                if most == rules.cards:
-                    result = "winnable"
-                if progress is not None:
-                    progress(played, most)
-                if time.perf_counter() - begin >= seconds or played >= nodes:
+                    self._try(s)
+                s.tell()
+                if s.stopped or time.perf_counter() >= s.until or s.nodes >= nodes:
                     break
-                if store is None and not explored and tries >= TRIES and rules.cards <= SMALL:
-                    store = self._begin(cards)
         except KeyboardInterrupt:
-            stopped = True
-        return Solution(
-            result, tuple(self._strict_line(cards, best)), most, played, time.perf_counter() - begin, stopped
+            s.stopped = True
+        line = self._strict_line(cards, self._trim(cards, s.line, s.home))
+        return Solution(s.result, tuple(line), s.home, s.nodes, time.perf_counter() - begin, s.stopped)
+
+    def _try(self, s: Search) -> None:
+        """Nested rollouts, the first by the weights as they are, the others by such as differ by chance."""
+        self.batch.set_row(0, s.cards)
+        weights, patience = self._habits(s.random) if s.tries else (self.weights, PATIENCE[0])
+        home, length, moves = nested_rollouts(
+            self.batch.rules, self.batch.state, self.batch.events, weights, patience, *self.lines, self.room
         )
+        s.tries += 1
+        s.nodes += moves
+        s.came(home, self.lines[0, :length].copy())
+
+    def _explore(self, s: Search) -> None:
+        """Go on with the exhaustive search."""
+        assert s.store is not None
+        batch = self.batch
+        before = int(s.store.counts[2])
+        end = explore(
+            batch.rules, batch.state, batch.events, self.weights, self.forced, SLICE, s.store, self.room
+        )
+        s.nodes += int(s.store.counts[2]) - before
+        if end == FOUND:
+            s.came(batch.rules.cards, _path(s.store))
+        elif end == EXHAUSTED:
+            s.result = "unwinnable"
+        if end != MORE:
+            s.store, s.explored = None, True
+
+    def _width(self, s: Search) -> int:
+        """Of the next beam, were its judge the cheapest."""
+        return int(WIDTH * WIDER ** (s.beams // len(s.judges)))
+
+    def _search_beam(self, s: Search) -> None:
+        """The next beam: the judges take turns."""
+        judge = s.judges[s.beams % len(s.judges)]
+        width = self._width(s) // judge.narrower
+        found = self.beam.search(s.cards, width, judge, until=s.until, progress=s.tell)
+        s.beams += 1
+        s.nodes += found.nodes
+        s.stopped = found.stopped
+        s.came(found.home, found.line)
+        if found.exhausted and s.result == "unknown":
+            s.result = "unwinnable"
+
+    def _judges(self, random: np.random.Generator) -> list[Judge]:
+        """Of the beams."""
+        playouts = ByPlayouts(self.variant, self.weights, random)
+        return [playouts] if self.by_value is None else [self.by_value, playouts]
 
     def _habits(self, random: np.random.Generator) -> tuple[Array, int]:
         """Weights and patience for another try."""
         noise = np.exp(random.uniform(*np.log(NOISE))) * random.standard_normal(len(self.weights))
         return self.weights + noise, int(random.choice(PATIENCE))
-
-    @property
-    def _forced(self) -> bool:
-        """Whether a card that can go home may go home at once, and nothing be lost."""
-        return self.variant.decks == 1 and self.variant.build == "same suit"
 
     def _begin(self, cards: Array) -> Store:
         """An exhaustive search that waits to look at a position."""
@@ -200,6 +285,16 @@ class Solver:
         self.batch.set_row(0, cards)
         enter(self.batch.rules, self.batch.state, 0, -1, -1, store)
         return store
+
+    def _trim(self, cards: Array, line: Array, home: int) -> Array:
+        """A line without the moves that come after the last card goes home."""
+        self.batch.set_row(0, cards)
+        todo = np.array([1, 0, 0], dtype=np.int8)
+        for length, action in enumerate(line):
+            if int(self.batch.state.home[0]) == home:
+                return line[:length]
+            self.batch.step(np.array([action, 0, 0]), todo)
+        return line
 
     def _strict_line(self, cards: Array, line: Array) -> list[int]:
         """A line in the moves of the game itself.

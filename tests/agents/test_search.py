@@ -12,13 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch as th
 
 from agents import solve, verdicts
 from agents.leaderboard import known_winnable
+from agents.models import NetworkPlayer
 from agents.moves import NUM_MOVE, look, moves_of
+from agents.networks import MovesNetwork
 from agents.policies import make_searcher
+from agents.policies.shipped import load_shipped
 from agents.results import STORE, read_entry
+from agents.search import beam as beam_module
 from agents.search import kernels, solver
+from agents.search.beam import Beam, ByPlayouts, ByValue
 from agents.search.budget import Budget
 from agents.search.player import IDLE, Searcher
 from agents.search.solver import Solver
@@ -92,6 +98,13 @@ def test_keys_are_of_positions_not_of_places() -> None:
 # -------------------------------------------------------------------------------------- the solver
 
 
+def shipped(game: str) -> NetworkPlayer:
+    """The shipped network of a game; a new one each time, for who asks may change it."""
+    player = load_shipped(LayoutOf(get_variant(game)))
+    assert isinstance(player, NetworkPlayer)
+    return player
+
+
 def agree(variant: Variant, deals: range) -> Counter[str]:
     """Solve deals of a small game, and search each exhaustively by another program: the verdicts."""
     found: Counter[str] = Counter()
@@ -154,6 +167,96 @@ def test_a_won_position_needs_no_move() -> None:
     won[rules.row_foundations : rules.row_foundations + 4] = 4
     solution = ours.solve(won)
     assert (solution.result, solution.line, solution.cards_home) == ("winnable", (), 16)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
+    """A beam with room for everything proves, one without proves nothing that is wrong; by either judge."""
+    variant = SMALL[name]
+    if variant.moves == "one card":
+        variant = variant.with_rules(moves="supermove")
+    layout = policy_layout(variant, None)
+    network = MovesNetwork(layout)
+    player = NetworkPlayer(network, "untrained", layout, variant.moves, value=th.nn.Linear(network.width, 1))
+    weights = solver.weights_for(variant)
+    beam = Beam(variant, 50)
+    batch = Batch(variant, Settings(), 1)
+    env = SolitaireEnv(variant)
+    ends: Counter[bool] = Counter()
+    for deal in range(20):
+        batch.deal(np.array([0]), [deal])
+        cards = batch.state.rows[0].copy()
+        env.reset(options={"deal": deal})
+        possible = search(parse_position(env.position(), variant)).line is not None
+        for judge in (ByValue(variant, player), ByPlayouts(variant, weights, np.random.default_rng(0))):
+            wide = beam.search(cards, 30_000, judge)
+            assert (wide.home == variant.cards) == possible, f"deal {deal}"
+            assert wide.exhausted or possible
+            narrow = beam.search(cards, 2, judge)
+            assert not (narrow.exhausted and possible and narrow.home < variant.cards)
+            for found in (wide, narrow):
+                *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(found.line))
+                assert (home, won) == (found.home, found.home == variant.cards)
+        ends[possible] += 1
+    assert len(ends) == 2
+
+
+def test_a_beam_without_room_proves_nothing() -> None:
+    """Here each of the positions that the first move leads to leads to more than there is room for."""
+    variant = get_variant("forty-thieves").with_rules(moves="supermove")
+    batch = Batch(variant, Settings(), 1)
+    batch.deal(np.array([0]), [18])
+    playouts = ByPlayouts(variant, solver.weights_for(variant), np.random.default_rng(0))
+    assert not Beam(variant, 1).search(batch.state.rows[0].copy(), 16, playouts).exhausted
+
+
+@pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
+def test_lines_of_beams_can_be_played(game: str) -> None:
+    player = shipped(game)
+    variant = get_variant(game).with_rules(moves=player.moves)
+    batch = Batch(variant, Settings(), 1)
+    weights = solver.weights_for(variant)
+    for deal in range(2):
+        batch.deal(np.array([0]), [deal])
+        for judge in (ByValue(variant, player), ByPlayouts(variant, weights, np.random.default_rng(0))):
+            found = Beam(variant, 20).search(batch.state.rows[0].copy(), 4, judge)
+            *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(found.line))
+            assert (home, won) == (found.home, found.home == variant.cards)
+            assert home > 10
+
+
+def test_beams_win_and_prove_what_rollouts_do_not() -> None:
+    """Deals of Forty Thieves: one that 200 tries of rollouts lose, and one that nobody can win."""
+    ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
+    won = ours.solve_deal(3, seconds=120)
+    *_, home, is_won = solve.check_line(ours.strict, {"deal": 3}, won.line)
+    assert (won.result, home, is_won) == ("winnable", 104, True)
+    assert ours.solve_deal(18, seconds=120).result == "unwinnable"
+
+
+def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
+    player = shipped("busy-aces")
+    refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
+    blind = NetworkPlayer(player.network, "blind", policy_layout(get_variant("busy-aces")), player.moves)
+    refuses(lambda: Solver(get_variant("busy-aces"), network=blind), "no value")
+
+
+def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+    real = beam_module.widen
+
+    def interrupted(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 60:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(beam_module, "widen", interrupted)
+    monkeypatch.setattr(solver, "FEW", 1)
+    solution = Solver(get_variant("eighty-thieves"), network=shipped("eighty-thieves")).solve_deal(0)
+    assert (solution.stopped, solution.result) == (True, "unknown")
+    assert solution.cards_home > 40
 
 
 def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,6 +332,8 @@ def test_verdicts_are_kept_and_gone_on_with(tmp_path: Path, capsys: pytest.Captu
         (["busy-aces", "--deal", "7", "--seconds", "0"], ["seconds is 0", "above 0"]),
         (["busy-aces", "--deal", "7", "--memory", "0"], ["memory is 0", "1 to"]),
         (["busy-aces", "--position", "nowhere.txt"], ["nowhere.txt"]),
+        (["busy-aces", "--deal", "7", "--network", "greedy"], ["network is 'greedy'", "none"]),
+        (["busy-aces", "--deal", "7", "--network", "nowhere"], ["nowhere"]),
     ],
 )
 def test_solve_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

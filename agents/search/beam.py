@@ -1,0 +1,250 @@
+"""Beams: of all positions that lie so many moves from the start, the most promising are kept and searched on.
+
+What a position promises a judge says: the network's value of it, or what comes of it when several habits play
+it out. Between moves all goes home that is sure to (:func:`agents.search.kernels.sure_home`): without it a
+beam is filled with positions that differ by nothing else. A beam that never had to leave a position out, and
+dies, has proved that there is no win.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch as th
+
+from agents.models import NetworkPlayer
+from agents.moves import NUM_MOVE
+from agents.search.kernels import make_layer, make_room, play_out_all, send_home, widen
+from solitaire_env import Variant
+from solitaire_env.batch import Batch, Settings
+
+Array = npt.NDArray[Any]
+
+BRANCHES: Final = 16
+"""There is room for so many new positions for each that a beam stands on; of more, some are left out."""
+LONGEST: Final = 4000
+"""A line has at most so many moves."""
+HABITS: Final = 5
+"""So many habits play out each position: the linear policy, and others that differ by chance."""
+NOISE: Final = 2.0
+"""Standard deviation of what is added to the weights for another habit."""
+PATIENCE: Final = 30
+"""After so many moves without a card going home or coming off the stock a playout is given up."""
+TOGETHER: Final = 4096
+"""So many positions does the network look at together: more do not fit into a processor's cache."""
+SLICE: Final = 64
+"""So many positions are played out between two looks at the clock."""
+
+
+class Judged(NamedTuple):
+    """What positions promise."""
+
+    worth: Array
+    """float ``[n]``."""
+    home: int = -1
+    """Most cards home that a playout came to, -1 where there was none."""
+    place: int = 0
+    """From which of the positions."""
+    line: tuple[int, ...] = ()
+    """By which actions."""
+    nodes: int = 0
+    """Moves that were played."""
+
+
+class Judge(Protocol):
+    """Says what positions promise."""
+
+    narrower: int
+    """A beam by this judge is so many times narrower than one by the cheapest."""
+    plays: bool
+    """Whether it may find a win, and is asked even where all positions can be kept."""
+
+    def __call__(self, rows: Array, until: float) -> Judged:
+        """Of position rows, int8 ``[n, row_size]``."""
+
+
+class ByValue:
+    """What a network expects: cards home, and its value. The network is made to count in 32 bits."""
+
+    narrower = 1
+    plays = False
+
+    def __init__(self, variant: Variant, player: NetworkPlayer) -> None:
+        if player.value is None:
+            raise ValueError("the network has no value, which beams go by: take another, or none")
+        if player.moves not in (None, variant.moves):
+            raise ValueError(f"the network plays {player.moves!r} moves, beams {variant.moves!r} ones")
+        self.value = player.in_32_bits().value
+        self.network = player.network
+        batch = Batch(variant, Settings(), 1)
+        self.seen = batch.observations().shape[1]
+        first = batch.rules.row_foundations
+        self.foundations = slice(first, first + 4 * variant.decks)
+        self.cards = variant.cards
+
+    @th.inference_mode()
+    def __call__(self, rows: Array, until: float) -> Judged:
+        """See :class:`Judge`."""
+        assert self.value is not None
+        seen = np.ascontiguousarray(rows[:, : self.seen])
+        values = [
+            self.value(self.network.value(th.from_numpy(seen[start : start + TOGETHER])))[:, 0].numpy()
+            for start in range(0, len(seen), TOGETHER)
+        ]
+        home = rows[:, self.foundations].sum(1, dtype=np.int64)
+        return Judged(home / self.cards + np.concatenate(values))
+
+
+class ByPlayouts:
+    """Cards home that the linear policy and like ones come to, on average."""
+
+    narrower = 16
+    plays = True
+
+    def __init__(self, variant: Variant, weights: Array, random: np.random.Generator) -> None:
+        self.weights = weights
+        self.random = random
+        self.batch = Batch(variant, Settings(), 2)
+        self.room = make_room(self.batch.rules)
+        self.lines = np.zeros((2, LONGEST), dtype=np.int64)
+
+    def __call__(self, rows: Array, until: float) -> Judged:
+        """See :class:`Judge`. What was not played out when time or a win ended it promises nothing."""
+        rules, state, events = self.batch.rules, self.batch.state, self.batch.events
+        habits = np.repeat(self.weights[None], HABITS, 0)
+        habits[1:] += NOISE * self.random.standard_normal((HABITS - 1, NUM_MOVE))
+        judged = Judged(np.full(len(rows), -np.inf))
+        for start in range(0, len(rows), SLICE):
+            if judged.home == rules.cards or time.perf_counter() >= until:
+                break
+            part = rows[start : start + SLICE]
+            home, place, length, moves = play_out_all(
+                rules, state, events, part, habits, PATIENCE, *self.lines, self.room,
+                judged.worth[start : start + SLICE],
+            )  # fmt: skip
+            judged = judged._replace(nodes=judged.nodes + moves)
+            if home > judged.home:
+                line = tuple(self.lines[0, :length].tolist())
+                judged = judged._replace(home=home, place=start + place, line=line)
+        return judged
+
+
+class Found(NamedTuple):
+    """What a beam came to."""
+
+    line: Array
+    """int64 ``[moves]``: to the position with most cards home."""
+    home: int
+    nodes: int
+    """Moves that were played."""
+    exhausted: bool
+    """Whether no position was left out: without a win there is none."""
+    stopped: bool
+    """Whether Ctrl-C ended it."""
+
+
+class Best(NamedTuple):
+    """How a beam came to the most cards home."""
+
+    home: int
+    step: int = 0
+    """So many moves were searched on before."""
+    place: int = 0
+    """Where the beam stood then."""
+    actions: tuple[int, ...] = ()
+    """From there on, but for what is sure to go home after the first."""
+
+
+class Beam:
+    """Searches games of one variant, one after another.
+
+    Parameters
+    ----------
+    variant
+        The game.
+    megabytes
+        What the positions may take that are known again; of more, some are met twice.
+    """
+
+    def __init__(self, variant: Variant, megabytes: float) -> None:
+        self.batch = Batch(variant, Settings(), 2)
+        self.forced = variant.build == "same suit"
+        self.slots = 1 << max(4, int(megabytes * 1e6 / 16).bit_length() - 1)
+
+    def search(
+        self, cards: Array, width: int, judge: Judge, *, until: float = float("inf"),
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Found:  # fmt: skip
+        """Search on from a position row (int8 ``[row_size]``, the stock in its order).
+
+        Parameters
+        ----------
+        width
+            So many positions are kept.
+        judge
+            Says which.
+        until
+            Where it ends, in seconds of :func:`time.perf_counter`.
+        progress
+            Is told moves played and most cards home.
+        """
+        rules, state, events = self.batch.rules, self.batch.state, self.batch.events
+        room = np.zeros(rules.cards, dtype=np.int64)
+        # Made anew: memory that was never written costs nothing, clearing it all would.
+        layer = make_layer(rules, BRANCHES * width, self.slots)
+        self.batch.set_row(0, cards)
+        if self.forced:
+            send_home(rules, state, events, 0, room, 0)
+        rows = state.rows[:1].copy()
+        best = Best(int(state.home[0]))
+        steps: list[tuple[Array, Array]] = []
+        whole, stopped = True, False
+        played = 0
+        try:
+            while len(rows) and best.home < rules.cards and time.perf_counter() < until:
+                n, fits = widen(rules, state, events, rows, self.forced, layer, room)
+                froms, actions, home = layer.froms[:n], layer.actions[:n], layer.home[:n]
+                if n and home.max() > best.home:
+                    top = int(home.argmax())
+                    best = Best(int(home[top]), len(steps), int(froms[top]), (int(actions[top]),))
+                kept = np.flatnonzero(~layer.over[:n])
+                whole = whole and fits and len(kept) <= width
+                if len(kept) and (judge.plays or len(kept) > width):
+                    judged = judge(layer.rows[kept], until)
+                    played += judged.nodes
+                    if judged.home > best.home:
+                        top = int(kept[judged.place])
+                        best = Best(
+                            judged.home, len(steps), int(froms[top]), (int(actions[top]), *judged.line)
+                        )
+                    if len(kept) > width:
+                        kept = kept[np.argpartition(-judged.worth, width)[:width]]
+                steps.append((froms[kept], actions[kept]))
+                rows = layer.rows[kept]
+                if progress is not None:
+                    progress(played + int(layer.counts[1]), best.home)
+        except KeyboardInterrupt:
+            stopped = True
+        nodes = played + int(layer.counts[1])
+        return Found(self._line(cards, steps, best), best.home, nodes, whole and len(rows) == 0, stopped)
+
+    def _line(self, cards: Array, steps: list[tuple[Array, Array]], best: Best) -> Array:
+        """The actions that lead from a position to the most cards home."""
+        place = best.place
+        chosen = list(best.actions[:1])
+        for froms, actions in steps[: best.step][::-1]:
+            chosen.append(int(actions[place]))
+            place = int(froms[place])
+        rules, state, events = self.batch.rules, self.batch.state, self.batch.events
+        room = np.zeros(rules.cards, dtype=np.int64)
+        line: list[int] = []
+        self.batch.set_row(0, cards)
+        for action in (None, *chosen[::-1]):
+            if action is not None:
+                self.batch.step(np.array([action, 0]), np.array([1, 0], dtype=np.int8))
+                line.append(action)
+            if self.forced:
+                line += room[: send_home(rules, state, events, 0, room, 0)].tolist()
+        return np.array([*line, *best.actions[1:]], dtype=np.int64)
