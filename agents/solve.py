@@ -9,7 +9,7 @@ verdict is believed.
 import json
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -177,9 +177,11 @@ def solve_many(variant: Variant, a: Arguments) -> int:
                 env_id(variant), rules, deal, solution.result, home, len(texts) if won else None,
                 solution.nodes, round(solution.seconds, 3),
             )  # fmt: skip
-            # A longer search that found nothing more says nothing against what was known.
-            if before is None or found.result != "unknown" or found.cards_home > before.cards_home:
-                known[deal] = found
+            if before is not None and found.result == "unknown":
+                # The best line of all, and the longest search, say what is known.
+                longest = max(before, found, key=lambda verdict: verdict.seconds)
+                found = replace(longest, cards_home=max(before.cards_home, found.cards_home))
+            known[deal] = found
             lines = [json.dumps(asdict(known[deal])) + "\n" for deal in sorted(known, key=_order)]
             write_text(path, "".join(lines))
         line.count(done + 1, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")

@@ -22,8 +22,7 @@ from agents.networks import MovesNetwork
 from agents.policies import make_searcher
 from agents.policies.shipped import load_shipped
 from agents.results import STORE, read_entry
-from agents.search import beam as beam_module
-from agents.search import kernels, solver
+from agents.search import beam, kernels, solver
 from agents.search.beam import Beam, ByPlayouts, ByValue
 from agents.search.budget import Budget
 from agents.search.player import IDLE, Searcher
@@ -179,7 +178,7 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
     network = MovesNetwork(layout)
     player = NetworkPlayer(network, "untrained", layout, variant.moves, value=th.nn.Linear(network.width, 1))
     weights = solver.weights_for(variant)
-    beam = Beam(variant, 50)
+    beams = Beam(variant, 50)
     batch = Batch(variant, Settings(), 1)
     env = SolitaireEnv(variant)
     ends: Counter[bool] = Counter()
@@ -189,10 +188,10 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
         env.reset(options={"deal": deal})
         possible = search(parse_position(env.position(), variant)).line is not None
         for judge in (ByValue(variant, player), ByPlayouts(variant, weights, np.random.default_rng(0))):
-            wide = beam.search(cards, 30_000, judge)
+            wide = beams.search(cards, 30_000, judge)
             assert (wide.home == variant.cards) == possible, f"deal {deal}"
             assert wide.exhausted or possible
-            narrow = beam.search(cards, 2, judge)
+            narrow = beams.search(cards, 2, judge)
             assert not (narrow.exhausted and possible and narrow.home < variant.cards)
             for found in (wide, narrow):
                 *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(found.line))
@@ -243,7 +242,7 @@ def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
 
 def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
-    real = beam_module.widen
+    real = kernels.widen
 
     def interrupted(*args: Any) -> Any:
         nonlocal calls
@@ -252,7 +251,7 @@ def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(beam_module, "widen", interrupted)
+    monkeypatch.setattr(beam, "widen", interrupted)
     monkeypatch.setattr(solver, "FEW", 1)
     solution = Solver(get_variant("eighty-thieves"), network=shipped("eighty-thieves")).solve_deal(0)
     assert (solution.stopped, solution.result) == (True, "unknown")
@@ -261,7 +260,7 @@ def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch
 
 def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
-    real = solver.nested_rollouts
+    real = kernels.nested_rollouts
 
     def interrupted(*args: Any) -> Any:
         nonlocal calls
@@ -320,6 +319,19 @@ def test_verdicts_are_kept_and_gone_on_with(tmp_path: Path, capsys: pytest.Captu
     assert solve.main([*command, "--deals", "249:253"]) == 0
     assert path.read_text().splitlines()[1:] == first.splitlines()
     assert [v.deal for v in verdicts.read_verdicts(path)] == [249, 250, 251, 252]
+
+
+def test_what_stays_unknown_keeps_the_best_line_and_the_longest_search(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    command = ["eighty-thieves", "--deals", "0:1", "--out", str(path), "--quiet", "--network", "none"]
+    for seconds in ("0.3", "1", "0.1"):
+        assert solve.main([*command, "--seconds", seconds]) == 0
+        if seconds == "0.3":
+            better = json.loads(path.read_text()) | {"cards_home": 190}
+            path.write_text(json.dumps(better) + "\n")
+    [verdict] = verdicts.read_verdicts(path)
+    assert (verdict.result, verdict.cards_home) == ("unknown", 190)
+    assert verdict.seconds >= 1
 
 
 @pytest.mark.parametrize(
