@@ -1,7 +1,7 @@
 """Beams: of all positions that lie so many moves from the start, the most promising are kept and searched on.
 
 What a position promises a judge says: the network's value of it, or what comes of it when several habits play
-it out. Between moves all goes home that is sure to (:func:`agents.search.kernels.sure_home`): without it a
+it out. Between moves all goes home that is sure to (:func:`agents.search.positions.sure_home`): without it a
 beam is filled with positions that differ by nothing else. A beam that never had to leave a position out, and
 dies, has proved that there is no win.
 """
@@ -16,7 +16,9 @@ import torch as th
 
 from agents.models import NetworkPlayer
 from agents.moves import NUM_MOVE
-from agents.search.kernels import make_layer, make_room, play_out_all, send_home, widen
+from agents.search.layers import make_layer, widen
+from agents.search.positions import make_trail, send_home
+from agents.search.rollouts import make_room, play_out_all
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
@@ -170,6 +172,7 @@ class Beam:
 
     def __init__(self, variant: Variant, megabytes: float) -> None:
         self.batch = Batch(variant, Settings(), 2)
+        self.trail = make_trail(self.batch.rules)
         self.forced = variant.build == "same suit"
         self.slots = 1 << max(4, int(megabytes * 1e6 / 16).bit_length() - 1)
 
@@ -204,7 +207,7 @@ class Beam:
         played = 0
         try:
             while len(rows) and best.home < rules.cards and time.perf_counter() < until:
-                n, fits = widen(rules, state, events, rows, self.forced, layer, room)
+                n, fits = widen(rules, state, events, rows, self.forced, self.trail, layer, room)
                 froms, actions, home = layer.froms[:n], layer.actions[:n], layer.home[:n]
                 if n and home.max() > best.home:
                     top = int(home.argmax())

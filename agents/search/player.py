@@ -22,7 +22,7 @@ import torch as th
 from agents.models import NetworkPlayer
 from agents.networks import Scores
 from agents.search.budget import Budget
-from agents.search.kernels import SALT, keys_of
+from agents.search.positions import SALT, keys_of
 from agents.search.solver import Solver
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings

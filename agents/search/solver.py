@@ -1,6 +1,6 @@
 """A thoughtful solver: the order of the stock is known, and the question is whether the game can be won.
 
-1. Nested rollouts of the linear policy (:func:`agents.search.kernels.nested_rollouts`): milliseconds a game.
+1. Nested rollouts of the linear policy (:func:`agents.search.rollouts.nested_rollouts`): milliseconds a game.
 2. The same again and again with weights that differ by chance: other habits win other deals.
 3. In games of one deck or less, a search that leaves nothing out, in bounded memory. It finds what rollouts
 miss, and where it comes to its end without a win there is none.
@@ -24,19 +24,9 @@ from agents.models import NetworkPlayer
 from agents.moves import MOVE_FEATURES
 from agents.policies.linear import WEIGHTS
 from agents.search.beam import BRANCHES, LONGEST, Beam, ByPlayouts, ByValue, Judge
-from agents.search.kernels import (
-    EXHAUSTED,
-    FOUND,
-    MORE,
-    SALT,
-    Store,
-    enter,
-    explore,
-    keys_of,
-    make_room,
-    make_store,
-    nested_rollouts,
-)
+from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store
+from agents.search.positions import SALT, keys_of, make_trail
+from agents.search.rollouts import make_room, nested_rollouts
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
@@ -163,6 +153,7 @@ class Solver:
         self.weights = weights_for(variant)
         self.batch = Batch(self.variant, Settings(), 3)
         self.room = make_room(self.batch.rules)
+        self.trail = make_trail(self.batch.rules)
         self.lines = np.zeros((2, LONGEST), dtype=np.int64)
         self.by_value: ByValue | None = None
         if network is not None and variant.cards > SMALL:
@@ -174,8 +165,8 @@ class Solver:
         """Have all kernels compiled, or read from disk, before time counts."""
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         store = make_store(rules, 1)
-        enter(rules, state, 0, -1, -1, store)
-        explore(rules, state, events, self.weights, False, 1, store, self.room)
+        begin(rules, state, self.trail, store)
+        explore(rules, state, events, self.weights, False, 1, self.trail, store, self.room)
         nested_rollouts(rules, state, events, self.weights, 1, *self.lines, self.room)
         for judge in self._judges(np.random.default_rng(0)):
             self.batch.deal(np.zeros(1, dtype=np.int64), [0])
@@ -201,12 +192,12 @@ class Solver:
         progress
             Is told moves played and most cards home.
         """
-        begin = time.perf_counter()
+        start = time.perf_counter()
         cards = cards.copy()
         self.batch.set_row(0, cards)
         home = int(self.batch.state.home[0])
         random = np.random.default_rng(self.seed)
-        s = Search(cards, self.batch.rules.cards, random, self._judges(random), begin + seconds, progress)
+        s = Search(cards, self.batch.rules.cards, random, self._judges(random), start + seconds, progress)
         s.came(home, np.zeros(0, dtype=np.int64))
         try:
             while s.result == "unknown":
@@ -224,7 +215,7 @@ class Solver:
         except KeyboardInterrupt:
             s.stopped = True
         line = self._strict_line(cards, self._trim(cards, s.line, s.home))
-        return Solution(s.result, tuple(line), s.home, s.nodes, time.perf_counter() - begin, s.stopped)
+        return Solution(s.result, tuple(line), s.home, s.nodes, time.perf_counter() - start, s.stopped)
 
     def _try(self, s: Search) -> None:
         """Nested rollouts, the first by the weights as they are, the others by such as differ by chance."""
@@ -243,8 +234,9 @@ class Solver:
         batch = self.batch
         before = int(s.store.counts[2])
         end = explore(
-            batch.rules, batch.state, batch.events, self.weights, self.forced, SLICE, s.store, self.room
-        )
+            batch.rules, batch.state, batch.events, self.weights, self.forced, SLICE, self.trail, s.store,
+            self.room,
+        )  # fmt: skip
         s.nodes += int(s.store.counts[2]) - before
         if end == FOUND:
             s.came(batch.rules.cards, _path(s.store))
@@ -283,7 +275,7 @@ class Solver:
         """An exhaustive search that waits to look at a position."""
         store = make_store(self.batch.rules, self.megabytes)
         self.batch.set_row(0, cards)
-        enter(self.batch.rules, self.batch.state, 0, -1, -1, store)
+        begin(self.batch.rules, self.batch.state, self.trail, store)
         return store
 
     def _trim(self, cards: Array, line: Array, home: int) -> Array:

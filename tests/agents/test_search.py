@@ -22,7 +22,7 @@ from agents.networks import MovesNetwork
 from agents.policies import make_searcher
 from agents.policies.shipped import load_shipped
 from agents.results import STORE, read_entry
-from agents.search import beam, kernels, solver
+from agents.search import beam, layers, positions, rollouts, solver
 from agents.search.beam import Beam, ByPlayouts, ByValue
 from agents.search.budget import Budget
 from agents.search.player import IDLE, Searcher
@@ -71,10 +71,10 @@ def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
     moves = moves_of(policy_layout(variant, None))
     for steps in (0, 5, 20):
         batch = played(variant, steps, 8)
-        room = kernels.make_room(batch.rules)
+        room = rollouts.make_room(batch.rules)
         for row in np.flatnonzero(batch.state.status == PLAYING):
             seen = look(batch.observations()[[row]], batch.state.mask[[row]], moves, ahead=False)
-            n = kernels.look_at(batch.rules, batch.state, row, weights, room)
+            n = rollouts.look_at(batch.rules, batch.state, row, weights, room)
             assert room.actions[:n].tolist() == seen.actions.tolist()
             assert room.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
 
@@ -89,9 +89,36 @@ def test_keys_are_of_positions_not_of_places() -> None:
     cells[1] = cells[0, ::-1]
     batch.derive(np.arange(64))
     keys = np.zeros(64, dtype=np.uint64)
-    kernels.keys_of(batch.rules, batch.state, 64, kernels.SALT, keys)
+    positions.keys_of(batch.rules, batch.state, 64, positions.SALT, keys)
     assert keys[0] == keys[1]
     assert len(set(keys.tolist())) == 63
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
+    """Told from the position before, whatever goes home in between, and from nothing."""
+    variant = ALL[name]
+    batch = Batch(variant, Settings(), 2)
+    rules, state = batch.rules, batch.state
+    trail = positions.make_trail(rules)
+    line = np.zeros(rules.cards, dtype=np.int64)
+    random = np.random.default_rng(0)
+    moves = 0
+    for deal in range(6):
+        batch.deal(np.array([0, 1]), [deal, deal])
+        while int(state.status[0]) == PLAYING and moves < 100 * (deal + 1):
+            moves += 1
+            positions.follow(rules, state, 0, trail)
+            batch.copy_rows(np.array([0]), np.array([1]))
+            action = int(random.choice(np.flatnonzero(state.mask[0])))
+            batch.step(np.array([0, action]), np.array([0, 1], dtype=np.int8))
+            if variant.build == "same suit":
+                positions.send_home(rules, state, batch.events, 1, line, 0)
+            first, second = positions.keys_after(rules, state, 0, 1, trail)
+            assert first == positions.key_of(rules, state, 1, positions.SALT) | np.uint64(1)
+            assert second == positions.key_of(rules, state, 1, positions.SALT_2)
+            batch.copy_rows(np.array([1]), np.array([0]))
+    assert moves > 10
 
 
 # -------------------------------------------------------------------------------------- the solver
@@ -242,7 +269,7 @@ def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
 
 def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
-    real = kernels.widen
+    real = layers.widen
 
     def interrupted(*args: Any) -> Any:
         nonlocal calls
@@ -260,7 +287,7 @@ def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch
 
 def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
-    real = kernels.nested_rollouts
+    real = rollouts.nested_rollouts
 
     def interrupted(*args: Any) -> Any:
         nonlocal calls

@@ -1,0 +1,49 @@
+"""What the inner loops of search call of the engine, and how they are compiled.
+
+They call its compiled functions directly, so a node costs a copy of a row and a step, and no Python.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numba
+
+from solitaire_env import engine
+from solitaire_env.engine import _copy as copy
+from solitaire_env.engine import _decode as decode
+from solitaire_env.engine import _derive, _finish, _refresh_tight
+from solitaire_env.engine import _step as step
+
+__all__ = ["copy", "decode", "jit", "stand", "step"]
+
+
+def _sources() -> str:
+    """Says which engine and which search this code is compiled with."""
+    folders = (Path(engine.__file__).parent, Path(__file__).parent)
+    text = b"".join(path.read_bytes() for folder in folders for path in sorted(folder.glob("*.py")))
+    return hashlib.sha256(text).hexdigest()[:12]
+
+
+_SOURCES: Final = _sources()
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile for one thread, the interpreter lock released.
+
+    Numba's cache looks for changes in the function's own file alone. It knows a function by its name, so the
+    name says what was compiled into it.
+    """
+    function.__qualname__ += f"_{_SOURCES}"
+    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+@jit
+def stand(rules, state, b, row):  # type: ignore[no-untyped-def]
+    """Make a game one that stands in a position, int8 ``[row_size]``."""
+    state.rows[b] = row
+    _derive(rules, state, b)
+    _refresh_tight(rules, state, b)
+    _finish(rules, state, b)

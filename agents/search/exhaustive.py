@@ -1,0 +1,132 @@
+"""The search that leaves nothing out."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.search.engine import copy, jit, stand, step
+from agents.search.positions import WON, follow, keys_after, sure_home
+from agents.search.rollouts import look_at
+
+Array = npt.NDArray[Any]
+
+# What :func:`explore` ends with.
+MORE, FOUND, EXHAUSTED, FULL = range(4)
+
+
+class Store(NamedTuple):
+    """The positions that an exhaustive search has come to."""
+
+    rows: Array
+    """int8 ``[positions, row_size]``."""
+    parents: Array
+    """int32 ``[positions]``: from which of them each was reached."""
+    actions: Array
+    """int16 ``[positions]``: and by which action."""
+    waiting: Array
+    """int32 ``[positions]``: those that were not looked at yet, the next one last."""
+    table: Array
+    """uint64 ``[slots, 2]``: two keys of each position, 0 where a slot is free; a power of 2 of slots."""
+    counts: Array
+    """int64 ``[3]``: positions, those that wait, moves played."""
+
+
+def make_store(rules: Any, megabytes: float) -> Store:
+    """Room for as many positions as fit into so many megabytes."""
+    each = rules.row_size + 4 + 2 + 4
+    positions = max(16, int(megabytes * 1e6 / (each + 3 * 16)))
+    slots = 1 << (2 * positions - 1).bit_length()
+    while slots * 16 + positions * each > megabytes * 1e6 and slots > 32:
+        slots //= 2
+        positions = min(positions, slots * 3 // 4)
+    return Store(
+        np.empty((positions, rules.row_size), dtype=np.int8),
+        np.empty(positions, dtype=np.int32),
+        np.empty(positions, dtype=np.int16),
+        np.empty(positions, dtype=np.int32),
+        np.zeros((slots, 2), dtype=np.uint64),
+        np.zeros(3, dtype=np.int64),
+    )
+
+
+@jit
+def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-untyped-def]
+    """Keep a position that was not met before, to be looked at next; whether there was room.
+
+    Two different positions are taken for one if both keys, 128 bits, are the same: of 10**8 positions any
+    two are with a chance below 10**-22.
+    """
+    first, second = keys
+    slots = store.table.shape[0]
+    slot = np.int64(second & np.uint64(slots - 1))
+    while store.table[slot, 0] != 0:
+        if store.table[slot, 0] == first and store.table[slot, 1] == second:
+            return True
+        slot = (slot + 1) & (slots - 1)
+    n = store.counts[0]
+    if n == store.rows.shape[0]:
+        return False
+    store.table[slot, 0] = first
+    store.table[slot, 1] = second
+    store.rows[n] = state.rows[b]
+    store.parents[n] = parent
+    store.actions[n] = action
+    store.waiting[store.counts[1]] = n
+    store.counts[0] += 1
+    store.counts[1] += 1
+    return True
+
+
+@jit
+def begin(rules, state, trail, store):  # type: ignore[no-untyped-def]
+    """Keep the game in row 0, to be looked at first; whether there was room."""
+    follow(rules, state, 0, trail)
+    return enter(rules, state, 0, keys_after(rules, state, 0, 0, trail), -1, -1, store)
+
+
+@jit
+def explore(rules, state, events, weights, forced, budget, trail, store, room):  # type: ignore[no-untyped-def]
+    """Look at waiting positions, depth first, the best move first, until one is won.
+
+    Parameters
+    ----------
+    forced
+        Whether a card that is sure to go home goes home, and nothing else is tried (:func:`sure_home`).
+    budget
+        So many moves are played, then there is a pause; the next call goes on.
+
+    Returns
+    -------
+    MORE after a pause; FOUND, the won position being the last of the store; EXHAUSTED if there is nothing
+    left to look at: no position that can be reached is won; FULL if there is no room left.
+    """
+    end = store.counts[2] + budget
+    while store.counts[1] > 0:
+        if store.counts[2] >= end:
+            return MORE
+        store.counts[1] -= 1
+        at = store.waiting[store.counts[1]]
+        stand(rules, state, 0, store.rows[at])
+        if int(state.status[0]) == WON:
+            return FOUND
+        if int(state.status[0]) != 0:
+            continue
+        n = look_at(rules, state, 0, weights, room)
+        sure = sure_home(rules, state, 0) if forced else -1
+        if sure >= 0:
+            room.actions[0] = sure
+            n = 1
+        follow(rules, state, 0, trail)
+        order = np.argsort(room.scores[:n])
+        for k in order:
+            copy(rules, state, 0, 1)
+            step(rules, state, events, 1, room.actions[k])
+            store.counts[2] += 1
+            before = store.counts[0]
+            keys = keys_after(rules, state, 0, 1, trail)
+            if not enter(rules, state, 1, keys, at, room.actions[k], store):
+                return FULL
+            if int(state.status[1]) == WON and store.counts[0] > before:
+                return FOUND
+    return EXHAUSTED

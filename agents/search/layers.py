@@ -1,0 +1,100 @@
+"""The inner loop of a beam (:mod:`agents.search.beam`)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.search.engine import copy, jit, stand, step
+from agents.search.positions import WON, follow, keys_after, send_home
+
+Array = npt.NDArray[Any]
+
+
+class Layer(NamedTuple):
+    """The positions that a beam can go on to; made once."""
+
+    rows: Array
+    """int8 ``[candidates, row_size]``."""
+    froms: Array
+    """int32 ``[candidates]``: from which place of the beam each is reached."""
+    actions: Array
+    """int16 ``[candidates]``: and by which action, before what is sure to go home went home."""
+    home: Array
+    """int16 ``[candidates]``: cards home."""
+    over: Array
+    """bool ``[candidates]``: whether nothing can be done any more."""
+    table: Array
+    """uint64 ``[slots, 2]``: two keys of each position that was met, 0 where a slot is free; a power of 2."""
+    counts: Array
+    """int64 ``[2]``: positions met, moves played."""
+
+
+def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
+    """Room for so many positions, and to know so many slots' worth of them again; a power of 2 of slots."""
+    return Layer(
+        np.zeros((candidates, rules.row_size), dtype=np.int8),
+        np.zeros(candidates, dtype=np.int32),
+        np.zeros(candidates, dtype=np.int16),
+        np.zeros(candidates, dtype=np.int16),
+        np.zeros(candidates, dtype=np.bool_),
+        np.zeros((slots, 2), dtype=np.uint64),
+        np.zeros(2, dtype=np.int64),
+    )
+
+
+@jit
+def _meet(keys, layer):  # type: ignore[no-untyped-def]
+    """Whether the position with these keys (see :func:`enter`) was not met before; from now on it was, unless
+    three quarters of the slots are taken.
+    """
+    first, second = keys
+    slots = layer.table.shape[0]
+    slot = np.int64(second & np.uint64(slots - 1))
+    while layer.table[slot, 0] != 0:
+        if layer.table[slot, 0] == first and layer.table[slot, 1] == second:
+            return False
+        slot = (slot + 1) & (slots - 1)
+    if 4 * layer.counts[0] < 3 * slots:
+        layer.table[slot, 0] = first
+        layer.table[slot, 1] = second
+        layer.counts[0] += 1
+    return True
+
+
+@jit
+def widen(rules, state, events, rows, forced, trail, layer, line):  # type: ignore[no-untyped-def]
+    """All positions, not met before, that one move leads to from each of ``rows``, int8 ``[n, row_size]``.
+
+    With ``forced``, what is sure to go home then goes home. A won position is the last. ``line`` is room,
+    int64 ``[longest]``.
+
+    Returns
+    -------
+    How many positions there are, and whether there was room for all.
+    """
+    n = 0
+    for at in range(len(rows)):
+        stand(rules, state, 0, rows[at])
+        follow(rules, state, 0, trail)
+        for action in range(rules.actions):
+            if int(state.mask[0, action]) == 0:
+                continue
+            copy(rules, state, 0, 1)
+            step(rules, state, events, 1, action)
+            layer.counts[1] += 1
+            if forced:
+                layer.counts[1] += send_home(rules, state, events, 1, line, 0)
+            if not _meet(keys_after(rules, state, 0, 1, trail), layer):
+                continue
+            if n == len(layer.rows):
+                return n, False
+            layer.rows[n] = state.rows[1]
+            layer.froms[n] = at
+            layer.actions[n] = action
+            layer.home[n] = state.home[1]
+            layer.over[n] = int(state.status[1]) != 0
+            n += 1
+            if int(state.status[1]) == WON:
+                return n, True
+    return n, True

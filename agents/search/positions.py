@@ -1,0 +1,162 @@
+"""What search knows of a position: the keys by which it is met again, and what is sure to go home from it."""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.search.engine import jit, step
+
+Array = npt.NDArray[Any]
+
+WON: Final = 1
+"""Status of a game that is won; 0 is one that goes on."""
+SALT: Final = np.uint64(0x9E3779B97F4A7C15)
+"""Of the keys of positions."""
+SALT_2: Final = np.uint64(0xD1B54A32D192ED03)
+
+
+@jit
+def _mix(z):  # type: ignore[no-untyped-def]
+    """SplitMix64's output function: each bit of an uint64 changes half of the others."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@jit
+def _grown(key, card):  # type: ignore[no-untyped-def]
+    """The key of a pile, or of the waste, with a card more on it."""
+    return _mix(key + np.uint64(card))
+
+
+@jit
+def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def]
+    """The key of a position, from the sum of its piles' mixed keys and the key of its waste."""
+    for cell in range(rules.row_cells, rules.row_cells + rules.cells):
+        piles += _mix(salt ^ np.uint64(128 + int(state.rows[b, cell])))
+    rest = _mix(waste + np.uint64(state.stock[b]))
+    for k in range(rules.row_foundations, rules.row_foundations + 4 * rules.decks):
+        rest = _mix(rest + np.uint64(state.rows[b, k]))
+    return piles ^ _mix(rest)
+
+
+@jit
+def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
+    """64 bits that say a position; the same when piles or cells change places, as they are alike."""
+    piles = np.uint64(0)
+    for pile in range(rules.piles):
+        base = pile * rules.pile_capacity
+        key = salt
+        for k in range(base, base + int(state.heights[b, pile])):
+            key = _grown(key, state.rows[b, k])
+        piles += _mix(key)
+    waste = salt
+    for k in range(rules.row_waste, rules.row_waste + int(state.waste[b])):
+        waste = _grown(waste, state.rows[b, k])
+    return _joined(rules, state, b, salt, piles, waste)
+
+
+@jit
+def keys_of(rules, state, n, salt, keys):  # type: ignore[no-untyped-def]
+    """The keys of the first ``n`` games, into uint64 ``keys``."""
+    for b in range(n):
+        keys[b] = key_of(rules, state, b, salt)
+
+
+class Trail(NamedTuple):
+    """The keys of a position's piles and of its waste at each height, by either salt. Those of a position
+    that one move leads to differ in few cards.
+    """
+
+    piles: Array
+    """uint64 ``[piles, capacity + 1, 2]``."""
+    waste: Array
+    """uint64 ``[cards + 1, 2]``."""
+
+
+def make_trail(rules: Any) -> Trail:
+    """Room for one."""
+    return Trail(
+        np.zeros((rules.piles, rules.pile_capacity + 1, 2), dtype=np.uint64),
+        np.zeros((rules.stock_capacity + 1, 2), dtype=np.uint64),
+    )
+
+
+@jit
+def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
+    """Write the trail of a position."""
+    for pile in range(rules.piles):
+        trail.piles[pile, 0, 0] = SALT
+        trail.piles[pile, 0, 1] = SALT_2
+        for k in range(int(state.heights[b, pile])):
+            card = state.rows[b, pile * rules.pile_capacity + k]
+            trail.piles[pile, k + 1, 0] = _grown(trail.piles[pile, k, 0], card)
+            trail.piles[pile, k + 1, 1] = _grown(trail.piles[pile, k, 1], card)
+    trail.waste[0, 0] = SALT
+    trail.waste[0, 1] = SALT_2
+    for k in range(int(state.waste[b])):
+        card = state.rows[b, rules.row_waste + k]
+        trail.waste[k + 1, 0] = _grown(trail.waste[k, 0], card)
+        trail.waste[k + 1, 1] = _grown(trail.waste[k, 1], card)
+
+
+@jit
+def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
+    """Both keys of a position, from the trail of the one before it.
+
+    Between them lie one move and cards that went home: no pile, nor the waste, has lost cards and then gained
+    others, so that what lies in both is the same.
+    """
+    first = second = np.uint64(0)
+    for pile in range(rules.piles):
+        height = int(state.heights[b, pile])
+        kept = min(height, int(state.heights[before, pile]))
+        key, other = trail.piles[pile, kept, 0], trail.piles[pile, kept, 1]
+        for k in range(kept, height):
+            card = state.rows[b, pile * rules.pile_capacity + k]
+            key, other = _grown(key, card), _grown(other, card)
+        first += _mix(key)
+        second += _mix(other)
+    kept = min(int(state.waste[b]), int(state.waste[before]))
+    key, other = trail.waste[kept, 0], trail.waste[kept, 1]
+    for k in range(kept, int(state.waste[b])):
+        card = state.rows[b, rules.row_waste + k]
+        key, other = _grown(key, card), _grown(other, card)
+    return (
+        _joined(rules, state, b, SALT, first, key) | np.uint64(1),
+        _joined(rules, state, b, SALT_2, second, other),
+    )
+
+
+@jit
+def sure_home(rules, state, b):  # type: ignore[no-untyped-def]
+    """A move home that cannot be wrong where sequences are in suit, -1 for none: of a card whose next lower
+    ones are home, of all decks. Nothing is left that could lie on it in the tableau, and its foundation waits
+    for it or for its copy.
+    """
+    for source in range(rules.sources):
+        if int(state.mask[b, rules.home_actions + source]) == 0:
+            continue
+        card = int(state.tops[b, source])
+        lowest = rules.ranks
+        first = rules.row_foundations + (card & 3) * rules.decks
+        for place in range(first, first + rules.decks):
+            lowest = min(lowest, int(state.rows[b, place]))
+        if lowest >= (card >> 2) - 1:
+            return rules.home_actions + source
+    return -1
+
+
+@jit
+def send_home(rules, state, events, b, line, start):  # type: ignore[no-untyped-def]
+    """Send home what is sure to go; the actions into ``line`` from ``start``. How many there are then."""
+    length = start
+    while int(state.status[b]) == 0:
+        action = sure_home(rules, state, b)
+        if action < 0:
+            break
+        line[length] = action
+        length += 1
+        step(rules, state, events, b, action)
+    return length
