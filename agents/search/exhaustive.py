@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.search.engine import copy, jit, stand, step
-from agents.search.positions import WON, follow, keys_after, sure_home
+from agents.search.positions import WON, find, follow, keys_after, sure_home
 from agents.search.rollouts import look_at
 
 Array = npt.NDArray[Any]
@@ -27,7 +27,7 @@ class Store(NamedTuple):
     waiting: Array
     """int32 ``[positions]``: those that were not looked at yet, the next one last."""
     table: Array
-    """uint64 ``[slots, 2]``: two keys of each position, 0 where a slot is free; a power of 2 of slots."""
+    """uint64 ``[slots, 2]``: the keys of each position."""
     counts: Array
     """int64 ``[3]``: positions, those that wait, moves played."""
 
@@ -52,23 +52,14 @@ def make_store(rules: Any, megabytes: float) -> Store:
 
 @jit
 def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-untyped-def]
-    """Keep a position that was not met before, to be looked at next; whether there was room.
-
-    Two different positions are taken for one if both keys, 128 bits, are the same: of 10**8 positions any
-    two are with a chance below 10**-22.
-    """
-    first, second = keys
-    slots = store.table.shape[0]
-    slot = np.int64(second & np.uint64(slots - 1))
-    while store.table[slot, 0] != 0:
-        if store.table[slot, 0] == first and store.table[slot, 1] == second:
-            return True
-        slot = (slot + 1) & (slots - 1)
+    """Keep a position that was not met before, to be looked at next; whether there was room."""
+    slot, met = find(store.table, keys)
+    if met:
+        return True
     n = store.counts[0]
     if n == store.rows.shape[0]:
         return False
-    store.table[slot, 0] = first
-    store.table[slot, 1] = second
+    store.table[slot, 0], store.table[slot, 1] = keys
     store.rows[n] = state.rows[b]
     store.parents[n] = parent
     store.actions[n] = action

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.search.engine import copy, jit, stand, step
-from agents.search.positions import WON, follow, keys_after, send_home
+from agents.search.positions import WON, find, follow, keys_after, send_home
 
 Array = npt.NDArray[Any]
 
@@ -25,7 +25,7 @@ class Layer(NamedTuple):
     over: Array
     """bool ``[candidates]``: whether nothing can be done any more."""
     table: Array
-    """uint64 ``[slots, 2]``: two keys of each position that was met, 0 where a slot is free; a power of 2."""
+    """uint64 ``[slots, 2]``: the keys of each position that was met."""
     counts: Array
     """int64 ``[2]``: positions met, moves played."""
 
@@ -45,21 +45,12 @@ def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
 
 @jit
 def _meet(keys, layer):  # type: ignore[no-untyped-def]
-    """Whether the position with these keys (see :func:`enter`) was not met before; from now on it was, unless
-    three quarters of the slots are taken.
-    """
-    first, second = keys
-    slots = layer.table.shape[0]
-    slot = np.int64(second & np.uint64(slots - 1))
-    while layer.table[slot, 0] != 0:
-        if layer.table[slot, 0] == first and layer.table[slot, 1] == second:
-            return False
-        slot = (slot + 1) & (slots - 1)
-    if 4 * layer.counts[0] < 3 * slots:
-        layer.table[slot, 0] = first
-        layer.table[slot, 1] = second
+    """Whether a position is met for the first time; it is kept while a quarter of the slots is free."""
+    slot, met = find(layer.table, keys)
+    if not met and 4 * layer.counts[0] < 3 * layer.table.shape[0]:
+        layer.table[slot, 0], layer.table[slot, 1] = keys
         layer.counts[0] += 1
-    return True
+    return not met
 
 
 @jit

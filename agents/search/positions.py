@@ -103,7 +103,7 @@ def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
 
 @jit
 def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
-    """Both keys of a position, from the trail of the one before it.
+    """Both keys of a position, from the trail of the one before it; the first is not 0.
 
     Between them lie one move and cards that went home: no pile, nor the waste, has lost cards and then gained
     others, so that what lies in both is the same.
@@ -127,6 +127,22 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
         _joined(rules, state, b, SALT, first, key) | np.uint64(1),
         _joined(rules, state, b, SALT_2, second, other),
     )
+
+
+@jit
+def find(table, keys):  # type: ignore[no-untyped-def]
+    """Where in uint64 ``[slots, 2]``, a power of 2 of slots, a position stands or would, and whether it does.
+
+    Two different positions are taken for one if both keys, 128 bits, are the same: of 10**8 positions any
+    two are with a chance below 10**-22. A first key of 0 says that a slot is free.
+    """
+    slots = table.shape[0]
+    slot = np.int64(keys[1] & np.uint64(slots - 1))
+    while table[slot, 0] != 0:
+        if table[slot, 0] == keys[0] and table[slot, 1] == keys[1]:
+            return slot, True
+        slot = (slot + 1) & (slots - 1)
+    return slot, False
 
 
 @jit
