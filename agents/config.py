@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import ConfigDict, TypeAdapter, ValidationError, field_validator
+from pydantic import ConfigDict, TypeAdapter, ValidationError, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant
@@ -40,6 +40,10 @@ class TrainConfig:
     """Reward scheme."""
     stall_limit: int | None = 40
     """A game is cut off after so many steps without a card going home or coming off the stock."""
+
+    sure_home: bool = False
+    """What is sure to go home goes home by itself, in training and in the model's play: a card whose next
+    lower ones are home, of all decks (cards, built by same suit)."""
 
     learner: Literal["ppo", "pqn"] = "ppo"
     """PPO learns how likely to make each move (sb3-contrib's MaskablePPO), PQN what each is worth."""
@@ -114,8 +118,10 @@ class TrainConfig:
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_truth(cls, value: Any) -> Any:
-        if isinstance(value, bool):
+    def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool) != (info.field_name == "sure_home"):
+            if info.field_name == "sure_home":
+                raise ValueError("allowed: true and false")
             raise ValueError("allowed: a number or text")  # which pydantic would take for 0 or 1
         return value
 
@@ -128,6 +134,11 @@ class TrainConfig:
             raise ValueError(
                 f"linear_start is {self.linear_start} with network {self.network!r}, "
                 "allowed: null, or above 0 with 'moves'"
+            )
+        if self.sure_home and (self.observation != "cards" or self.variant.build != "same suit"):
+            raise ValueError(
+                f"sure_home is true with observation {self.observation!r} and build {self.variant.build!r}, "
+                "allowed: false, or 'cards' and 'same suit'"
             )
         if self.learner == "pqn" and self.linear_start is not None:
             raise ValueError(

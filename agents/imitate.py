@@ -477,6 +477,7 @@ class Pupil:
             layout=self.layout,
             steps=steps,
             value=self.policy.value_net,
+            sure_home=self.config.sure_home,
         )
 
 

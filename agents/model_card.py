@@ -134,6 +134,8 @@ def model_card(folder: Path, entry: Entry | None) -> str:
     action_set = card["moves"]
     if action_set == "supermove":
         action_set += ", each played as the single cards that it stands for"
+    if card.get("sure_home"):
+        action_set += "; what is sure to go home goes home first"
     facts = {
         "game": f"`{env_id(config.variant)}`, published rules",
         "moves": action_set,

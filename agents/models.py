@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch.utils.hooks import RemovableHandle
 
 from agents.files import model_folder, read_json, write_json
+from agents.moves import moves_of, sure_homes
 from agents.networks import NETWORKS, MovesNetwork, Network
 from solitaire_env.batch import layout_hash
 from solitaire_env.evaluation import draw
@@ -49,14 +50,18 @@ class NetworkPlayer:
     temperature
         Of a network whose scores are what the moves are worth: they are divided by it, and the value is the
         highest of them. None where scores are logits.
+    sure_home
+        Whether what is sure to go home (:func:`agents.moves.sure_homes`) goes home, and the network is asked
+        only where nothing is.
     """
 
     by_chance = True
 
     def __init__(
         self, network: Network, name: str, layout: dict[str, Any], moves: str | None, seed: int = 0,
-        value: th.nn.Module | None = None, temperature: float | None = None,
+        value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
     ) -> None:  # fmt: skip
+        self.table = moves_of(layout) if sure_home else None
         self._widening: list[RemovableHandle] = []
         self.network = self._in_64_bits(network.eval())
         self.value = value and self._in_64_bits(value)
@@ -86,6 +91,17 @@ class NetworkPlayer:
             self.value.float()
         return self
 
+    def choices(self, observations: Array, masks: Array) -> Array:
+        """The masks of the moves that it chooses among: of what is sure to go home, that alone."""
+        if self.table is None:
+            return masks
+        sure = sure_homes(observations, masks, self.table)
+        [rows] = np.nonzero(sure >= 0)
+        masks = masks.copy()
+        masks[rows] = 0
+        masks[rows, sure[rows]] = 1
+        return masks
+
     @th.inference_mode()
     def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:
         """The probabilities by which it chooses, ``[n, actions]``, and the returns it expects, ``[n]``.
@@ -93,7 +109,8 @@ class NetworkPlayer:
         They are made once for who asks twice of the same observations.
         """
         if self._looked is None or not np.array_equal(self._looked[0], observations):
-            seen = self.network.score(th.from_numpy(np.ascontiguousarray(observations)), masks)
+            choices = self.choices(observations, masks)
+            seen = self.network.score(th.from_numpy(np.ascontiguousarray(observations)), choices)
             scores = seen.dense(masks.shape[1])
             values = None if self.value is None else self.value(seen.features)[:, 0].numpy()
             if self.temperature is not None:
@@ -112,6 +129,7 @@ class NetworkPlayer:
 def save_model(
     folder: Path, network: th.nn.Module, *, env: str, moves: str, kind: str, sizes: dict[str, Any],
     layout: dict[str, Any], steps: int, value: th.nn.Module | None = None, temperature: float | None = None,
+    sure_home: bool = False,
 ) -> None:  # fmt: skip
     """Write a model folder, with the linear layer that gives the value where there is one."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,6 +148,7 @@ def save_model(
         "layout_hash": layout_hash(layout),
         "steps": steps,
         "temperature": temperature,
+        "sure_home": sure_home,
     }
     write_json(folder / CARD, card)
 
@@ -203,7 +222,12 @@ def load_model(
     if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
         raise ValueError(f"{folder / CARD}: temperature is {shown(temperature)}, allowed: null, or above 0")
     name = name or folder.name
-    return NetworkPlayer(network, name, layout, card["moves"], value=value, temperature=temperature)
+    sure_home = card.get("sure_home", False)
+    if type(sure_home) is not bool:
+        raise ValueError(f"{folder / CARD}: sure_home is {shown(sure_home)}, allowed: true and false")
+    return NetworkPlayer(
+        network, name, layout, card["moves"], value=value, temperature=temperature, sure_home=sure_home
+    )
 
 
 Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]

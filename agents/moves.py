@@ -207,6 +207,18 @@ def look_at_positions(observations: Array, moves: Moves, digs: int = DIGS) -> Ar
     return look(observations, nothing, moves, digs=digs).positions
 
 
+def sure_homes(observations: Array, masks: Array, moves: Moves) -> Array:
+    """Of each game a move home that cannot be wrong where sequences are in suit, int64 ``[n]``, -1 for none.
+
+    It is that of a card whose next lower ones are home, of all decks: nothing is left that could lie on it in
+    the tableau, and its foundation waits for it or for its copy.
+    """
+    chosen = np.full(len(masks), -1, dtype=np.int64)
+    masks = np.ascontiguousarray(masks).view(np.int8)
+    _sure_homes(np.ascontiguousarray(observations), masks, *moves, chosen)
+    return chosen
+
+
 # --------------------------------------------------------------------------------------- kernels
 
 
@@ -647,3 +659,31 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
                 piles_read[source] = kept[0]
             elif not from_waste:
                 cell[source - first_source] = card
+
+
+@_jit
+def _sure_homes(observations, masks, table, sizes, chosen):  # type: ignore[no-untyped-def]
+    piles, capacity, _, stock, first_cell, first_waste, first_found, decks, ranks, _, _ = sizes
+    for game in range(len(observations)):
+        row = observations[game]
+        for action in range(masks.shape[1]):
+            if masks[game, action] == 0 or table[action, 0] != HOME:
+                continue
+            source = table[action, 1]
+            first, size = source * capacity, capacity
+            if source >= piles:
+                first, size = first_waste, stock
+                if stock == 0 or source > piles:
+                    first, size = first_cell + source - piles - (stock > 0), 1
+            height = 0
+            while height < size and row[first + height] != 0:
+                height += 1
+            if height == 0:  # of a finished game every action passes for legal
+                continue
+            card = int(row[first + height - 1])
+            lowest = ranks
+            for deck in range(decks):
+                lowest = min(lowest, int(row[first_found + (card & 3) * decks + deck]))
+            if lowest >= (card >> 2) - 1:
+                chosen[game] = action
+                break

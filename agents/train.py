@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch as th
 import tyro
 from pydantic import ValidationError
@@ -42,6 +43,7 @@ from agents.config import ConfigError, TrainConfig, dump_config, explain, load_c
 from agents.files import model_folder, write_json
 from agents.memory import Memory
 from agents.models import CARD, Start, load_start, load_weights, save_model
+from agents.moves import moves_of, sure_homes
 from agents.networks import NETWORKS, MovesNetwork, NetworkPolicy
 from agents.plot import plot
 from agents.policies.linear import load_linear
@@ -245,7 +247,49 @@ class TrainingEnv(SolitaireVecEnv):
 
     PPO would add the value of the position in which it was cut off: standing still would pay as well as going
     on, and in games that cannot be won better.
+
+    With ``sure_home`` what is sure to go home goes home in the same step.
     """
+
+    def __init__(self, *args: Any, sure_home: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table = moves_of(describe_layout(self.variant, self.settings)) if sure_home else None
+
+    def _play(self) -> int:
+        ended = super()._play()
+        if self.table is None:
+            return ended
+        batch = self.batch
+        rewards = batch.rewards.copy()
+        flags = (batch.terminated, batch.truncated, batch.ended)
+        ends = [flag.copy() for flag in flags]
+        while (more := self._sure()).any():
+            sent = more > 0
+            batch.step(np.maximum(more - 1, 0), sent.astype(np.int8))
+            rewards += batch.rewards
+            for end, now in zip(ends, flags, strict=True):
+                # A game that was to be cut off goes on, as a card went home.
+                end[sent] = now[sent]
+        batch.rewards[:] = rewards
+        for flag, end in zip(flags, ends, strict=True):
+            flag[:] = end
+        return int(np.count_nonzero(ends[-1]))
+
+    def _sure(self) -> npt.NDArray[np.int64]:
+        """Of each game 1 + a move home that is sure, 0 for none."""
+        assert self.table is not None
+        return 1 + sure_homes(self.batch.observations(), self.batch.state.mask, self.table)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The moves to choose among, bool ``[num_envs, actions]``."""
+        masks = super().action_masks()
+        if self.table is not None:
+            # A new deal may begin with a card that is sure to go home.
+            sure = self._sure()
+            [rows] = np.nonzero(sure)
+            masks[rows] = False
+            masks[rows, sure[rows] - 1] = True
+        return masks
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; finished games start anew."""
@@ -264,6 +308,7 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
         information=config.information,
         reward=config.reward,
         stall_limit=config.stall_limit,
+        sure_home=config.sure_home,
     )
 
 
@@ -386,6 +431,7 @@ def learn(
         steps=model.num_timesteps,
         value=None if config.learner == "pqn" else policy.value_net,
         temperature=config.temperature if config.learner == "pqn" else None,
+        sure_home=config.sure_home,
     )
     plot([run], run, names=("curve",), quiet=quiet)
     return not watch.stop

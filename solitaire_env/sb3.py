@@ -105,7 +105,7 @@ class SolitaireVecEnv(VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; finished games start anew."""
         batch = self.batch
-        ended = batch.step(self._actions, batch.everyone)
+        ended = self._play()
         self._returns += batch.rewards
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         dones = batch.ended.copy()
@@ -119,6 +119,10 @@ class SolitaireVecEnv(VecEnv):
             for row in rows.tolist():
                 self.reset_infos[row] = {"deal": batch.deal_of(row)}
         return batch.observations().copy(), batch.rewards.astype(np.float32), dones, infos
+
+    def _play(self) -> int:
+        """Play the actions; how many episodes ended."""
+        return self.batch.step(self._actions, self.batch.everyone)
 
     def _finish(self, rows: npt.NDArray[np.int64], infos: list[dict[str, Any]]) -> None:
         batch = self.batch

@@ -298,7 +298,8 @@ class Searcher:
     def _score(self, observations: Array, masks: Array) -> tuple[Scores, th.Tensor]:
         """What the network says of the legal moves: its scores, and their logits."""
         player = self.player
-        seen = player.network.score(th.from_numpy(np.ascontiguousarray(observations)), masks)
+        choices = player.choices(observations, masks)
+        seen = player.network.score(th.from_numpy(np.ascontiguousarray(observations)), choices)
         return seen, seen.scores if player.temperature is None else seen.scores / player.temperature
 
     @th.inference_mode()

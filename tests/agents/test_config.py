@@ -67,6 +67,7 @@ def test_values(tmp_path: Path) -> None:
         {},
         {"network": "mlp", "observation": "features", "hidden": [3, 4]},
         {"env": "eights-down", "minutes": None, "total_steps": 7, "stall_limit": None, "seed": 2**32 - 1},
+        {"sure_home": True},
     ],
 )
 def test_dump_and_load(values: dict[str, Any], tmp_path: Path) -> None:
@@ -153,6 +154,13 @@ def test_network_sizes() -> None:
         ("busy-aces: {network: piles, observation: features}", ["'piles'", "'cards'", "'mlp'"]),
         ("busy-aces: {observation: features}", ["'moves'", "'cards'", "'mlp'"]),
         ("busy-aces: {network: piles, linear_start: 1}", ["linear_start", "1.0", "'piles'", "'moves'"]),
+        ("busy-aces: {sure_home: 1}", ["sure_home is 1", "true and false"]),
+        ("busy-aces: {width: true}", ["width is True", "a number or text"]),
+        ("busy-aces: {sure_home: true, build: any suit}", ["sure_home", "'any suit'", "'same suit'"]),
+        (
+            "busy-aces: {sure_home: true, network: mlp, observation: features}",
+            ["sure_home", "'features'", "'cards'"],
+        ),
         ("busy-aces: {linear_start: 0}", ["linear_start", "0.0", "above 0"]),
         ("busy-aces: {value_steps: -1}", ["value_steps", "-1", "at least 0"]),
         ("busy-aces: {num_envs: 3, n_steps: 3, batch_size: 4}", ["is 9", "batch_size 4", "one step"]),

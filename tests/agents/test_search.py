@@ -17,7 +17,7 @@ import torch as th
 from agents import solve, verdicts
 from agents.leaderboard import known_winnable
 from agents.models import NetworkPlayer
-from agents.moves import NUM_MOVE, look, moves_of
+from agents.moves import NUM_MOVE, look, moves_of, sure_homes
 from agents.networks import MovesNetwork
 from agents.policies import make_searcher
 from agents.policies.shipped import load_shipped
@@ -119,6 +119,20 @@ def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
             assert second == positions.key_of(rules, state, 1, positions.SALT_2)
             batch.copy_rows(np.array([1]), np.array([0]))
     assert moves > 10
+
+
+@pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
+def test_what_is_sure_to_go_home_is_the_same_for_rows_and_observations(name: str) -> None:
+    variant = ALL[name]
+    moves = moves_of(policy_layout(variant, None))
+    found = 0
+    for steps in (0, 5, 20, 60):
+        batch = played(variant, steps, 32)
+        sure = sure_homes(batch.observations(), batch.state.mask, moves)
+        for row in np.flatnonzero(batch.state.status == PLAYING):
+            assert sure[row] == positions.sure_home(batch.rules, batch.state, row)
+            found += sure[row] >= 0
+    assert found > 0
 
 
 # -------------------------------------------------------------------------------------- the solver

@@ -25,11 +25,16 @@ from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
 from agents.config import TrainConfig, load_config, make_config
+from agents.models import load_model, save_model
+from agents.moves import moves_of, sure_homes
+from agents.networks import MovesNetwork
 from agents.plot import read_curve
 from agents.policies.linear import WEIGHTS
 from agents.train import load_checkpoint, main, make_env, make_model, save_checkpoint
-from solitaire_env.batch import describe_layout
-from solitaire_env.evaluation import read_games
+from solitaire_env import SolitaireEnv
+from solitaire_env.batch import Batch, Settings, describe_layout
+from solitaire_env.evaluation import policy_layout, read_games
+from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
 STEPS = 2048
@@ -490,6 +495,79 @@ def test_a_game_that_is_cut_off_is_lost() -> None:
             assert infos[row]["TimeLimit.truncated"] is False and rewards[row] < 1
             cut += "terminal_observation" in infos[row] and not infos[row]["is_success"]
     assert cut > 10
+
+
+@pytest.mark.parametrize("env", ["eights-down", "forty-thieves"])
+def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
+    """Beside it the same games one by one, in which each card is sent home by an action of its own."""
+    config = make_config({"env": env, "sure_home": True, "stall_limit": 15}, "test")
+    training = make_env(config, 8)
+    table = moves_of(describe_layout(training.variant, training.settings))
+    twin = SolitaireEnv(training.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
+    training.seed(3)
+    training.reset()
+    random = np.random.default_rng(0)
+    ended = sent = 0
+    texts = training.env_method("position")
+    paid = np.zeros(8)
+    for _ in range(200):
+        masks = training.action_masks()
+        actions = np.array([random.choice(np.flatnonzero(mask)) for mask in masks])
+        _, rewards, dones, infos = training.step(actions)
+        after = training.env_method("position")
+        for row in range(8):
+            # A new game begins where the environment says; limits are counted from there on.
+            twin.reset(options={"position": texts[row]})
+            total, done, action = 0.0, False, int(actions[row])
+            while action >= 0 and not done:
+                _, reward, done, _, _ = twin.step(action)
+                total += float(reward)
+                seen = twin.unwrapped.get_state()["row"]
+                seen = np.array(seen, dtype=np.int8)[None, : training.observation_space.shape[0]]
+                action = int(sure_homes(seen, twin.action_masks()[None].astype(np.int8), table)[0])
+                sent += action >= 0 and not done
+            assert rewards[row] == pytest.approx(total, abs=1e-6)
+            assert not (dones[row] and not done and total > 0), "it was cut off though a card went home"
+            assert dones[row] or not done
+            paid[row] += rewards[row]
+            if dones[row]:
+                ended += 1
+                assert infos[row]["episode"]["r"] == pytest.approx(paid[row], abs=1e-5)
+                assert infos[row]["is_success"] == (infos[row]["cards_home"] == training.variant.cards)
+                paid[row] = 0
+            else:
+                assert after[row] == twin.position()
+        texts = after
+    assert ended > 2
+    assert sent > 20
+
+
+def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refuses) -> None:
+    config = make_config({"env": "eights-down", "sure_home": True}, "test")
+    layout = policy_layout(config.variant, config)
+    network = MovesNetwork(layout)
+    save_model(
+        tmp_path, network, env="x", moves="supermove", kind="moves", sizes=config.network_sizes,
+        layout=layout, steps=0, sure_home=True,
+    )  # fmt: skip
+    player = load_model(tmp_path, lambda _: layout)
+    batch = Batch(config.variant, Settings(), 16)
+    batch.deal(np.arange(16), list(range(16)))
+    random = np.random.default_rng(0)
+    kept = 0
+    for _ in range(40):
+        observations, masks = batch.observations(), batch.state.mask
+        sure = sure_homes(observations, masks, moves_of(layout))
+        probabilities, _ = player.explain(observations, masks)
+        actions = player(observations, masks, random.random(16))
+        assert (actions[sure >= 0] == sure[sure >= 0]).all()
+        assert np.allclose(probabilities[sure >= 0, sure[sure >= 0]], 1)
+        kept += int((sure >= 0).sum())
+        batch.step(actions, batch.everyone)
+    assert kept > 5
+    card = json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps(card | {"sure_home": 1}))
+    refuses(lambda: load_model(tmp_path, lambda _: layout), "sure_home is 1", "true and false")
 
 
 def test_starts_from_the_linear_policy() -> None:
