@@ -22,7 +22,7 @@ from agents.networks import MovesNetwork
 from agents.policies import make_searcher
 from agents.policies.shipped import load_shipped
 from agents.results import STORE, read_entry
-from agents.search import beam, layers, positions, rollouts, solver
+from agents.search import beam, positions, rollouts, solver
 from agents.search.beam import Beam, ByPlayouts, ByValue
 from agents.search.budget import Budget
 from agents.search.player import IDLE, Searcher
@@ -281,18 +281,23 @@ def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
     refuses(lambda: Solver(get_variant("busy-aces"), network=blind), "no value")
 
 
-def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+def interrupt(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int) -> None:
+    """Press Ctrl-C in that call of a module's function."""
     calls = 0
-    real = layers.widen
+    real = getattr(module, name)
 
     def interrupted(*args: Any) -> Any:
         nonlocal calls
         calls += 1
-        if calls == 60:
+        if calls == call:
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(beam, "widen", interrupted)
+    monkeypatch.setattr(module, name, interrupted)
+
+
+def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, beam, "widen", 60)
     monkeypatch.setattr(solver, "FEW", 1)
     solution = Solver(get_variant("eighty-thieves"), network=shipped("eighty-thieves")).solve_deal(0)
     assert (solution.stopped, solution.result) == (True, "unknown")
@@ -300,17 +305,7 @@ def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch
 
 
 def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = 0
-    real = rollouts.nested_rollouts
-
-    def interrupted(*args: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise KeyboardInterrupt
-        return real(*args)
-
-    monkeypatch.setattr(solver, "nested_rollouts", interrupted)
+    interrupt(monkeypatch, solver, "nested_rollouts", 2)
     solution = Solver(get_variant("forty-thieves")).solve_deal(0)
     assert (solution.stopped, solution.result) == (True, "unknown")
     assert solution.cards_home > 40
