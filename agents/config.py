@@ -120,9 +120,10 @@ class TrainConfig:
     @classmethod
     def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, bool) != (info.field_name == "sure_home"):
-            if info.field_name == "sure_home":
-                raise ValueError("allowed: true and false")
-            raise ValueError("allowed: a number or text")  # which pydantic would take for 0 or 1
+            # Pydantic would take each for the other.
+            raise ValueError(
+                f"allowed: {'a number or text' if isinstance(value, bool) else 'true and false'}"
+            )
         return value
 
     def __post_init__(self) -> None:

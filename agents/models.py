@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch.utils.hooks import RemovableHandle
 
 from agents.files import model_folder, read_json, write_json
-from agents.moves import moves_of, sure_homes
+from agents.moves import keep_sure_homes, moves_of
 from agents.networks import NETWORKS, MovesNetwork, Network
 from solitaire_env.batch import layout_hash
 from solitaire_env.evaluation import draw
@@ -93,14 +93,7 @@ class NetworkPlayer:
 
     def choices(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that it chooses among: of what is sure to go home, that alone."""
-        if self.table is None:
-            return masks
-        sure = sure_homes(observations, masks, self.table)
-        [rows] = np.nonzero(sure >= 0)
-        masks = masks.copy()
-        masks[rows] = 0
-        masks[rows, sure[rows]] = 1
-        return masks
+        return masks if self.table is None else keep_sure_homes(observations, masks, self.table)
 
     @th.inference_mode()
     def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:

@@ -219,6 +219,16 @@ def sure_homes(observations: Array, masks: Array, moves: Moves) -> Array:
     return chosen
 
 
+def keep_sure_homes(observations: Array, masks: Array, moves: Moves) -> Array:
+    """Copies of the masks, in which of what is sure to go home (:func:`sure_homes`) that alone is left."""
+    sure = sure_homes(observations, masks, moves)
+    [rows] = np.nonzero(sure >= 0)
+    masks = masks.copy()
+    masks[rows] = 0
+    masks[rows, sure[rows]] = 1
+    return masks
+
+
 # --------------------------------------------------------------------------------------- kernels
 
 

@@ -43,7 +43,7 @@ from agents.config import ConfigError, TrainConfig, dump_config, explain, load_c
 from agents.files import model_folder, write_json
 from agents.memory import Memory
 from agents.models import CARD, Start, load_start, load_weights, save_model
-from agents.moves import moves_of, sure_homes
+from agents.moves import keep_sure_homes, moves_of, sure_homes
 from agents.networks import NETWORKS, MovesNetwork, NetworkPolicy
 from agents.plot import plot
 from agents.policies.linear import load_linear
@@ -263,9 +263,12 @@ class TrainingEnv(SolitaireVecEnv):
         rewards = batch.rewards.copy()
         flags = (batch.terminated, batch.truncated, batch.ended)
         ends = [flag.copy() for flag in flags]
-        while (more := self._sure()).any():
-            sent = more > 0
-            batch.step(np.maximum(more - 1, 0), sent.astype(np.int8))
+        while True:
+            sure = sure_homes(batch.observations(), batch.state.mask, self.table)
+            sent = sure >= 0
+            if not sent.any():
+                break
+            batch.step(np.maximum(sure, 0), sent.astype(np.int8))
             rewards += batch.rewards
             for end, now in zip(ends, flags, strict=True):
                 # A game that was to be cut off goes on, as a card went home.
@@ -275,21 +278,13 @@ class TrainingEnv(SolitaireVecEnv):
             flag[:] = end
         return int(np.count_nonzero(ends[-1]))
 
-    def _sure(self) -> npt.NDArray[np.int64]:
-        """Of each game 1 + a move home that is sure, 0 for none."""
-        assert self.table is not None
-        return 1 + sure_homes(self.batch.observations(), self.batch.state.mask, self.table)
-
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The moves to choose among, bool ``[num_envs, actions]``."""
         masks = super().action_masks()
-        if self.table is not None:
-            # A new deal may begin with a card that is sure to go home.
-            sure = self._sure()
-            [rows] = np.nonzero(sure)
-            masks[rows] = False
-            masks[rows, sure[rows] - 1] = True
-        return masks
+        if self.table is None:
+            return masks
+        # A new deal may begin with a card that is sure to go home.
+        return keep_sure_homes(self.batch.observations(), masks, self.table)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; finished games start anew."""

@@ -103,11 +103,12 @@ def explore(rules, state, events, weights, forced, budget, trail, store, room): 
             return FOUND
         if int(state.status[0]) != 0:
             continue
-        n = look_at(rules, state, 0, weights, room)
         sure = sure_home(rules, state, 0) if forced else -1
         if sure >= 0:
             room.actions[0] = sure
             n = 1
+        else:
+            n = look_at(rules, state, 0, weights, room)
         follow(rules, state, 0, trail)
         order = np.argsort(room.scores[:n])
         for k in order:

@@ -12,7 +12,7 @@ Array = npt.NDArray[Any]
 
 
 class Layer(NamedTuple):
-    """The positions that a beam can go on to; made once."""
+    """The positions that a beam can go on to."""
 
     rows: Array
     """int8 ``[candidates, row_size]``."""

@@ -266,7 +266,7 @@ def test_lines_of_beams_can_be_played(game: str) -> None:
 
 
 def test_beams_win_and_prove_what_rollouts_do_not() -> None:
-    """Deals of Forty Thieves: one that 200 tries of rollouts lose, and one that nobody can win."""
+    """Deals of Forty Thieves: one that two seconds of rollouts lose, and one that nobody can win."""
     ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
     won = ours.solve_deal(3, seconds=120)
     *_, home, is_won = solve.check_line(ours.strict, {"deal": 3}, won.line)
