@@ -1,9 +1,9 @@
 """Beams: of all positions that lie so many moves from the start, the most promising are kept and searched on.
 
-What a position promises a judge says: the network's value of it, or what comes of it when several habits play
-it out. Between moves all goes home that is sure to (:func:`agents.search.positions.sure_home`): without it a
-beam is filled with positions that differ by nothing else. A beam that never had to leave a position out, and
-dies, has proved that there is no win.
+What a position promises a judge says: the network's value of it, or what comes of it when it is played out,
+of those alone that the network's value speaks for. Between moves all goes home that is sure to
+(:func:`agents.search.positions.sure_home`): without it a beam is filled with positions that differ by nothing
+else. A beam that never had to leave a position out, and dies, has proved that there is no win.
 """
 
 import time
@@ -15,10 +15,9 @@ import numpy.typing as npt
 import torch as th
 
 from agents.models import NetworkPlayer
-from agents.moves import NUM_MOVE
 from agents.search.layers import make_layer, widen
 from agents.search.positions import make_trail, send_home
-from agents.search.rollouts import make_room, play_out_all
+from agents.search.rollouts import make_room, near, play_out_all
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
@@ -28,11 +27,13 @@ BRANCHES: Final = 16
 """There is room for so many new positions for each that a beam stands on; of more, some are left out."""
 LONGEST: Final = 4000
 """A line has at most so many moves."""
-HABITS: Final = 5
-"""So many habits play out each position: the linear policy, and others that differ by chance."""
-NOISE: Final = 2.0
-"""Standard deviation of what is added to the weights for another habit."""
-PATIENCE: Final = 30
+HABITS: Final = 2
+"""So many habits play out a position: the linear policy, and others that differ by chance."""
+FINALISTS: Final = 2
+"""For each position that a beam keeps so many are played out, the others are left out."""
+TRUST: Final = 0.5
+"""The value counts so much beside the share of cards that playouts bring home."""
+PATIENCE: Final = 20
 """After so many moves without a card going home or coming off the stock a playout is given up."""
 TOGETHER: Final = 4096
 """So many positions does the network look at together: more do not fit into a processor's cache."""
@@ -63,8 +64,8 @@ class Judge(Protocol):
     plays: bool
     """Whether it may find a win, and is asked even where all positions can be kept."""
 
-    def __call__(self, rows: Array, until: float) -> Judged:
-        """Of position rows, int8 ``[n, row_size]``."""
+    def __call__(self, rows: Array, width: int, until: float) -> Judged:
+        """Of position rows, int8 ``[n, row_size]``, of which so many can be kept."""
 
 
 class ByValue:
@@ -87,7 +88,7 @@ class ByValue:
         self.cards = variant.cards
 
     @th.inference_mode()
-    def __call__(self, rows: Array, until: float) -> Judged:
+    def __call__(self, rows: Array, width: int, until: float) -> Judged:
         """See :class:`Judge`."""
         assert self.value is not None
         seen = np.ascontiguousarray(rows[:, : self.seen])
@@ -100,36 +101,58 @@ class ByValue:
 
 
 class ByPlayouts:
-    """Cards home that the linear policy and like ones come to, on average."""
+    """Cards home that the linear policy and like ones come to, on average.
 
-    narrower = 16
+    Parameters
+    ----------
+    variant
+        The game.
+    weights
+        The linear policy's.
+    random
+        From which others are drawn.
+    value
+        Says which positions are played out, and counts beside it; without one all are.
+    """
+
+    narrower = 8
     plays = True
 
-    def __init__(self, variant: Variant, weights: Array, random: np.random.Generator) -> None:
+    def __init__(
+        self, variant: Variant, weights: Array, random: np.random.Generator, value: ByValue | None = None
+    ) -> None:
         self.weights = weights
         self.random = random
+        self.value = value
         self.batch = Batch(variant, Settings(), 2)
         self.room = make_room(self.batch.rules)
         self.lines = np.zeros((2, LONGEST), dtype=np.int64)
 
-    def __call__(self, rows: Array, until: float) -> Judged:
-        """See :class:`Judge`. What was not played out when time or a win ended it promises nothing."""
+    def __call__(self, rows: Array, width: int, until: float) -> Judged:
+        """See :class:`Judge`. What was not played out, for its value, for time or a win, promises nothing."""
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
-        habits = np.repeat(self.weights[None], HABITS, 0)
-        habits[1:] += NOISE * self.random.standard_normal((HABITS - 1, NUM_MOVE))
+        habits = near(self.weights, HABITS, self.random)
+        habits[0] = self.weights
         judged = Judged(np.full(len(rows), -np.inf))
-        for start in range(0, len(rows), SLICE):
+        asked = np.arange(len(rows))
+        trust = np.zeros(len(rows))
+        if self.value is not None:
+            trust = TRUST * self.value(rows, width, until).worth
+            if len(rows) > FINALISTS * width:
+                asked = np.argpartition(-trust, FINALISTS * width)[: FINALISTS * width]
+        for start in range(0, len(asked), SLICE):
             if judged.home == rules.cards or time.perf_counter() >= until:
                 break
-            part = rows[start : start + SLICE]
+            part = asked[start : start + SLICE]
+            sums = np.empty(len(part))
             home, place, length, moves = play_out_all(
-                rules, state, events, part, habits, PATIENCE, *self.lines, self.room,
-                judged.worth[start : start + SLICE],
-            )  # fmt: skip
+                rules, state, events, rows[part], habits, PATIENCE, *self.lines, self.room, sums
+            )
+            judged.worth[part] = sums / (HABITS * rules.cards) + trust[part]
             judged = judged._replace(nodes=judged.nodes + moves)
             if home > judged.home:
                 line = tuple(self.lines[0, :length].tolist())
-                judged = judged._replace(home=home, place=start + place, line=line)
+                judged = judged._replace(home=home, place=int(part[place]), line=line)
         return judged
 
 
@@ -215,7 +238,7 @@ class Beam:
                 kept = np.flatnonzero(~layer.over[:n])
                 whole = whole and fits and len(kept) <= width
                 if len(kept) and (judge.plays or len(kept) > width):
-                    judged = judge(layer.rows[kept], until)
+                    judged = judge(layer.rows[kept], width, until)
                     played += judged.nodes
                     if judged.home > best.home:
                         top = int(kept[judged.place])

@@ -4,7 +4,7 @@ The numbers of a move are those of :data:`agents.moves.MOVE_FEATURES`, read here
 a game, not from an observation: a move in a playout takes about a microsecond. A test compares the two.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,10 @@ from agents.moves import NUM_MOVE
 from agents.search.engine import copy, decode, jit, stand, step
 
 Array = npt.NDArray[Any]
+
+
+NOISE: Final = 2.0
+"""Standard deviation of what is added to weights for another habit."""
 
 
 class Room(NamedTuple):
@@ -36,6 +40,11 @@ def make_room(rules: Any) -> Room:
         np.zeros(rules.actions, dtype=np.int64),
         np.zeros(rules.actions, dtype=np.float64),
     )
+
+
+def near(weights: Array, n: int, random: np.random.Generator) -> Array:
+    """``n`` habits, float64 ``[n, NUM_MOVE]``: weights that differ from these by chance."""
+    return weights + NOISE * random.standard_normal((n, len(weights)))
 
 
 @jit
@@ -158,7 +167,7 @@ def play_out(rules, state, events, b, weights, patience, line, start, room):  # 
 
 
 @jit
-def nested_rollouts(rules, state, events, weights, patience, line, trial, room):  # type: ignore[no-untyped-def]
+def nested_rollouts(rules, state, events, habits, patience, line, trial, room):  # type: ignore[no-untyped-def]
     """From the game in row 0: before each move, each legal one is tried and played out; the best line that
     was found in all is followed. Rows 1 and 2 are written over.
 
@@ -166,6 +175,8 @@ def nested_rollouts(rules, state, events, weights, patience, line, trial, room):
 
     Parameters
     ----------
+    habits
+        float64 ``[k, NUM_MOVE]``: weights that play out in turn.
     line, trial
         int64 ``[longest]``; the best line is written into the first.
 
@@ -175,16 +186,18 @@ def nested_rollouts(rules, state, events, weights, patience, line, trial, room):
     """
     copy(rules, state, 0, 1)
     most = int(state.home[1])
-    length = moves = at = 0
+    length = moves = at = tried = 0
     first = np.zeros(rules.actions, dtype=np.int64)
     while int(state.status[1]) == 0 and most < rules.cards:
-        n = look_at(rules, state, 1, weights, room)
+        n = look_at(rules, state, 1, habits[0], room)
         first[:n] = room.actions[:n]
         for k in range(n):
             copy(rules, state, 1, 2)
             trial[at] = first[k]
             step(rules, state, events, 2, trial[at])
+            weights = habits[tried % len(habits)]
             end = play_out(rules, state, events, 2, weights, patience, trial, at + 1, room)
+            tried += 1
             moves += end - at
             if int(state.home[2]) > most:
                 most = int(state.home[2])

@@ -1,11 +1,11 @@
 """A thoughtful solver: the order of the stock is known, and the question is whether the game can be won.
 
 1. Nested rollouts of the linear policy (:func:`agents.search.rollouts.nested_rollouts`): milliseconds a game.
-2. The same again and again with weights that differ by chance: other habits win other deals.
+2. The same again and again, each playout with weights that differ by chance: other habits win other deals.
 3. In games of one deck or less, a search that leaves nothing out, in bounded memory. It finds what rollouts
 miss, and where it comes to its end without a win there is none.
-4. In larger games beams (:mod:`agents.search.beam`), by what a network expects and by playouts in turn, each
-three times as wide as the last of its kind.
+4. In larger games beams (:mod:`agents.search.beam`), by playouts and by what a network expects in turn, each
+three times as wide as the last of its kind; and where the next one would not end in time, further tries.
 
 One-card games are searched by supermoves, which stand for single moves; lines are given in the moves of the
 game itself.
@@ -26,7 +26,7 @@ from agents.policies.linear import WEIGHTS
 from agents.search.beam import BRANCHES, LONGEST, Beam, ByPlayouts, ByValue, Judge
 from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store
 from agents.search.positions import SALT, keys_of, make_trail
-from agents.search.rollouts import make_room, nested_rollouts
+from agents.search.rollouts import make_room, near, nested_rollouts
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
@@ -34,11 +34,10 @@ Array = npt.NDArray[Any]
 
 Result = Literal["winnable", "unwinnable", "unknown"]
 
-PATIENCE: Final = (30, 30, 30, 100)
-"""After so many moves without a card going home or coming off the stock a playout is given up; which of them
-it is, is drawn for each further try."""
-NOISE: Final = (1.0, 8.0)
-"""Least and largest standard deviation of what is added to the weights for another try."""
+PATIENCE: Final = 12
+"""After so many moves without a card going home or coming off the stock a playout is given up."""
+HABITS: Final = 64
+"""So many weights that differ by chance play out a further try in turn."""
 TRIES: Final = 40
 """So many tries are made before nothing is left out."""
 FEW: Final = 16
@@ -91,6 +90,8 @@ class Search:
     nodes: int = 0
     tries: int = 0
     beams: int = 0
+    took: dict[int, float] = field(default_factory=dict)
+    """Seconds of the last beam by each of the judges."""
     store: Store | None = None
     """Of an exhaustive search that goes on."""
     explored: bool = False
@@ -167,7 +168,7 @@ class Solver:
         store = make_store(rules, 1)
         begin(rules, state, self.trail, store)
         explore(rules, state, events, self.weights, False, 1, self.trail, store, self.room)
-        nested_rollouts(rules, state, events, self.weights, 1, *self.lines, self.room)
+        nested_rollouts(rules, state, events, self.weights[None], 1, *self.lines, self.room)
         for judge in self._judges(np.random.default_rng(0)):
             self.batch.deal(np.zeros(1, dtype=np.int64), [0])
             self.beam.search(state.rows[0].copy(), 1, judge, until=time.perf_counter() + 0.1)
@@ -205,7 +206,7 @@ class Solver:
                     self._explore(s)
                 elif self.batch.rules.cards <= SMALL and s.tries >= TRIES and not s.explored:
                     s.store = self._begin(cards)
-                elif self.batch.rules.cards > SMALL and s.tries >= FEW and self._width(s) <= self.widest:
+                elif self.batch.rules.cards > SMALL and s.tries >= FEW and self._fits(s):
                     self._search_beam(s)
                 else:
                     self._try(s)
@@ -220,9 +221,9 @@ class Solver:
     def _try(self, s: Search) -> None:
         """Nested rollouts, the first by the weights as they are, the others by such as differ by chance."""
         self.batch.set_row(0, s.cards)
-        weights, patience = self._habits(s.random) if s.tries else (self.weights, PATIENCE[0])
+        habits = near(self.weights, HABITS, s.random) if s.tries else self.weights[None]
         home, length, moves = nested_rollouts(
-            self.batch.rules, self.batch.state, self.batch.events, weights, patience, *self.lines, self.room
+            self.batch.rules, self.batch.state, self.batch.events, habits, PATIENCE, *self.lines, self.room
         )
         s.tries += 1
         s.nodes += moves
@@ -249,11 +250,19 @@ class Solver:
         """Of the next beam, were its judge the cheapest."""
         return int(WIDTH * WIDER ** (s.beams // len(s.judges)))
 
+    def _fits(self, s: Search) -> bool:
+        """Whether there is memory and time for the next beam."""
+        ends = time.perf_counter() + WIDER * s.took.get(s.beams % len(s.judges), 0)
+        return self._width(s) <= self.widest and ends <= s.until
+
     def _search_beam(self, s: Search) -> None:
         """The next beam: the judges take turns."""
-        judge = s.judges[s.beams % len(s.judges)]
+        start = time.perf_counter()
+        which = s.beams % len(s.judges)
+        judge = s.judges[which]
         width = self._width(s) // judge.narrower
         found = self.beam.search(s.cards, width, judge, until=s.until, progress=s.tell)
+        s.took[which] = time.perf_counter() - start
         s.beams += 1
         s.nodes += found.nodes
         s.stopped = found.stopped
@@ -263,13 +272,8 @@ class Solver:
 
     def _judges(self, random: np.random.Generator) -> list[Judge]:
         """Of the beams."""
-        playouts = ByPlayouts(self.variant, self.weights, random)
-        return [playouts] if self.by_value is None else [self.by_value, playouts]
-
-    def _habits(self, random: np.random.Generator) -> tuple[Array, int]:
-        """Weights and patience for another try."""
-        noise = np.exp(random.uniform(*np.log(NOISE))) * random.standard_normal(len(self.weights))
-        return self.weights + noise, int(random.choice(PATIENCE))
+        playouts = ByPlayouts(self.variant, self.weights, random, self.by_value)
+        return [playouts] if self.by_value is None else [playouts, self.by_value]
 
     def _begin(self, cards: Array) -> Store:
         """An exhaustive search that waits to look at a position."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from functools import cache
 from itertools import permutations
@@ -23,7 +24,7 @@ from agents.policies import make_searcher
 from agents.policies.shipped import load_shipped
 from agents.results import STORE, read_entry
 from agents.search import beam, positions, rollouts, solver
-from agents.search.beam import Beam, ByPlayouts, ByValue
+from agents.search.beam import Beam, ByPlayouts, ByValue, Judge
 from agents.search.budget import Budget
 from agents.search.player import IDLE, Searcher
 from agents.search.solver import Solver
@@ -209,16 +210,22 @@ def test_a_won_position_needs_no_move() -> None:
     assert (solution.result, solution.line, solution.cards_home) == ("winnable", (), 16)
 
 
+def judges(variant: Variant, player: NetworkPlayer) -> list[Judge]:
+    """Each that a beam may go by."""
+    weights = solver.weights_for(variant)
+    value = ByValue(variant, player)
+    return [value, *(ByPlayouts(variant, weights, np.random.default_rng(0), v) for v in (None, value))]
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
-    """A beam with room for everything proves, one without proves nothing that is wrong; by either judge."""
+    """A beam with room for everything proves, one without proves nothing that is wrong; by each judge."""
     variant = SMALL[name]
     if variant.moves == "one card":
         variant = variant.with_rules(moves="supermove")
     layout = policy_layout(variant, None)
     network = MovesNetwork(layout)
     player = NetworkPlayer(network, "untrained", layout, variant.moves, value=th.nn.Linear(network.width, 1))
-    weights = solver.weights_for(variant)
     beams = Beam(variant, 50)
     batch = Batch(variant, Settings(), 1)
     env = SolitaireEnv(variant)
@@ -228,7 +235,7 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
         cards = batch.state.rows[0].copy()
         env.reset(options={"deal": deal})
         possible = search(parse_position(env.position(), variant)).line is not None
-        for judge in (ByValue(variant, player), ByPlayouts(variant, weights, np.random.default_rng(0))):
+        for judge in judges(variant, player):
             wide = beams.search(cards, 30_000, judge)
             assert (wide.home == variant.cards) == possible, f"deal {deal}"
             assert wide.exhausted or possible
@@ -255,10 +262,9 @@ def test_lines_of_beams_can_be_played(game: str) -> None:
     player = shipped(game)
     variant = get_variant(game).with_rules(moves=player.moves)
     batch = Batch(variant, Settings(), 1)
-    weights = solver.weights_for(variant)
     for deal in range(2):
         batch.deal(np.array([0]), [deal])
-        for judge in (ByValue(variant, player), ByPlayouts(variant, weights, np.random.default_rng(0))):
+        for judge in judges(variant, player):
             found = Beam(variant, 20).search(batch.state.rows[0].copy(), 4, judge)
             *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(found.line))
             assert (home, won) == (found.home, found.home == variant.cards)
@@ -272,6 +278,23 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
     *_, home, is_won = solve.check_line(ours.strict, {"deal": 3}, won.line)
     assert (won.result, home, is_won) == ("winnable", 104, True)
     assert ours.solve_deal(18, seconds=120).result == "unwinnable"
+
+
+def test_no_beam_is_begun_that_would_not_end_in_time() -> None:
+    """The last one by the same judge took a second, the next is three times as wide."""
+    ours = Solver(get_variant("forty-bandits"))
+    now = time.perf_counter()
+    for left, fits in ((2.5, False), (1000.0, True), (float("inf"), True)):
+        search = solver.Search(
+            np.zeros(0),
+            104,
+            np.random.default_rng(0),
+            ours._judges(np.random.default_rng(0)),
+            now + left,
+            None,
+            took={0: 1.0},
+        )
+        assert ours._fits(search) == fits
 
 
 def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
