@@ -283,17 +283,11 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
 def test_no_beam_is_begun_that_would_not_end_in_time() -> None:
     """The last one by the same judge took a second, the next is three times as wide."""
     ours = Solver(get_variant("forty-bandits"))
+    random = np.random.default_rng(0)
     now = time.perf_counter()
     for left, fits in ((2.5, False), (1000.0, True), (float("inf"), True)):
-        search = solver.Search(
-            np.zeros(0),
-            104,
-            np.random.default_rng(0),
-            ours._judges(np.random.default_rng(0)),
-            now + left,
-            None,
-            took={0: 1.0},
-        )
+        search = solver.Search(np.zeros(0), 104, random, ours._judges(random), now + left, None)
+        search.took[0] = 1.0
         assert ours._fits(search) == fits
 
 
