@@ -14,7 +14,6 @@ from agents.search.engine import copy, decode, jit, stand, step
 
 Array = npt.NDArray[Any]
 
-
 NOISE: Final = 2.0
 """Standard deviation of what is added to weights for another habit."""
 
