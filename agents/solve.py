@@ -18,10 +18,9 @@ import tyro
 
 from agents.command import run_command
 from agents.config import parse_deals
-from agents.models import NetworkPlayer
 from agents.policies import make_policy
 from agents.policies.shipped import shipped_games
-from agents.search.solver import Solution, Solver
+from agents.search.solver import SMALL, Solution, Solver
 from agents.verdicts import VERDICTS, Verdict, read_verdicts
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.evaluation import LayoutOf, game_rules, wilson_interval
@@ -70,7 +69,9 @@ def make_solver(variant: Variant, a: Arguments) -> Solver:
     """
     network = None
     own = variant.name in shipped_games() and variant == get_variant(variant.name)
-    if a.network != "none" and (a.network != "shipped" or own):
+    if a.network != "none" and (a.network != "shipped" or (own and variant.cards > SMALL)):
+        from agents.models import NetworkPlayer  # torch is loaded only for a network
+
         network = make_policy(a.network, LayoutOf(variant))
         if not isinstance(network, NetworkPlayer):
             raise ValueError(f"network is {a.network!r}, allowed: shipped, none, or a run or model folder")

@@ -12,9 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch as th
 
-from agents.models import NetworkPlayer
 from agents.search.layers import make_layer, widen
 from agents.search.positions import make_trail, send_home
 from agents.search.rollouts import make_room, near, play_out_all
@@ -27,7 +25,7 @@ BRANCHES: Final = 16
 """There is room for so many new positions for each that a beam stands on; of more, some are left out."""
 LONGEST: Final = 4000
 """A line has at most so many moves."""
-HABITS: Final = 2
+PLAYERS: Final = 2
 """So many habits play out a position: the linear policy, and others that differ by chance."""
 FINALISTS: Final = 2
 """For each position that a beam keeps so many are played out, the others are left out."""
@@ -35,8 +33,6 @@ TRUST: Final = 0.5
 """The value counts so much beside the share of cards that playouts bring home."""
 PATIENCE: Final = 20
 """After so many moves without a card going home or coming off the stock a playout is given up."""
-TOGETHER: Final = 4096
-"""So many positions does the network look at together: more do not fit into a processor's cache."""
 SLICE: Final = 64
 """So many positions are played out between two looks at the clock."""
 
@@ -68,38 +64,6 @@ class Judge(Protocol):
         """Of position rows, int8 ``[n, row_size]``, of which so many can be kept."""
 
 
-class ByValue:
-    """What a network expects: cards home, and its value. The network is made to count in 32 bits."""
-
-    narrower = 1
-    plays = False
-
-    def __init__(self, variant: Variant, player: NetworkPlayer) -> None:
-        if player.value is None:
-            raise ValueError("the network has no value, which beams go by: take another, or none")
-        if player.moves not in (None, variant.moves):
-            raise ValueError(f"the network plays {player.moves!r} moves, beams {variant.moves!r} ones")
-        self.value = player.in_32_bits().value
-        self.network = player.network
-        batch = Batch(variant, Settings(), 1)
-        self.seen = batch.observations().shape[1]
-        first = batch.rules.row_foundations
-        self.foundations = slice(first, first + 4 * variant.decks)
-        self.cards = variant.cards
-
-    @th.inference_mode()
-    def __call__(self, rows: Array, width: int, until: float) -> Judged:
-        """See :class:`Judge`."""
-        assert self.value is not None
-        seen = np.ascontiguousarray(rows[:, : self.seen])
-        values = [
-            self.value(self.network.value(th.from_numpy(seen[start : start + TOGETHER])))[:, 0].numpy()
-            for start in range(0, len(seen), TOGETHER)
-        ]
-        home = rows[:, self.foundations].sum(1, dtype=np.int64)
-        return Judged(home / self.cards + np.concatenate(values))
-
-
 class ByPlayouts:
     """Cards home that the linear policy and like ones come to, on average.
 
@@ -119,7 +83,7 @@ class ByPlayouts:
     plays = True
 
     def __init__(
-        self, variant: Variant, weights: Array, random: np.random.Generator, value: ByValue | None = None
+        self, variant: Variant, weights: Array, random: np.random.Generator, value: Judge | None = None
     ) -> None:
         self.weights = weights
         self.random = random
@@ -131,7 +95,7 @@ class ByPlayouts:
     def __call__(self, rows: Array, width: int, until: float) -> Judged:
         """See :class:`Judge`. What was not played out, for its value, for time or a win, promises nothing."""
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
-        habits = near(self.weights, HABITS, self.random)
+        habits = near(self.weights, PLAYERS, self.random)
         habits[0] = self.weights
         judged = Judged(np.full(len(rows), -np.inf))
         asked = np.arange(len(rows))
@@ -148,7 +112,7 @@ class ByPlayouts:
             home, place, length, moves = play_out_all(
                 rules, state, events, rows[part], habits, PATIENCE, *self.lines, self.room, sums
             )
-            judged.worth[part] = sums / (HABITS * rules.cards) + trust[part]
+            judged.worth[part] = sums / (PLAYERS * rules.cards) + trust[part]
             judged = judged._replace(nodes=judged.nodes + moves)
             if home > judged.home:
                 line = tuple(self.lines[0, :length].tolist())

@@ -14,21 +14,23 @@ game itself.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.files import read_json
-from agents.models import NetworkPlayer
 from agents.moves import MOVE_FEATURES
 from agents.policies.linear import WEIGHTS
-from agents.search.beam import BRANCHES, LONGEST, Beam, ByPlayouts, ByValue, Judge
+from agents.search.beam import BRANCHES, LONGEST, Beam, ByPlayouts, Judge
 from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store
 from agents.search.positions import SALT, keys_of, make_trail
 from agents.search.rollouts import make_room, near, nested_rollouts
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
+
+if TYPE_CHECKING:
+    from agents.models import NetworkPlayer
 
 Array = npt.NDArray[Any]
 
@@ -138,7 +140,7 @@ class Solver:
 
     def __init__(
         self, variant: Variant, *, megabytes: float = 1000, seed: int = 0,
-        network: NetworkPlayer | None = None,
+        network: "NetworkPlayer | None" = None,
     ) -> None:  # fmt: skip
         if not 1 <= megabytes <= 1e6:
             raise ValueError(f"memory is {megabytes} MB, allowed: 1 to 1000000")
@@ -156,8 +158,10 @@ class Solver:
         self.room = make_room(self.batch.rules)
         self.trail = make_trail(self.batch.rules)
         self.lines = np.zeros((2, LONGEST), dtype=np.int64)
-        self.by_value: ByValue | None = None
+        self.by_value: Judge | None = None
         if network is not None and variant.cards > SMALL:
+            from agents.search.values import ByValue  # torch is loaded only for a network
+
             self.by_value = ByValue(self.variant, network)
         self.beam = Beam(self.variant, megabytes / 2)
         self.widest = int(megabytes / 2 * 1e6 / (BRANCHES * self.batch.rules.row_size))
@@ -169,7 +173,7 @@ class Solver:
         begin(rules, state, self.trail, store)
         explore(rules, state, events, self.weights, False, 1, self.trail, store, self.room)
         nested_rollouts(rules, state, events, self.weights[None], 1, *self.lines, self.room)
-        for judge in self._judges(np.random.default_rng(0)):
+        for judge in self._judges(np.random.default_rng(0)) if self.variant.cards > SMALL else ():
             self.batch.deal(np.zeros(1, dtype=np.int64), [0])
             self.beam.search(state.rows[0].copy(), 1, judge, until=time.perf_counter() + 0.1)
 

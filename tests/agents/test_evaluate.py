@@ -177,11 +177,15 @@ def test_ctrl_c(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     assert [game.deal for game in done] == [*range(30)] and all(game in done for game in kept)
 
 
-def test_no_torch_unless_a_network_is_asked_for() -> None:
+SOLVE = ("eights-down", "--deal", "7", "--quiet")
+
+
+@pytest.mark.parametrize("command, arguments", [("evaluate", GREEDY), ("solve", SOLVE)])
+def test_no_torch_unless_a_network_is_asked_for(command: str, arguments: tuple[str, ...]) -> None:
     code = f"""
 import sys
-from agents.evaluate import main
-main({GREEDY!r})
+from agents.{command} import main
+main({arguments!r})
 sys.exit("torch" in sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

@@ -24,10 +24,11 @@ from agents.policies import make_searcher
 from agents.policies.shipped import load_shipped
 from agents.results import STORE, read_entry
 from agents.search import beam, positions, rollouts, solver
-from agents.search.beam import Beam, ByPlayouts, ByValue, Judge
+from agents.search.beam import Beam, ByPlayouts, Judge
 from agents.search.budget import Budget
 from agents.search.player import IDLE, Searcher
 from agents.search.solver import Solver
+from agents.search.values import ByValue
 from solitaire_env import SolitaireEnv
 from solitaire_env.advice import Adviser, load_policy
 from solitaire_env.batch import Batch, Settings

@@ -1,0 +1,49 @@
+"""The judge of beams (:mod:`agents.search.beam`) that asks a network; it alone of the solver needs torch."""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import torch as th
+
+from agents.models import NetworkPlayer
+from agents.search.beam import Judged
+from solitaire_env import Variant
+from solitaire_env.batch import Batch, Settings
+
+Array = npt.NDArray[Any]
+
+TOGETHER: Final = 4096
+"""So many positions does the network look at together: more do not fit into a processor's cache."""
+
+
+class ByValue:
+    """What a network expects: cards home, and its value. The network is made to count in 32 bits."""
+
+    narrower = 1
+    plays = False
+
+    def __init__(self, variant: Variant, player: NetworkPlayer) -> None:
+        if player.value is None:
+            raise ValueError("the network has no value, which beams go by: take another, or none")
+        if player.moves not in (None, variant.moves):
+            raise ValueError(f"the network plays {player.moves!r} moves, beams {variant.moves!r} ones")
+        self.value = player.in_32_bits().value
+        self.network = player.network
+        batch = Batch(variant, Settings(), 1)
+        self.seen = batch.observations().shape[1]
+        first = batch.rules.row_foundations
+        self.foundations = slice(first, first + 4 * variant.decks)
+        self.cards = variant.cards
+
+    @th.inference_mode()
+    def __call__(self, rows: Array, width: int, until: float) -> Judged:
+        """See :class:`~agents.search.beam.Judge`."""
+        assert self.value is not None
+        seen = np.ascontiguousarray(rows[:, : self.seen])
+        values = [
+            self.value(self.network.value(th.from_numpy(seen[start : start + TOGETHER])))[:, 0].numpy()
+            for start in range(0, len(seen), TOGETHER)
+        ]
+        home = rows[:, self.foundations].sum(1, dtype=np.int64)
+        return Judged(home / self.cards + np.concatenate(values))
