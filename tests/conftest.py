@@ -34,6 +34,12 @@ def no_notice() -> None:
         event.unregister("numba:compile", _jit._notice)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def sb3_logs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where SB3 logs to unless it is told; otherwise it makes a new folder for each model that learns."""
+    os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
+
+
 @pytest.fixture
 def refuses() -> Refuses:
     """``refuses(call, *words)``: the call raises an error of one or two lines that has all the words.
