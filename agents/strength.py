@@ -29,7 +29,14 @@ from agents.report import summary_table
 from agents.results import ROOT, STRICT, Amount, Count, Entry, Plain, sentence
 from agents.search.budget import Budget
 from solitaire_env import VARIANTS, Variant
-from solitaire_env.evaluation import Game, mcnemar, read_games, summarize, wilson_interval
+from solitaire_env.evaluation import (
+    Game,
+    bootstrap_interval,
+    mcnemar,
+    read_games,
+    summarize,
+    wilson_interval,
+)
 from solitaire_env.files import write_whole
 from solitaire_env.progress import ProgressLine
 from solitaire_env.registration import env_variant
@@ -164,15 +171,13 @@ def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
     *panels, last = figure.subplots(3, 2).flat
     for variant, axes in zip(VARIANTS, panels, strict=True):
         # Where hardly anything is won, cards home tell more.
-        verdict = verdicts.of_game(variant.name)
-        winnable = any(one.result == "winnable" for one in verdict.values())
+        found = [one for deal, one in verdicts.of_game(variant.name).items() if deal in results.STANDARD]
+        winnable = any(one.result == "winnable" for one in found)
         _draw_players(axes, variant, shipped_of(entries, variant.name), by_wins=winnable)
         if winnable:
-            _draw_solver(axes, [one for deal, one in verdict.items() if deal in results.STANDARD])
-        elif verdict:
-            best = float(np.mean([one.cards_home for one in verdict.values()]))
-            spent = float(np.mean([one.seconds for one in verdict.values()]))
-            axes.plot(spent, best, "s", color=COLORS[2])
+            _draw_solver(axes, found)
+        else:
+            _draw_lines(axes, [one for one in found if one.gains])
         label = "games won, %" if winnable else "cards home"
         axes.set(title=variant.title, xscale="log", ylabel=label, xlabel="seconds of one core a game")
         axes.set_ylim(0, 1.06 * axes.get_ylim()[1])
@@ -214,6 +219,24 @@ def _draw_solver(axes: Any, found: Sequence[verdicts.Verdict]) -> None:
     low, high = wilson_interval(len(seconds), len(found))
     errors = [[shares[-1] - 100 * low], [100 * high - shares[-1]]]
     axes.errorbar(seconds[-1], shares[-1], yerr=errors, fmt="s", color=COLORS[2], capsize=3, markersize=5)
+
+
+def _draw_lines(axes: Any, found: Sequence[verdicts.Verdict]) -> None:
+    """Cards home on the best line of each deal, on average, as the solver went on."""
+    if not found:
+        return
+    gains = []
+    for one in found:
+        before = 0
+        for seconds, reached in one.gains:
+            gains.append((max(seconds, 1e-3), reached - before))
+            before = reached
+    when, more = np.array(sorted(gains)).T
+    mean = more.cumsum() / len(found)
+    axes.step(when, mean, where="post", color=COLORS[2])
+    low, high = bootstrap_interval([one.gains[-1][1] for one in found])
+    errors = [[mean[-1] - low], [high - mean[-1]]]
+    axes.errorbar(when[-1], mean[-1], yerr=errors, fmt="s", color=COLORS[2], capsize=3, markersize=5)
 
 
 # ------------------------------------------------------------------------------------------- commands

@@ -29,6 +29,8 @@ class Verdict:
     nodes: Count
     """Moves that the search played."""
     seconds: Amount
+    gains: tuple[tuple[Amount, Count], ...] = ()
+    """Of a deal left open: after so many seconds a line brought so many cards home, the most until then."""
 
 
 def read_verdicts(path: Path) -> list[Verdict]:

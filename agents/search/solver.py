@@ -67,6 +67,8 @@ class Solution:
     nodes: int
     """Moves that were played."""
     seconds: float
+    gains: tuple[tuple[float, int], ...] = ()
+    """After so many seconds a line brought so many cards home, the most until then."""
     stopped: bool = False
     """Whether Ctrl-C ended it."""
 
@@ -82,13 +84,17 @@ class Search:
     random: np.random.Generator
     judges: list[Judge]
     """Of beams."""
+    start: float
+    """In seconds of :func:`time.perf_counter`."""
     until: float
-    """Where it ends, in seconds of :func:`time.perf_counter`."""
+    """Where it ends."""
     progress: Callable[[int, int], None] | None
     result: Result = "unknown"
     home: int = -1
     """Most cards home, after ``line``."""
     line: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    gains: list[tuple[float, int]] = field(default_factory=list)
+    """Each time that a line led further: after how many seconds, and to how many cards."""
     nodes: int = 0
     tries: int = 0
     beams: int = 0
@@ -104,6 +110,7 @@ class Search:
         """A line leads to so many cards home."""
         if home > self.home:
             self.home, self.line = home, line
+            self.gains.append((time.perf_counter() - self.start, home))
         if home == self.all_cards:
             self.result = "winnable"
 
@@ -202,7 +209,9 @@ class Solver:
         self.batch.set_row(0, cards)
         home = int(self.batch.state.home[0])
         random = np.random.default_rng(self.seed)
-        s = Search(cards, self.batch.rules.cards, random, self._judges(random), start + seconds, progress)
+        s = Search(
+            cards, self.batch.rules.cards, random, self._judges(random), start, start + seconds, progress
+        )
         s.came(home, np.zeros(0, dtype=np.int64))
         try:
             while s.result == "unknown":
@@ -220,7 +229,8 @@ class Solver:
         except KeyboardInterrupt:
             s.stopped = True
         line = self._strict_line(cards, self._trim(cards, s.line, s.home))
-        return Solution(s.result, tuple(line), s.home, s.nodes, time.perf_counter() - start, s.stopped)
+        spent = time.perf_counter() - start
+        return Solution(s.result, tuple(line), s.home, s.nodes, spent, tuple(s.gains), s.stopped)
 
     def _try(self, s: Search) -> None:
         """Nested rollouts, the first by the weights as they are, the others by such as differ by chance."""

@@ -386,6 +386,10 @@ def test_what_stays_unknown_keeps_the_best_line_and_the_longest_search(tmp_path:
     [verdict] = verdicts.read_verdicts(path)
     assert (verdict.result, verdict.cards_home) == ("unknown", 190)
     assert verdict.seconds >= 1
+    times, homes = zip(*verdict.gains, strict=True)
+    assert sorted(times) == list(times) and sorted(homes) == list(homes)
+    assert (times[0], homes[0]) == (pytest.approx(0, abs=0.1), 0) and homes[-1] > 50
+    assert times[-1] <= verdict.seconds
 
 
 @pytest.mark.parametrize(

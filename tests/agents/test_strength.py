@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents import strength
+from agents import strength, verdicts
 from agents.results import STORE, read_store
 from solitaire_env import VARIANTS
 from solitaire_env.evaluation import evaluate, read_games
@@ -107,6 +107,21 @@ def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert variant.title in (axes.get_title(), axes.get_title(loc="left"))
         drawn = {round(float(x), 9) for line in axes.lines for x in line.get_xdata()}
         assert {round(cost.seconds, 9) for cost, _ in strength.read_strength(variant.name)} <= drawn
+
+
+def test_lines_grow_on_average() -> None:
+    """Two deals that are left open: 4 and 6 cards home after a second, 9 and 6 after three."""
+    figure = strength.new_figure(2)
+    axes = figure.subplots()
+    found = [
+        verdicts.Verdict("", "", deal, "unknown", gains[-1][1], None, 1, 5.0, gains)
+        for deal, gains in enumerate([((0.0, 0), (1.0, 4), (3.0, 9)), ((0.5, 6),)])
+    ]
+    strength._draw_lines(axes, found)
+    curve = axes.lines[0]
+    assert list(curve.get_xdata()) == [0.001, 0.5, 1.0, 3.0]
+    assert list(curve.get_ydata()) == [0.0, 3.0, 5.0, 7.5]
+    strength._draw_lines(axes, [])
 
 
 @pytest.mark.parametrize(
