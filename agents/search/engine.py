@@ -16,7 +16,7 @@ from solitaire_env.engine import _decode as decode
 from solitaire_env.engine import _derive, _finish, _refresh_tight
 from solitaire_env.engine import _step as step
 
-__all__ = ["copy", "decode", "jit", "stand", "step"]
+__all__ = ["copy", "decode", "jit", "jit_inner", "stand", "step"]
 
 
 def _sources() -> str:
@@ -35,15 +35,30 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     Numba's cache looks for changes in the function's own file alone. It knows a function by its name, so the
     name says what was compiled into it.
     """
+    return _compiled(function)
+
+
+def jit_inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for what compiled functions call for each move, and what makes no arrays.
+
+    A call would copy all that a batch is told by, and count references to each of its arrays.
+    """
+    return _compiled(function, forceinline=True, _nrt=False)
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     function.__qualname__ += f"_{_SOURCES}"
-    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(
+        function
+    )
     return compiled
 
 
-@jit
+@jit_inner
 def stand(rules, state, b, row):  # type: ignore[no-untyped-def]
     """Make a game one that stands in a position, int8 ``[row_size]``."""
-    state.rows[b] = row
+    for k in range(len(row)):
+        state.rows[b, k] = row[k]
     _derive(rules, state, b)
     _refresh_tight(rules, state, b)
     _finish(rules, state, b)

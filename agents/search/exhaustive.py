@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.engine import copy, jit, stand, step
+from agents.search.engine import copy, jit, jit_inner, stand, step
 from agents.search.positions import WON, find, follow, keys_after, sure_home
 from agents.search.rollouts import look_at
 
@@ -50,7 +50,7 @@ def make_store(rules: Any, megabytes: float) -> Store:
     )
 
 
-@jit
+@jit_inner
 def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-untyped-def]
     """Keep a position that was not met before, to be looked at next; whether there was room."""
     slot, met = find(store.table, keys)
@@ -60,7 +60,8 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
     if n == store.rows.shape[0]:
         return False
     store.table[slot, 0], store.table[slot, 1] = keys
-    store.rows[n] = state.rows[b]
+    for k in range(rules.row_size):
+        store.rows[n, k] = state.rows[b, k]
     store.parents[n] = parent
     store.actions[n] = action
     store.waiting[store.counts[1]] = n

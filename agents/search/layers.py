@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.engine import copy, jit, stand, step
+from agents.search.engine import copy, jit, jit_inner, stand, step
 from agents.search.positions import WON, find, follow, keys_after, send_home
 
 Array = npt.NDArray[Any]
@@ -43,7 +43,7 @@ def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
     )
 
 
-@jit
+@jit_inner
 def _meet(keys, layer):  # type: ignore[no-untyped-def]
     """Whether a position is met for the first time; it is kept while a quarter of the slots is free."""
     slot, met = find(layer.table, keys)
@@ -80,7 +80,8 @@ def widen(rules, state, events, rows, forced, trail, layer, line):  # type: igno
                 continue
             if n == len(layer.rows):
                 return n, False
-            layer.rows[n] = state.rows[1]
+            for k in range(rules.row_size):
+                layer.rows[n, k] = state.rows[1, k]
             layer.froms[n] = at
             layer.actions[n] = action
             layer.home[n] = state.home[1]

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.engine import jit, step
+from agents.search.engine import jit, jit_inner, step
 
 Array = npt.NDArray[Any]
 
@@ -16,7 +16,7 @@ SALT: Final = np.uint64(0x9E3779B97F4A7C15)
 SALT_2: Final = np.uint64(0xD1B54A32D192ED03)
 
 
-@jit
+@jit_inner
 def _mix(z):  # type: ignore[no-untyped-def]
     """SplitMix64's output function: each bit of an uint64 changes half of the others."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -24,13 +24,13 @@ def _mix(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@jit
+@jit_inner
 def _grown(key, card):  # type: ignore[no-untyped-def]
     """The key of a pile, or of the waste, with a card more on it."""
     return _mix(key + np.uint64(card))
 
 
-@jit
+@jit_inner
 def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def]
     """The key of a position, from the sum of its piles' mixed keys and the key of its waste."""
     for cell in range(rules.row_cells, rules.row_cells + rules.cells):
@@ -41,7 +41,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
     return piles ^ _mix(rest)
 
 
-@jit
+@jit_inner
 def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
     """64 bits that say a position; the same when piles or cells change places, as they are alike."""
     piles = np.uint64(0)
@@ -83,7 +83,7 @@ def make_trail(rules: Any) -> Trail:
     )
 
 
-@jit
+@jit_inner
 def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
     """Write the trail of a position."""
     for pile in range(rules.piles):
@@ -101,7 +101,7 @@ def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
         trail.waste[k + 1, 1] = _grown(trail.waste[k, 1], card)
 
 
-@jit
+@jit_inner
 def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
@@ -129,7 +129,7 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     )
 
 
-@jit
+@jit_inner
 def find(table, keys):  # type: ignore[no-untyped-def]
     """Where in uint64 ``[slots, 2]``, a power of 2 of slots, a position stands or would, and whether it does.
 
@@ -145,7 +145,7 @@ def find(table, keys):  # type: ignore[no-untyped-def]
     return slot, False
 
 
-@jit
+@jit_inner
 def sure_home(rules, state, b):  # type: ignore[no-untyped-def]
     """A move home that cannot be wrong where sequences are in suit, -1 for none: of a card whose next lower
     ones are home, of all decks. Nothing is left that could lie on it in the tableau, and its foundation waits
@@ -164,7 +164,7 @@ def sure_home(rules, state, b):  # type: ignore[no-untyped-def]
     return -1
 
 
-@jit
+@jit_inner
 def send_home(rules, state, events, b, line, start):  # type: ignore[no-untyped-def]
     """Send home what is sure to go; the actions into ``line`` from ``start``. How many there are then."""
     length = start

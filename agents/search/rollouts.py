@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.moves import NUM_MOVE
-from agents.search.engine import copy, decode, jit, stand, step
+from agents.search.engine import copy, decode, jit, jit_inner, stand, step
 
 Array = npt.NDArray[Any]
 
@@ -46,7 +46,7 @@ def near(weights: Array, n: int, random: np.random.Generator) -> Array:
     return weights + NOISE * random.standard_normal((n, len(weights)))
 
 
-@jit
+@jit_inner
 def _read(rules, state, b, room):  # type: ignore[no-untyped-def]
     """What all moves of a game are measured by; the rank of its lowest foundation."""
     wanted = 0
@@ -77,7 +77,7 @@ def _read(rules, state, b, room):  # type: ignore[no-untyped-def]
     return lowest
 
 
-@jit
+@jit_inner
 def _score(rules, state, b, kind, source, target, count, lowest, weights, room):  # type: ignore[no-untyped-def]
     """The weighted sum of the numbers of a move."""
     if kind == 0:
@@ -122,7 +122,7 @@ def _score(rules, state, b, kind, source, target, count, lowest, weights, room):
     return score
 
 
-@jit
+@jit_inner
 def look_at(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
     """The legal moves of a game that goes on, and their scores, into ``room``; how many."""
     lowest = _read(rules, state, b, room)

@@ -287,7 +287,7 @@ def test_no_beam_is_begun_that_would_not_end_in_time() -> None:
     random = np.random.default_rng(0)
     now = time.perf_counter()
     for left, fits in ((2.5, False), (1000.0, True), (float("inf"), True)):
-        search = solver.Search(np.zeros(0), 104, random, ours._judges(random), now + left, None)
+        search = solver.Search(np.zeros(0), 104, random, ours._judges(random), now, now + left, None)
         search.took[0] = 1.0
         assert ours._fits(search) == fits
 
