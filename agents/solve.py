@@ -177,14 +177,14 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             found = Verdict(
                 env_id(variant), rules, deal, solution.result, home, len(texts) if won else None,
                 solution.nodes, round(solution.seconds, 3),
-                tuple((round(spent, 3), home) for spent, home in solution.gains) if not won else (),
+                _gains(solution) if solution.result == "unknown" else (),
             )  # fmt: skip
             if before is not None and found.result == "unknown":
                 # The best line of all, and the longest search, say what is known.
                 longest = max(before, found, key=lambda verdict: verdict.seconds)
                 found = replace(longest, cards_home=max(before.cards_home, found.cards_home))
             known[deal] = found
-            lines = [verdict_line(known[deal]) for deal in sorted(known, key=_order)]
+            lines = [_line(known[deal]) for deal in sorted(known, key=_order)]
             write_text(path, "".join(lines))
         line.count(done + 1, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
     line.close()
@@ -192,7 +192,12 @@ def solve_many(variant: Variant, a: Arguments) -> int:
     return 130 if stopped else 0
 
 
-def verdict_line(verdict: Verdict) -> str:
+def _gains(solution: Solution) -> tuple[tuple[float, int], ...]:
+    """Of a solution, the seconds to three places."""
+    return tuple((round(seconds, 3), home) for seconds, home in solution.gains)
+
+
+def _line(verdict: Verdict) -> str:
     """A line of a file of verdicts."""
     told = asdict(verdict)
     if not verdict.gains:
