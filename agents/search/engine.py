@@ -16,7 +16,7 @@ from solitaire_env.engine import _decode as decode
 from solitaire_env.engine import _derive, _finish, _refresh_tight
 from solitaire_env.engine import _step as step
 
-__all__ = ["copy", "decode", "jit", "jit_inner", "stand", "step"]
+__all__ = ["copy", "decode", "jit", "jit_inner", "stand", "step", "write"]
 
 
 def _sources() -> str:
@@ -55,10 +55,16 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
 
 
 @jit_inner
+def write(row, target):  # type: ignore[no-untyped-def]
+    """Write a row over another as long. An assignment would need memory, which ``jit_inner`` has none of."""
+    for k in range(len(row)):
+        target[k] = row[k]
+
+
+@jit_inner
 def stand(rules, state, b, row):  # type: ignore[no-untyped-def]
     """Make a game one that stands in a position, int8 ``[row_size]``."""
-    for k in range(len(row)):
-        state.rows[b, k] = row[k]
+    write(row, state.rows[b])
     _derive(rules, state, b)
     _refresh_tight(rules, state, b)
     _finish(rules, state, b)

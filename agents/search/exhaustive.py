@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.engine import copy, jit, jit_inner, stand, step
+from agents.search.engine import copy, jit, jit_inner, stand, step, write
 from agents.search.positions import WON, find, follow, keys_after, sure_home
 from agents.search.rollouts import look_at
 
@@ -60,8 +60,7 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
     if n == store.rows.shape[0]:
         return False
     store.table[slot, 0], store.table[slot, 1] = keys
-    for k in range(rules.row_size):
-        store.rows[n, k] = state.rows[b, k]
+    write(state.rows[b], store.rows[n])
     store.parents[n] = parent
     store.actions[n] = action
     store.waiting[store.counts[1]] = n

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.engine import copy, jit, jit_inner, stand, step
+from agents.search.engine import copy, jit, jit_inner, stand, step, write
 from agents.search.positions import WON, find, follow, keys_after, send_home
 
 Array = npt.NDArray[Any]
@@ -80,8 +80,7 @@ def widen(rules, state, events, rows, forced, trail, layer, line):  # type: igno
                 continue
             if n == len(layer.rows):
                 return n, False
-            for k in range(rules.row_size):
-                layer.rows[n, k] = state.rows[1, k]
+            write(state.rows[1], layer.rows[n])
             layer.froms[n] = at
             layer.actions[n] = action
             layer.home[n] = state.home[1]
