@@ -1,130 +1,53 @@
 """Beams: of all positions that lie so many moves from the start, the most promising are kept and searched on.
 
-What a position promises a judge says: the network's value of it, or what comes of it when it is played out,
-of those alone that the network's value speaks for. Between moves all goes home that is sure to
+What a position promises is what a network expects of it; or, of those alone that the network speaks for, what
+comes of it when it is played out. Then each keeps the best line that is known from it, and counts by that:
+a beam with a memory (Cazenave, "Monte Carlo Beam Search", 2012). Between moves all goes home that is sure to
 (:func:`agents.search.positions.sure_home`): without it a beam is filled with positions that differ by nothing
 else. A beam that never had to leave a position out, and dies, has proved that there is no win.
 """
 
 import time
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.layers import make_layer, widen
+from agents.search.layers import Layer, make_layer, widen
 from agents.search.positions import make_trail, send_home
-from agents.search.rollouts import make_room, near, play_out_all
+from agents.search.rollouts import Known, hand_on, make_known, make_room, near, play_out_all
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
 Array = npt.NDArray[Any]
 
+Expects = Callable[[Array], Array]
+"""What is expected of position rows, int8 ``[n, row_size]``: about 1 of a game that is won, float ``[n]``."""
+
 BRANCHES: Final = 16
 """There is room for so many new positions for each that a beam stands on; of more, some are left out."""
-LONGEST: Final = 4000
+LONGEST: Final = 1000
 """A line has at most so many moves."""
 PLAYERS: Final = 2
 """So many habits play out a position: the linear policy, and others that differ by chance."""
 FINALISTS: Final = 2
 """For each position that a beam keeps so many are played out, the others are left out."""
-TRUST: Final = 0.5
-"""The value counts so much beside the share of cards that playouts bring home."""
+MEAN: Final = 0.1
+"""The share of cards that playouts bring home on average counts so much beside that of the best line."""
+TRUST: Final = 0.2
+"""And so much what the network expects."""
 PATIENCE: Final = 20
 """After so many moves without a card going home or coming off the stock a playout is given up."""
 SLICE: Final = 64
 """So many positions are played out between two looks at the clock."""
 
 
-class Judged(NamedTuple):
-    """What positions promise."""
-
-    worth: Array
-    """float ``[n]``."""
-    home: int = -1
-    """Most cards home that a playout came to, -1 where there was none."""
-    place: int = 0
-    """From which of the positions."""
-    line: tuple[int, ...] = ()
-    """By which actions."""
-    nodes: int = 0
-    """Moves that were played."""
-
-
-class Judge(Protocol):
-    """Says what positions promise."""
-
-    narrower: int
-    """A beam by this judge is so many times narrower than one by the cheapest."""
-    plays: bool
-    """Whether it may find a win, and is asked even where all positions can be kept."""
-
-    def __call__(self, rows: Array, width: int, until: float) -> Judged:
-        """Of position rows, int8 ``[n, row_size]``, of which so many can be kept."""
-
-
-class ByPlayouts:
-    """Cards home that the linear policy and like ones come to, on average.
-
-    Parameters
-    ----------
-    variant
-        The game.
-    weights
-        The linear policy's.
-    random
-        From which others are drawn.
-    value
-        Says which positions are played out, and counts beside it; without one all are.
-    """
-
-    narrower = 8
-    plays = True
-
-    def __init__(
-        self, variant: Variant, weights: Array, random: np.random.Generator, value: Judge | None = None
-    ) -> None:
-        self.weights = weights
-        self.random = random
-        self.value = value
-        self.batch = Batch(variant, Settings(), 2)
-        self.room = make_room(self.batch.rules)
-        self.lines = np.zeros((2, LONGEST), dtype=np.int64)
-
-    def __call__(self, rows: Array, width: int, until: float) -> Judged:
-        """See :class:`Judge`. What was not played out, for its value, for time or a win, promises nothing."""
-        rules, state, events = self.batch.rules, self.batch.state, self.batch.events
-        habits = near(self.weights, PLAYERS, self.random)
-        habits[0] = self.weights
-        judged = Judged(np.full(len(rows), -np.inf))
-        asked = np.arange(len(rows))
-        trust = np.zeros(len(rows))
-        if self.value is not None:
-            trust = TRUST * self.value(rows, width, until).worth
-            if len(rows) > FINALISTS * width:
-                asked = np.argpartition(-trust, FINALISTS * width)[: FINALISTS * width]
-        for start in range(0, len(asked), SLICE):
-            if judged.home == rules.cards or time.perf_counter() >= until:
-                break
-            part = asked[start : start + SLICE]
-            sums = np.empty(len(part))
-            home, place, length, moves = play_out_all(
-                rules, state, events, rows[part], habits, PATIENCE, *self.lines, self.room, sums
-            )
-            judged.worth[part] = sums / (PLAYERS * rules.cards) + trust[part]
-            judged = judged._replace(nodes=judged.nodes + moves)
-            if home > judged.home:
-                line = tuple(self.lines[0, :length].tolist())
-                judged = judged._replace(home=home, place=int(part[place]), line=line)
-        return judged
-
-
 class Found(NamedTuple):
     """What a beam came to."""
 
-    line: Array
-    """int64 ``[moves]``: to the position with most cards home."""
+    line: tuple[int, ...]
+    """Actions that lead to most cards home, but for what is sure to go there."""
     home: int
     nodes: int
     """Moves that were played."""
@@ -143,7 +66,18 @@ class Best(NamedTuple):
     place: int = 0
     """Where the beam stood then."""
     actions: tuple[int, ...] = ()
-    """From there on, but for what is sure to go home after the first."""
+    """From there on."""
+
+
+class Played(NamedTuple):
+    """What was played out."""
+
+    kept: Array
+    """int64 ``[n]``: which places of the layer."""
+    worth: Array
+    """float64 ``[n]``: what they promise."""
+    nodes: int
+    """Moves that were played."""
 
 
 class Beam:
@@ -155,16 +89,31 @@ class Beam:
         The game.
     megabytes
         What the positions may take that are known again; of more, some are met twice.
+    weights
+        The linear policy's.
+    expects
+        What the network expects; without one all positions are played out.
     """
 
-    def __init__(self, variant: Variant, megabytes: float) -> None:
+    def __init__(
+        self, variant: Variant, megabytes: float, weights: Array, expects: Expects | None = None
+    ) -> None:
         self.batch = Batch(variant, Settings(), 2)
         self.trail = make_trail(self.batch.rules)
+        self.room = make_room(self.batch.rules)
+        self.trial = np.zeros(LONGEST, dtype=np.int64)
         self.forced = variant.build == "same suit"
         self.slots = 1 << max(4, int(megabytes * 1e6 / 16).bit_length() - 1)
+        self.weights = weights
+        self.expects = expects
+        self.asked = FINALISTS if expects else BRANCHES
+        """For each position that is kept so many are played out at most."""
+        self.widest = int(megabytes * 1e6 / (BRANCHES * self.batch.rules.row_size + 4 * self.asked * LONGEST))
+        """So wide a beam's positions and lines take the megabytes once more."""
 
     def search(
-        self, cards: Array, width: int, judge: Judge, *, until: float = float("inf"),
+        self, cards: Array, width: int, random: np.random.Generator | None = None, *,
+        line: tuple[int, ...] = (), home: int = -1, until: float = float("inf"),
         progress: Callable[[int, int], None] | None = None,
     ) -> Found:  # fmt: skip
         """Search on from a position row (int8 ``[row_size]``, the stock in its order).
@@ -173,20 +122,25 @@ class Beam:
         ----------
         width
             So many positions are kept.
-        judge
-            Says which.
+        random
+            From which the habits are drawn that play out; None: the beam goes by what the network expects
+            alone.
+        line, home
+            The best line that is known, but for what is sure to go home, and to how many cards home it leads.
         until
             Where it ends, in seconds of :func:`time.perf_counter`.
         progress
             Is told moves played and most cards home.
         """
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
-        room = np.zeros(rules.cards, dtype=np.int64)
         # Made anew: memory that was never written costs nothing, clearing it all would.
         layer = make_layer(rules, BRANCHES * width, self.slots)
+        known, after = (make_known(self.asked * width, LONGEST) for _ in range(2))
+        known.home[0], known.lengths[0], known.lines[0, : len(line)] = home, len(line), line
+        places = np.zeros(1, dtype=np.int64)
         self.batch.set_row(0, cards)
         if self.forced:
-            send_home(rules, state, events, 0, room, 0)
+            send_home(rules, state, events, 0)
         rows = state.rows[:1].copy()
         best = Best(int(state.home[0]))
         steps: list[tuple[Array, Array]] = []
@@ -194,23 +148,35 @@ class Beam:
         played = 0
         try:
             while len(rows) and best.home < rules.cards and time.perf_counter() < until:
-                n, fits = widen(rules, state, events, rows, self.forced, self.trail, layer, room)
-                froms, actions, home = layer.froms[:n], layer.actions[:n], layer.home[:n]
-                if n and home.max() > best.home:
-                    top = int(home.argmax())
-                    best = Best(int(home[top]), len(steps), int(froms[top]), (int(actions[top]),))
+                n, fits = widen(rules, state, events, rows, self.forced, self.trail, layer)
+                froms, actions, homes = layer.froms[:n], layer.actions[:n], layer.home[:n]
+                if n and homes.max() > best.home:
+                    top = int(homes.argmax())
+                    best = Best(int(homes[top]), len(steps), int(froms[top]), (int(actions[top]),))
+                if best.home == rules.cards:
+                    break
                 kept = np.flatnonzero(~layer.over[:n])
                 whole = whole and fits and len(kept) <= width
-                if len(kept) and (judge.plays or len(kept) > width):
-                    judged = judge(layer.rows[kept], width, until)
-                    played += judged.nodes
-                    if judged.home > best.home:
-                        top = int(kept[judged.place])
+                if len(kept) and random is not None:
+                    kept, worth, nodes = self._play_out(
+                        layer, kept, places, known, after, width, random, until
+                    )
+                    played += nodes
+                    top = int(after.home[: len(kept)].argmax())
+                    if after.home[top] > best.home:
+                        onward = after.lines[top, : after.lengths[top]].tolist()
+                        at = kept[top]
                         best = Best(
-                            judged.home, len(steps), int(froms[top]), (int(actions[top]), *judged.line)
+                            int(after.home[top]), len(steps), int(froms[at]), (int(actions[at]), *onward)
                         )
-                    if len(kept) > width:
-                        kept = kept[np.argpartition(-judged.worth, width)[:width]]
+                elif len(kept) > width:
+                    assert self.expects is not None
+                    worth = self.expects(layer.rows[kept])
+                places = np.arange(len(kept))
+                if len(kept) > width:
+                    places = np.argpartition(-worth, width)[:width]
+                    kept = kept[places]
+                known, after = after, known
                 steps.append((froms[kept], actions[kept]))
                 rows = layer.rows[kept]
                 if progress is not None:
@@ -218,23 +184,60 @@ class Beam:
         except KeyboardInterrupt:
             stopped = True
         nodes = played + int(layer.counts[1])
-        return Found(self._line(cards, steps, best), best.home, nodes, whole and len(rows) == 0, stopped)
+        return Found(_line(steps, best), best.home, nodes, whole and len(rows) == 0, stopped)
 
-    def _line(self, cards: Array, steps: list[tuple[Array, Array]], best: Best) -> Array:
-        """The actions that lead from a position to the most cards home."""
-        place = best.place
-        chosen = list(best.actions[:1])
-        for froms, actions in steps[: best.step][::-1]:
-            chosen.append(int(actions[place]))
-            place = int(froms[place])
+    def _play_out(
+        self, layer: Layer, kept: Array, places: Array, known: Known, after: Known, width: int,
+        random: np.random.Generator, until: float,
+    ) -> Played:  # fmt: skip
+        """Play out the positions of a layer that the network speaks for, and those on known lines.
+
+        Parameters
+        ----------
+        kept
+            Where in the layer they stand.
+        places
+            int64 ``[rows]``: where in ``known`` each position stands from which they are reached.
+        after
+            Is made what is known from those that were played out. What was not, for time or a win, promises
+            nothing.
+        """
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
-        room = np.zeros(rules.cards, dtype=np.int64)
-        line: list[int] = []
-        self.batch.set_row(0, cards)
-        for action in (None, *chosen[::-1]):
-            if action is not None:
-                self.batch.step(np.array([action, 0]), np.array([1, 0], dtype=np.int8))
-                line.append(action)
-            if self.forced:
-                line += room[: send_home(rules, state, events, 0, room, 0)].tolist()
-        return np.array([*line, *best.actions[1:]], dtype=np.int64)
+        expected = np.zeros(len(kept))
+        if self.expects is not None:
+            expected = self.expects(layer.rows[kept])
+            if len(kept) > self.asked * width:
+                of = places[layer.froms[kept]]
+                on_line = (known.lengths[of] > 0) & (known.lines[of, 0] == layer.actions[kept])
+                first = np.argpartition(-np.where(on_line, np.inf, expected), self.asked * width)
+                first = first[: self.asked * width]
+                kept, expected = kept[first], expected[first]
+        hand_on(known, places[layer.froms[kept]], layer.actions[kept], after)
+        habits = near(self.weights, PLAYERS, random)
+        habits[0] = self.weights
+        worth = np.full(len(kept), -np.inf)
+        nodes = 0
+        for start in range(0, len(kept), SLICE):
+            if time.perf_counter() >= until:
+                break
+            part = slice(start, min(start + SLICE, len(kept)))
+            sums = np.zeros(part.stop - start)
+            nodes += play_out_all(
+                rules, state, events, layer.rows[kept[part]], habits, PATIENCE, self.forced, self.trial,
+                self.room, sums, after, start,
+            )  # fmt: skip
+            mean = sums / (PLAYERS * rules.cards)
+            worth[part] = after.home[part] / rules.cards + MEAN * mean + TRUST * expected[part]
+            if after.home[part].max() == rules.cards:
+                break
+        return Played(kept, worth, nodes)
+
+
+def _line(steps: list[tuple[Array, Array]], best: Best) -> tuple[int, ...]:
+    """The actions that lead from the start to the most cards home."""
+    place = best.place
+    before: list[int] = []
+    for froms, actions in steps[: best.step][::-1]:
+        before.append(int(actions[place]))
+        place = int(froms[place])
+    return (*before[::-1], *best.actions)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.search.engine import copy, jit, jit_inner, stand, step, write
-from agents.search.positions import WON, find, follow, keys_after, sure_home
+from agents.search.positions import WON, find, follow, keys_after, send_home
 from agents.search.rollouts import look_at
 
 Array = npt.NDArray[Any]
@@ -70,8 +70,10 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
 
 
 @jit
-def begin(rules, state, trail, store):  # type: ignore[no-untyped-def]
+def begin(rules, state, events, forced, trail, store):  # type: ignore[no-untyped-def]
     """Keep the game in row 0, to be looked at first; whether there was room."""
+    if forced:
+        send_home(rules, state, events, 0)
     follow(rules, state, 0, trail)
     return enter(rules, state, 0, keys_after(rules, state, 0, 0, trail), -1, -1, store)
 
@@ -83,7 +85,7 @@ def explore(rules, state, events, weights, forced, budget, trail, store, room): 
     Parameters
     ----------
     forced
-        Whether a card that is sure to go home goes home, and nothing else is tried (:func:`sure_home`).
+        Whether what is sure to go home goes home after each move.
     budget
         So many moves are played, then there is a pause; the next call goes on.
 
@@ -103,18 +105,15 @@ def explore(rules, state, events, weights, forced, budget, trail, store, room): 
             return FOUND
         if int(state.status[0]) != 0:
             continue
-        sure = sure_home(rules, state, 0) if forced else -1
-        if sure >= 0:
-            room.actions[0] = sure
-            n = 1
-        else:
-            n = look_at(rules, state, 0, weights, room)
+        n = look_at(rules, state, 0, weights, room)
         follow(rules, state, 0, trail)
         order = np.argsort(room.scores[:n])
         for k in order:
             copy(rules, state, 0, 1)
             step(rules, state, events, 1, room.actions[k])
             store.counts[2] += 1
+            if forced:
+                store.counts[2] += send_home(rules, state, events, 1)
             before = store.counts[0]
             keys = keys_after(rules, state, 0, 1, trail)
             if not enter(rules, state, 1, keys, at, room.actions[k], store):

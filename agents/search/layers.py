@@ -54,11 +54,10 @@ def _meet(keys, layer):  # type: ignore[no-untyped-def]
 
 
 @jit
-def widen(rules, state, events, rows, forced, trail, layer, line):  # type: ignore[no-untyped-def]
+def widen(rules, state, events, rows, forced, trail, layer):  # type: ignore[no-untyped-def]
     """All positions, not met before, that one move leads to from each of ``rows``, int8 ``[n, row_size]``.
 
-    With ``forced``, what is sure to go home then goes home. A won position is the last. ``line`` is room,
-    int64 ``[longest]``.
+    With ``forced``, what is sure to go home then goes home. A won position is the last.
 
     Returns
     -------
@@ -75,7 +74,7 @@ def widen(rules, state, events, rows, forced, trail, layer, line):  # type: igno
             step(rules, state, events, 1, action)
             layer.counts[1] += 1
             if forced:
-                layer.counts[1] += send_home(rules, state, events, 1, line, 0)
+                layer.counts[1] += send_home(rules, state, events, 1)
             if not _meet(keys_after(rules, state, 0, 1, trail), layer):
                 continue
             if n == len(layer.rows):

@@ -1,11 +1,13 @@
 """What search knows of a position: the keys by which it is met again, and what is sure to go home from it."""
 
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.search.engine import jit, jit_inner, step
+from solitaire_env.batch import Batch
 
 Array = npt.NDArray[Any]
 
@@ -165,14 +167,39 @@ def sure_home(rules, state, b):  # type: ignore[no-untyped-def]
 
 
 @jit_inner
-def send_home(rules, state, events, b, line, start):  # type: ignore[no-untyped-def]
-    """Send home what is sure to go; the actions into ``line`` from ``start``. How many there are then."""
-    length = start
+def send_home(rules, state, events, b):  # type: ignore[no-untyped-def]
+    """Send home what is sure to go; how many cards."""
+    gone = 0
     while int(state.status[b]) == 0:
         action = sure_home(rules, state, b)
         if action < 0:
             break
-        line[length] = action
-        length += 1
         step(rules, state, events, b, action)
-    return length
+        gone += 1
+    return gone
+
+
+def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, home: int) -> list[int]:
+    """All actions of a line that leaves out what is sure to go home, until so many cards are home.
+
+    Parameters
+    ----------
+    batch
+        Its first game is written over.
+    cards
+        The position row that the line starts from.
+    forced
+        Whether the line leaves it out.
+    """
+    rules, state = batch.rules, batch.state
+    batch.set_row(0, cards)
+    actions: list[int] = []
+    todo = np.zeros(batch.size, dtype=np.int8)
+    todo[0] = 1
+    ahead = iter(line)
+    while int(state.home[0]) < home:
+        sure = sure_home(rules, state, 0) if forced else -1
+        action = int(next(ahead) if sure < 0 else sure)
+        batch.step(np.where(todo, action, 0), todo)
+        actions.append(action)
+    return actions

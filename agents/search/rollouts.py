@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from agents.moves import NUM_MOVE
 from agents.search.engine import copy, decode, jit, jit_inner, stand, step
+from agents.search.positions import send_home
 
 Array = npt.NDArray[Any]
 
@@ -146,12 +147,19 @@ def look_at(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
 
 
 @jit
-def play_out(rules, state, events, b, weights, patience, line, start, room):  # type: ignore[no-untyped-def]
+def play_out(  # type: ignore[no-untyped-def]
+    rules, state, events, b, weights, patience, forced, line, start, room
+):  # fmt: skip
     """Play a game to its end by the highest scores, or until no card has gone home or come off the stock
-    for ``patience`` moves; the actions into ``line`` from ``start``. How many there are then.
+    for ``patience`` moves; the actions into ``line`` from ``start``. With ``forced``, what is sure to go home
+    goes home after each, and does not stand in the line.
+
+    Returns
+    -------
+    How long the line is then, and moves played.
     """
     length = start
-    still = 0
+    moves = still = 0
     while int(state.status[b]) == 0 and length < line.shape[0] and still < patience:
         n = look_at(rules, state, b, weights, room)
         best = 0
@@ -160,13 +168,21 @@ def play_out(rules, state, events, b, weights, patience, line, start, room):  # 
                 best = k
         line[length] = room.actions[best]
         step(rules, state, events, b, line[length])
+        moves += 1
         length += 1
-        still = 0 if int(events.went_home[b]) or int(events.drew[b]) else still + 1
-    return length
+        went = int(events.went_home[b]) + int(events.drew[b])
+        if forced:
+            gone = send_home(rules, state, events, b)
+            moves += gone
+            went += gone
+        still = 0 if went else still + 1
+    return length, moves
 
 
 @jit
-def nested_rollouts(rules, state, events, habits, patience, line, trial, room):  # type: ignore[no-untyped-def]
+def nested_rollouts(  # type: ignore[no-untyped-def]
+    rules, state, events, habits, patience, forced, line, trial, room
+):  # fmt: skip
     """From the game in row 0: before each move, each legal one is tried and played out; the best line that
     was found in all is followed. Rows 1 and 2 are written over.
 
@@ -176,6 +192,8 @@ def nested_rollouts(rules, state, events, habits, patience, line, trial, room): 
     ----------
     habits
         float64 ``[k, NUM_MOVE]``: weights that play out in turn.
+    forced
+        Whether what is sure to go home goes home first and after each move; lines leave it out.
     line, trial
         int64 ``[longest]``; the best line is written into the first.
 
@@ -184,8 +202,10 @@ def nested_rollouts(rules, state, events, habits, patience, line, trial, room): 
     Most cards home, the length of the line that led there, and moves played.
     """
     copy(rules, state, 0, 1)
-    most = int(state.home[1])
     length = moves = at = tried = 0
+    if forced:
+        moves += send_home(rules, state, events, 1)
+    most = int(state.home[1])
     first = np.zeros(rules.actions, dtype=np.int64)
     while int(state.status[1]) == 0 and most < rules.cards:
         n = look_at(rules, state, 1, habits[0], room)
@@ -194,10 +214,15 @@ def nested_rollouts(rules, state, events, habits, patience, line, trial, room): 
             copy(rules, state, 1, 2)
             trial[at] = first[k]
             step(rules, state, events, 2, trial[at])
+            moves += 1
+            if forced:
+                moves += send_home(rules, state, events, 2)
             weights = habits[tried % len(habits)]
-            end = play_out(rules, state, events, 2, weights, patience, trial, at + 1, room)
+            end, played = play_out(
+                rules, state, events, 2, weights, patience, forced, trial, at + 1, room
+            )  # fmt: skip
             tried += 1
-            moves += end - at
+            moves += played
             if int(state.home[2]) > most:
                 most = int(state.home[2])
                 length = end
@@ -205,40 +230,74 @@ def nested_rollouts(rules, state, events, habits, patience, line, trial, room): 
         if at >= length:
             break
         step(rules, state, events, 1, line[at])
+        if forced:
+            send_home(rules, state, events, 1)
         at += 1
     return most, length, moves
 
 
+class Known(NamedTuple):
+    """The best lines that are known from positions."""
+
+    home: Array
+    """int64 ``[n]``: cards home after each, -1 where none is known."""
+    lengths: Array
+    """int64 ``[n]``."""
+    lines: Array
+    """int16 ``[n, longest]``: actions, but for what is sure to go home."""
+
+
+def make_known(n: int, longest: int) -> Known:
+    """None of ``n`` positions, with room for lines."""
+    # Memory that is not written costs nothing, and few lines are as long.
+    return Known(
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.empty((n, longest), dtype=np.int16),
+    )
+
+
+@jit
+def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
+    """What is known after a move from one of some positions, ``froms``, int64 ``[n]``, by an action, int16
+    ``[n]``, is known from where it leads: into ``after``.
+    """
+    for n in range(len(froms)):
+        at = froms[n]
+        length = known.lengths[at]
+        after.home[n], after.lengths[n] = -1, 0
+        if length > 0 and known.lines[at, 0] == actions[n]:
+            after.home[n], after.lengths[n] = known.home[at], length - 1
+            for k in range(1, length):
+                after.lines[n, k - 1] = known.lines[at, k]
+
+
 @jit
 def play_out_all(  # type: ignore[no-untyped-def]
-    rules, state, events, rows, weights, patience, line, trial, room, sums
+    rules, state, events, rows, weights, patience, forced, trial, room, sums, known, first
 ):  # fmt: skip
     """Play out each of ``rows``, int8 ``[n, row_size]``, by each of the weights, float64 ``[k, NUM_MOVE]``;
-    the cards that come home into ``sums``, float64 ``[n]``.
-
-    Returns
-    -------
-    Most cards home, from which of the rows, the length of the line that led there from it, which is in
-    ``line``, and moves played. After a win nothing more is played.
+    the cards that come home into ``sums``, float64 ``[n]``, lines that lead further into ``known``, from its
+    place ``first`` on. After a win nothing more is played. How many moves were.
     """
-    most = -1
-    best = length = moves = 0
+    moves = 0
     for n in range(len(rows)):
+        place = first + n
         sums[n] = 0
         stand(rules, state, 0, rows[n])
         for k in range(len(weights)):
             copy(rules, state, 0, 1)
-            end = play_out(rules, state, events, 1, weights[k], patience, trial, 0, room)
-            moves += end
-            sums[n] += int(state.home[1])
-            if int(state.home[1]) > most:
-                most = int(state.home[1])
-                best = n
-                length = end
-                line[:end] = trial[:end]
-                if most == rules.cards:
-                    return most, best, length, moves
-    return most, best, length, moves
+            end, played = play_out(rules, state, events, 1, weights[k], patience, forced, trial, 0, room)
+            moves += played
+            home = int(state.home[1])
+            sums[n] += home
+            if home > known.home[place]:
+                known.home[place], known.lengths[place] = home, end
+                for i in range(end):
+                    known.lines[place, i] = trial[i]
+                if home == rules.cards:
+                    return moves
+    return moves
 
 
 assert NUM_MOVE == 28, "the numbers of a move have changed: _score knows them by their places"

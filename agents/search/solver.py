@@ -5,7 +5,7 @@
 3. In games of one deck or less, a search that leaves nothing out, in bounded memory. It finds what rollouts
 miss, and where it comes to its end without a win there is none.
 4. In larger games beams (:mod:`agents.search.beam`), by playouts and by what a network expects in turn, each
-three times as wide as the last of its kind; and where the next one would not end in time, further tries.
+three times as wide as the last of its kind, or as wide as there is time for.
 
 One-card games are searched by supermoves, which stand for single moves; lines are given in the moves of the
 game itself.
@@ -14,7 +14,7 @@ game itself.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,9 @@ import numpy.typing as npt
 from agents.files import read_json
 from agents.moves import MOVE_FEATURES
 from agents.policies.linear import WEIGHTS
-from agents.search.beam import BRANCHES, LONGEST, Beam, ByPlayouts, Judge
+from agents.search.beam import LONGEST, Beam
 from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store
-from agents.search.positions import SALT, keys_of, make_trail
+from agents.search.positions import SALT, keys_of, make_trail, spell_out
 from agents.search.rollouts import make_room, near, nested_rollouts
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
@@ -36,6 +36,11 @@ Array = npt.NDArray[Any]
 
 Result = Literal["winnable", "unwinnable", "unknown"]
 
+Kind = Literal["playouts", "network"]
+"""What a beam goes by."""
+
+WIDTHS: Final[dict[Kind, int]] = {"playouts": 32, "network": 128}
+"""Of the first beams."""
 PATIENCE: Final = 12
 """After so many moves without a card going home or coming off the stock a playout is given up."""
 HABITS: Final = 64
@@ -44,10 +49,12 @@ TRIES: Final = 40
 """So many tries are made before nothing is left out."""
 FEW: Final = 16
 """So many tries are made before the first beam."""
-WIDTH: Final = 256
-"""Of the first beam, by the cheapest judge."""
 WIDER: Final = 3
-"""The next beam by the same judge is so many times as wide."""
+"""The next beam of a kind is so many times as wide."""
+LEAST: Final = 0.5
+"""If there is not time for it, it is so wide that there is, but not narrower than so many times the last."""
+BEHIND: Final = 0.1
+"""The network's beams are given up after one that ended so far behind the best line, of all cards."""
 SLICE: Final = 100_000
 """Moves of the exhaustive search between two looks at the clock."""
 SMALL: Final = 52
@@ -73,6 +80,14 @@ class Solution:
     """Whether Ctrl-C ended it."""
 
 
+class Ended(NamedTuple):
+    """A beam that has ended."""
+
+    width: int
+    seconds: float
+    home: int
+
+
 @dataclass
 class Search:
     """How far the search for one game's line has come."""
@@ -82,8 +97,6 @@ class Search:
     all_cards: int
     """So many cards are home after a win."""
     random: np.random.Generator
-    judges: list[Judge]
-    """Of beams."""
     start: float
     """In seconds of :func:`time.perf_counter`."""
     until: float
@@ -92,30 +105,35 @@ class Search:
     result: Result = "unknown"
     home: int = -1
     """Most cards home, after ``line``."""
-    line: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    line: tuple[int, ...] = ()
+    """But for what is sure to go home."""
     gains: list[tuple[float, int]] = field(default_factory=list)
     """Each time that a line led further: after how many seconds, and to how many cards."""
     nodes: int = 0
     tries: int = 0
-    beams: int = 0
-    took: dict[int, float] = field(default_factory=dict)
-    """Seconds of the last beam by each of the judges."""
+    beams: dict[Kind, list[Ended]] = field(default_factory=lambda: {kind: [] for kind in WIDTHS})
+    """Those that have ended."""
     store: Store | None = None
     """Of an exhaustive search that goes on."""
     explored: bool = False
     """Whether one has ended, for want of room."""
     stopped: bool = False
 
-    def came(self, home: int, line: Array) -> None:
+    def came(self, home: int, line: tuple[int, ...]) -> None:
         """A line leads to so many cards home."""
         if home > self.home:
             self.home, self.line = home, line
-            self.gains.append((time.perf_counter() - self.start, home))
+        self._gained(home)
         if home == self.all_cards:
             self.result = "winnable"
 
+    def _gained(self, home: int) -> None:
+        if not self.gains or home > self.gains[-1][1]:
+            self.gains.append((time.perf_counter() - self.start, home))
+
     def tell(self, nodes: int = 0, home: int = 0) -> None:
         """Say how far it has come, and the search in hand beyond that."""
+        self._gained(max(self.home, home))
         if self.progress is not None:
             self.progress(self.nodes + nodes, max(self.home, home))
 
@@ -165,24 +183,25 @@ class Solver:
         self.room = make_room(self.batch.rules)
         self.trail = make_trail(self.batch.rules)
         self.lines = np.zeros((2, LONGEST), dtype=np.int64)
-        self.by_value: Judge | None = None
+        expects = None
         if network is not None and variant.cards > SMALL:
-            from agents.search.values import ByValue  # torch is loaded only for a network
+            from agents.search.values import Expected  # torch is loaded only for a network
 
-            self.by_value = ByValue(self.variant, network)
-        self.beam = Beam(self.variant, megabytes / 2)
-        self.widest = int(megabytes / 2 * 1e6 / (BRANCHES * self.batch.rules.row_size))
+            expects = Expected(self.variant, network)
+        self.kinds: tuple[Kind, ...] = ("playouts", "network") if expects else ("playouts",)
+        self.beam = Beam(self.variant, megabytes / 2, self.weights, expects)
 
     def compile(self) -> None:
         """Have all kernels compiled, or read from disk, before time counts."""
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         store = make_store(rules, 1)
-        begin(rules, state, self.trail, store)
+        begin(rules, state, events, False, self.trail, store)
         explore(rules, state, events, self.weights, False, 1, self.trail, store, self.room)
-        nested_rollouts(rules, state, events, self.weights[None], 1, *self.lines, self.room)
-        for judge in self._judges(np.random.default_rng(0)) if self.variant.cards > SMALL else ():
+        nested_rollouts(rules, state, events, self.weights[None], 1, False, *self.lines, self.room)
+        for kind in self.kinds if self.variant.cards > SMALL else ():
             self.batch.deal(np.zeros(1, dtype=np.int64), [0])
-            self.beam.search(state.rows[0].copy(), 1, judge, until=time.perf_counter() + 0.1)
+            random = np.random.default_rng(0) if kind == "playouts" else None
+            self.beam.search(state.rows[0].copy(), 1, random, until=time.perf_counter() + 0.1)
 
     def solve_deal(self, deal: int | str, **limits: Any) -> Solution:
         """Solve a numbered or named deal; see :meth:`solve`."""
@@ -209,18 +228,16 @@ class Solver:
         self.batch.set_row(0, cards)
         home = int(self.batch.state.home[0])
         random = np.random.default_rng(self.seed)
-        s = Search(
-            cards, self.batch.rules.cards, random, self._judges(random), start, start + seconds, progress
-        )
-        s.came(home, np.zeros(0, dtype=np.int64))
+        s = Search(cards, self.batch.rules.cards, random, start, start + seconds, progress)
+        s.came(home, ())
         try:
             while s.result == "unknown":
                 if s.store is not None:
                     self._explore(s)
                 elif self.batch.rules.cards <= SMALL and s.tries >= TRIES and not s.explored:
                     s.store = self._begin(cards)
-                elif self.batch.rules.cards > SMALL and s.tries >= FEW and self._fits(s):
-                    self._search_beam(s)
+                elif self.batch.rules.cards > SMALL and s.tries >= FEW and (beam := self._next_beam(s)):
+                    self._search_beam(s, *beam)
                 else:
                     self._try(s)
                 s.tell()
@@ -228,7 +245,7 @@ class Solver:
                     break
         except KeyboardInterrupt:
             s.stopped = True
-        line = self._strict_line(cards, self._trim(cards, s.line, s.home))
+        line = self._strict_line(cards, spell_out(self.batch, cards, s.line, self.forced, s.home))
         spent = time.perf_counter() - start
         return Solution(s.result, tuple(line), s.home, s.nodes, spent, tuple(s.gains), s.stopped)
 
@@ -237,11 +254,12 @@ class Solver:
         self.batch.set_row(0, s.cards)
         habits = near(self.weights, HABITS, s.random) if s.tries else self.weights[None]
         home, length, moves = nested_rollouts(
-            self.batch.rules, self.batch.state, self.batch.events, habits, PATIENCE, *self.lines, self.room
-        )
+            self.batch.rules, self.batch.state, self.batch.events, habits, PATIENCE, self.forced, *self.lines,
+            self.room,
+        )  # fmt: skip
         s.tries += 1
         s.nodes += moves
-        s.came(home, self.lines[0, :length].copy())
+        s.came(home, tuple(self.lines[0, :length].tolist()))
 
     def _explore(self, s: Search) -> None:
         """Go on with the exhaustive search."""
@@ -260,60 +278,53 @@ class Solver:
         if end != MORE:
             s.store, s.explored = None, True
 
-    def _width(self, s: Search) -> int:
-        """Of the next beam, were its judge the cheapest."""
-        return int(WIDTH * WIDER ** (s.beams // len(s.judges)))
+    def _next_beam(self, s: Search) -> tuple[Kind, int] | None:
+        """The kind of which there were fewest beams, if there are time and use for one more of it, and its
+        width; None if there are for neither.
+        """
+        left = s.until - time.perf_counter()
+        for kind in sorted(self.kinds, key=lambda kind: len(s.beams[kind])):
+            if not s.beams[kind]:
+                return kind, min(WIDTHS[kind], self.beam.widest)
+            last = s.beams[kind][-1]
+            wider = min(WIDER, left / last.seconds, self.beam.widest / last.width)
+            # The network's beam, as wide as before, would be the same once more.
+            useful = wider > 1 and last.home >= s.home - BEHIND * s.all_cards
+            if wider >= LEAST if kind == "playouts" else useful:
+                return kind, max(1, int(wider * last.width))
+        return None
 
-    def _fits(self, s: Search) -> bool:
-        """Whether there is memory and time for the next beam."""
-        ends = time.perf_counter() + WIDER * s.took.get(s.beams % len(s.judges), 0)
-        return self._width(s) <= self.widest and ends <= s.until
-
-    def _search_beam(self, s: Search) -> None:
-        """The next beam: the judges take turns."""
+    def _search_beam(self, s: Search, kind: Kind, width: int) -> None:
+        """Search a beam."""
         start = time.perf_counter()
-        which = s.beams % len(s.judges)
-        judge = s.judges[which]
-        width = self._width(s) // judge.narrower
-        found = self.beam.search(s.cards, width, judge, until=s.until, progress=s.tell)
-        s.took[which] = time.perf_counter() - start
-        s.beams += 1
+        random = s.random if kind == "playouts" else None
+        found = self.beam.search(
+            s.cards, width, random, line=s.line, home=s.home, until=s.until, progress=s.tell
+        )  # fmt: skip
+        s.beams[kind].append(Ended(width, time.perf_counter() - start, found.home))
         s.nodes += found.nodes
         s.stopped = found.stopped
         s.came(found.home, found.line)
         if found.exhausted and s.result == "unknown":
             s.result = "unwinnable"
 
-    def _judges(self, random: np.random.Generator) -> list[Judge]:
-        """Of the beams."""
-        playouts = ByPlayouts(self.variant, self.weights, random, self.by_value)
-        return [playouts] if self.by_value is None else [playouts, self.by_value]
-
     def _begin(self, cards: Array) -> Store:
         """An exhaustive search that waits to look at a position."""
         store = make_store(self.batch.rules, self.megabytes)
         self.batch.set_row(0, cards)
-        begin(self.batch.rules, self.batch.state, self.trail, store)
+        begin(
+            self.batch.rules, self.batch.state, self.batch.events, self.forced, self.trail, store
+        )  # fmt: skip
         return store
 
-    def _trim(self, cards: Array, line: Array, home: int) -> Array:
-        """A line without the moves that come after the last card goes home."""
-        self.batch.set_row(0, cards)
-        todo = np.array([1, 0, 0], dtype=np.int8)
-        for length, action in enumerate(line):
-            if int(self.batch.state.home[0]) == home:
-                return line[:length]
-            self.batch.step(np.array([action, 0, 0]), todo)
-        return line
-
-    def _strict_line(self, cards: Array, line: Array) -> list[int]:
+    def _strict_line(self, cards: Array, line: list[int]) -> list[int]:
         """A line in the moves of the game itself.
 
         Carried through spaces, a sequence may come to lie in another space than the supermove says. Spaces
         are alike: from then on the move is made that leads to the like position.
         """
         if self.variant == self.strict:
-            return [int(action) for action in line]
+            return line
         planned = Batch(self.variant, Settings(), 1)
         seen = Batch(self.variant, Settings(), self.batch.rules.actions)
         played = Batch(self.strict, Settings(on_invalid="raise"), 1)
@@ -354,11 +365,11 @@ class Solver:
         return int(found[0])
 
 
-def _path(store: Store) -> Array:
+def _path(store: Store) -> tuple[int, ...]:
     """The actions that lead to the last position of a store."""
     actions = []
     at = int(store.counts[0]) - 1
     while store.parents[at] >= 0:
         actions.append(int(store.actions[at]))
         at = int(store.parents[at])
-    return np.array(actions[::-1], dtype=np.int64)
+    return tuple(actions[::-1])

@@ -1,4 +1,4 @@
-"""The judge of beams (:mod:`agents.search.beam`) that asks a network; it alone of the solver needs torch."""
+"""What beams (:mod:`agents.search.beam`) ask a network; it alone of the solver needs torch."""
 
 from typing import Any, Final
 
@@ -7,7 +7,6 @@ import numpy.typing as npt
 import torch as th
 
 from agents.models import NetworkPlayer
-from agents.search.beam import Judged
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
@@ -17,11 +16,10 @@ TOGETHER: Final = 4096
 """So many positions does the network look at together: more do not fit into a processor's cache."""
 
 
-class ByValue:
-    """What a network expects: cards home, and its value. The network is made to count in 32 bits."""
-
-    narrower = 1
-    plays = False
+class Expected:
+    """What a network expects of positions: the share of cards home, and its value. The network is made to
+    count in 32 bits.
+    """
 
     def __init__(self, variant: Variant, player: NetworkPlayer) -> None:
         if player.value is None:
@@ -37,8 +35,8 @@ class ByValue:
         self.cards = variant.cards
 
     @th.inference_mode()
-    def __call__(self, rows: Array, width: int, until: float) -> Judged:
-        """See :class:`~agents.search.beam.Judge`."""
+    def __call__(self, rows: Array) -> Array:
+        """Of position rows, int8 ``[n, row_size]``: float ``[n]``."""
         assert self.value is not None
         seen = np.ascontiguousarray(rows[:, : self.seen])
         values = [
@@ -46,4 +44,5 @@ class ByValue:
             for start in range(0, len(seen), TOGETHER)
         ]
         home = rows[:, self.foundations].sum(1, dtype=np.int64)
-        return Judged(home / self.cards + np.concatenate(values))
+        expected: Array = home / self.cards + np.concatenate(values)
+        return expected

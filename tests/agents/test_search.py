@@ -24,11 +24,11 @@ from agents.policies import make_searcher
 from agents.policies.shipped import load_shipped
 from agents.results import STORE, read_entry
 from agents.search import beam, positions, rollouts, solver
-from agents.search.beam import Beam, ByPlayouts, Judge
+from agents.search.beam import Beam, Expects, Found
 from agents.search.budget import Budget
 from agents.search.player import IDLE, Searcher
 from agents.search.solver import Solver
-from agents.search.values import ByValue
+from agents.search.values import Expected
 from solitaire_env import SolitaireEnv
 from solitaire_env.advice import Adviser, load_policy
 from solitaire_env.batch import Batch, Settings
@@ -103,7 +103,6 @@ def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
     batch = Batch(variant, Settings(), 2)
     rules, state = batch.rules, batch.state
     trail = positions.make_trail(rules)
-    line = np.zeros(rules.cards, dtype=np.int64)
     random = np.random.default_rng(0)
     moves = 0
     for deal in range(6):
@@ -115,7 +114,7 @@ def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
             action = int(random.choice(np.flatnonzero(state.mask[0])))
             batch.step(np.array([0, action]), np.array([0, 1], dtype=np.int8))
             if variant.build == "same suit":
-                positions.send_home(rules, state, batch.events, 1, line, 0)
+                positions.send_home(rules, state, batch.events, 1)
             first, second = positions.keys_after(rules, state, 0, 1, trail)
             assert first == positions.key_of(rules, state, 1, positions.SALT) | np.uint64(1)
             assert second == positions.key_of(rules, state, 1, positions.SALT_2)
@@ -211,11 +210,24 @@ def test_a_won_position_needs_no_move() -> None:
     assert (solution.result, solution.line, solution.cards_home) == ("winnable", (), 16)
 
 
-def judges(variant: Variant, player: NetworkPlayer) -> list[Judge]:
-    """Each that a beam may go by."""
+def beams_of(variant: Variant, expects: Expects, cards: Array, width: int) -> list[Found]:
+    """What a beam of each kind finds from a position: by playouts without and with a network, by it alone."""
     weights = solver.weights_for(variant)
-    value = ByValue(variant, player)
-    return [value, *(ByPlayouts(variant, weights, np.random.default_rng(0), v) for v in (None, value))]
+    random = np.random.default_rng(0)
+    return [
+        Beam(variant, 50, weights).search(cards, width, random),
+        Beam(variant, 50, weights, expects).search(cards, width, random),
+        Beam(variant, 50, weights, expects).search(cards, width),
+    ]
+
+
+def played_out(variant: Variant, cards: Array, found: Found, deal: int) -> int:
+    """Play what a beam found in the environment: cards home."""
+    batch = Batch(variant, Settings(), 1)
+    line = positions.spell_out(batch, cards, found.line, variant.build == "same suit", found.home)
+    *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(line))
+    assert won == (home == variant.cards)
+    return home
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -227,7 +239,7 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
     layout = policy_layout(variant, None)
     network = MovesNetwork(layout)
     player = NetworkPlayer(network, "untrained", layout, variant.moves, value=th.nn.Linear(network.width, 1))
-    beams = Beam(variant, 50)
+    expects = Expected(variant, player)
     batch = Batch(variant, Settings(), 1)
     env = SolitaireEnv(variant)
     ends: Counter[bool] = Counter()
@@ -236,15 +248,13 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
         cards = batch.state.rows[0].copy()
         env.reset(options={"deal": deal})
         possible = search(parse_position(env.position(), variant)).line is not None
-        for judge in judges(variant, player):
-            wide = beams.search(cards, 30_000, judge)
+        for wide in beams_of(variant, expects, cards, 30_000):
             assert (wide.home == variant.cards) == possible, f"deal {deal}"
             assert wide.exhausted or possible
-            narrow = beams.search(cards, 2, judge)
+            assert played_out(variant, cards, wide, deal) == wide.home
+        for narrow in beams_of(variant, expects, cards, 2):
             assert not (narrow.exhausted and possible and narrow.home < variant.cards)
-            for found in (wide, narrow):
-                *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(found.line))
-                assert (home, won) == (found.home, found.home == variant.cards)
+            assert played_out(variant, cards, narrow, deal) == narrow.home
         ends[possible] += 1
     assert len(ends) == 2
 
@@ -254,8 +264,8 @@ def test_a_beam_without_room_proves_nothing() -> None:
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
     batch = Batch(variant, Settings(), 1)
     batch.deal(np.array([0]), [18])
-    playouts = ByPlayouts(variant, solver.weights_for(variant), np.random.default_rng(0))
-    assert not Beam(variant, 1).search(batch.state.rows[0].copy(), 16, playouts).exhausted
+    small = Beam(variant, 1, solver.weights_for(variant))
+    assert not small.search(batch.state.rows[0].copy(), 16, np.random.default_rng(0)).exhausted
 
 
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
@@ -265,11 +275,26 @@ def test_lines_of_beams_can_be_played(game: str) -> None:
     batch = Batch(variant, Settings(), 1)
     for deal in range(2):
         batch.deal(np.array([0]), [deal])
-        for judge in judges(variant, player):
-            found = Beam(variant, 20).search(batch.state.rows[0].copy(), 4, judge)
-            *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(found.line))
-            assert (home, won) == (found.home, found.home == variant.cards)
-            assert home > 10
+        cards = batch.state.rows[0].copy()
+        for found in beams_of(variant, Expected(variant, player), cards, 4):
+            assert played_out(variant, cards, found, deal) == found.home > 10
+
+
+@pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits"])
+def test_a_beam_keeps_the_line_that_is_known(game: str) -> None:
+    """However narrow, it ends with no fewer cards home, and with the line itself if it finds no better."""
+    variant = get_variant(game).with_rules(moves=shipped(game).moves)
+    forced = variant.build == "same suit"
+    beam = Beam(variant, 20, solver.weights_for(variant))
+    batch = Batch(variant, Settings(), 1)
+    for deal in range(3):
+        batch.deal(np.array([0]), [deal])
+        cards = batch.state.rows[0].copy()
+        known = beam.search(cards, 8, np.random.default_rng(1))
+        again = beam.search(cards, 1, np.random.default_rng(2), line=known.line, home=known.home)
+        assert again.home >= known.home
+        spelled = positions.spell_out(batch, cards, again.line, forced, again.home)
+        assert int(batch.state.home[0]) == again.home and spelled
 
 
 def test_beams_win_and_prove_what_rollouts_do_not() -> None:
@@ -281,15 +306,33 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
     assert ours.solve_deal(18, seconds=120).result == "unwinnable"
 
 
-def test_no_beam_is_begun_that_would_not_end_in_time() -> None:
-    """The last one by the same judge took a second, the next is three times as wide."""
-    ours = Solver(get_variant("forty-bandits"))
-    random = np.random.default_rng(0)
-    now = time.perf_counter()
-    for left, fits in ((2.5, False), (1000.0, True), (float("inf"), True)):
-        search = solver.Search(np.zeros(0), 104, random, ours._judges(random), now, now + left, None)
-        search.took[0] = 1.0
-        assert ours._fits(search) == fits
+@pytest.mark.parametrize(
+    ("left", "ended", "following"),
+    [
+        (1000.0, {}, ("playouts", 32)),
+        (1000.0, {"playouts": (32, 1.0, 50)}, ("network", 128)),
+        (1000.0, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 96)),
+        (float("inf"), {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 96)),
+        # As wide as there is time for; the network's, no wider than the last, would be the same again.
+        (2.0, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 64)),
+        (0.5, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 40)}, ("playouts", 16)),
+        (0.4, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 40)}, ("network", 384)),
+        (0.4, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 39)}, None),
+        (0.4, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 50)}, None),
+    ],
+)  # fmt: skip
+def test_the_next_beam_is_as_wide_as_there_is_time_for(
+    left: float,
+    ended: dict[solver.Kind, tuple[int, float, int]],
+    following: tuple[str, int] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = Solver(get_variant("forty-bandits"), network=shipped("forty-bandits"))
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
+    search = solver.Search(np.zeros(0), 104, np.random.default_rng(0), 0.0, left, None, home=50)
+    for kind, last in ended.items():
+        search.beams[kind].append(solver.Ended(*last))
+    assert ours._next_beam(search) == following
 
 
 def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
