@@ -172,10 +172,11 @@ class Beam:
                 elif len(kept) > width:
                     assert self.expects is not None
                     worth = self.expects(layer.rows[kept])
-                places = np.arange(len(kept))
-                if len(kept) > width:
-                    places = np.argpartition(-worth, width)[:width]
-                    kept = kept[places]
+                else:
+                    worth = np.zeros(len(kept))
+                # The most promising first: what two moves lead to stands in the beam once, after the first.
+                places = np.argsort(-worth)[:width]
+                kept = kept[places]
                 known, after = after, known
                 steps.append((froms[kept], actions[kept]))
                 rows = layer.rows[kept]
