@@ -197,11 +197,14 @@ class Solver:
         store = make_store(rules, 1)
         begin(rules, state, events, False, self.trail, store)
         explore(rules, state, events, self.weights, False, 1, self.trail, store, self.room)
-        nested_rollouts(rules, state, events, self.weights[None], 1, False, *self.lines, self.room)
         for kind in self.kinds if self.variant.cards > SMALL else ():
             self.batch.deal(np.zeros(1, dtype=np.int64), [0])
-            random = np.random.default_rng(0) if kind == "playouts" else None
-            self.beam.search(state.rows[0].copy(), 1, random, until=time.perf_counter() + 0.1)
+            # Without a limit of time: it would be over before the first kernel is compiled.
+            self.beam.search(
+                state.rows[0].copy(), 1, np.random.default_rng(0) if kind == "playouts" else None
+            )
+        self.solve_deal(0, nodes=1)
+        self._keys(self.batch, 1)
 
     def solve_deal(self, deal: int | str, **limits: Any) -> Solution:
         """Solve a numbered or named deal; see :meth:`solve`."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections import Counter
 from functools import cache
@@ -43,6 +45,8 @@ from tests.oracles.fc_solve import read_impossible
 from tests.oracles.search import search
 
 Array = npt.NDArray[Any]
+
+ROOT = Path(__file__).parents[2]
 
 SMALL = {
     variant.name: variant
@@ -340,6 +344,31 @@ def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
     blind = NetworkPlayer(player.network, "blind", policy_layout(get_variant("busy-aces")), player.moves)
     refuses(lambda: Solver(get_variant("busy-aces"), network=blind), "no value")
+
+
+def test_all_is_compiled_before_time_counts() -> None:
+    """Each kernel that solving calls from Python is known to have been called by then."""
+    code = """
+from agents.policies.shipped import load_shipped
+from agents.search import beam, exhaustive, layers, positions, rollouts, solver
+from solitaire_env.evaluation import LayoutOf
+from solitaire_env.variants import get_variant
+
+def called():
+    parts = (beam, exhaustive, layers, positions, rollouts, solver)
+    kernels = {id(k): k for part in parts for k in vars(part).values() if hasattr(k, "nopython_signatures")}
+    return sum(len(k.nopython_signatures) for k in kernels.values())
+
+for game in ("forty-thieves", "eights-down"):
+    variant = get_variant(game)
+    ours = solver.Solver(variant, network=load_shipped(LayoutOf(variant)))
+    ours.compile()
+    before = called()
+    for deal in (0, 1, 251):
+        ours.solve_deal(deal, seconds=2)
+    assert before and called() == before, game
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int) -> None:
