@@ -341,6 +341,12 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
         raise ConfigError(f"{path}: {error}") from None
     if len(names) > 1:
         raise ConfigError(f"{path}: blocks {shown(names)} are for the same env, allowed: one")
+    if blocks and not names and "default" not in data:
+        # All that stands there would be left out, and not seen to be.
+        raise ConfigError(
+            f"{path}: has no block for {shown(wanted)} and no 'default:' one, "
+            f"allowed: {one_line(', '.join(blocks))}"
+        )
     block = blocks[names[0]] if names else {}
     return make_config({**(data.get("default") or {}), **block, "env": wanted}, str(path))
 

@@ -191,6 +191,13 @@ def test_two_blocks_for_a_game(tmp_path: Path, refuses: Refuses) -> None:
     )
 
 
+def test_blocks_for_other_games_alone(tmp_path: Path, refuses: Refuses) -> None:
+    """Not one of their values would count, and the defaults would be trained with in their place."""
+    path = written(tmp_path, "Solitaire/EightsDown-v0: {learner: pqn}")
+    words = str(path), "'busy-aces'", "no 'default:'", "Solitaire/EightsDown-v0"
+    refuses(lambda: load_config(path, "busy-aces"), *words)
+
+
 def test_refuses_what_cannot_be_read(tmp_path: Path, refuses: Refuses) -> None:
     refuses(lambda: load_config(tmp_path / "none.yaml"), "none.yaml", "cannot be read")
     refuses(lambda: load_config(tmp_path), str(tmp_path), "cannot be read")
