@@ -474,7 +474,8 @@ def test_command_line(tmp_path: Path) -> None:
     path = str(config_file(tmp_path))
     config = train.parse_arguments([path, "--width", "9", "--stall-limit", "None"]).config
     assert (config.width, config.stall_limit, config.depth) == (9, None, 4)
-    assert train.parse_arguments([path, "--env=eights-down"]).config.width == TrainConfig().width
+    outcome = command(path, "--env=eights-down")
+    assert outcome.status == 2 and "no block for 'eights-down'" in outcome.err
     assert train.parse_arguments([]).config == TrainConfig()
     outcome = command(path, "--widht", "9")
     assert outcome.status == 2 and "--widht" in outcome.err
