@@ -1,7 +1,16 @@
-"""How every command of ``agents`` ends."""
+"""How the commands of ``agents`` read their options, and how each of them ends."""
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import tyro
+from pydantic import ValidationError
+
+from agents.config import TrainConfig, explain, load_config
+
+Options = TypeVar("Options")
 
 
 def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stopped") -> int:
@@ -22,3 +31,35 @@ def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stop
     except KeyboardInterrupt:
         print(f"\n{stopped if isinstance(stopped, str) else stopped()}", file=sys.stderr)
         return 130
+
+
+def value_of(args: list[str], option: str) -> str | None:
+    """Of ``--option VALUE`` or ``--option=VALUE``, before the rest of the command line is read."""
+    for place, arg in enumerate(args):
+        name, joined, value = arg.partition("=")
+        if name == option:
+            return value if joined else next(iter(args[place + 1 :]), None)
+    return None
+
+
+def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog: str) -> Options:
+    """A command line that begins with a configuration file, which ``kind`` takes."""
+    config = TrainConfig()
+    rest = list(args)
+
+    folder = value_of(rest, "--resume")
+    if folder is not None:
+        config = load_config(Path(folder) / "config.yaml")
+    elif rest and not rest[0].startswith("-"):
+        config = load_config(Path(rest.pop(0)), value_of(rest, "--env"))
+    try:
+        default = kind(config)
+        return tyro.cli(
+            type(default),
+            args=rest,
+            default=default,
+            prog=prog,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
+    except ValidationError as error:
+        raise explain(error, "command line") from None

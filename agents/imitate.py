@@ -28,13 +28,14 @@ from pydantic import ValidationError
 from stable_baselines3.common.utils import get_device
 
 from agents import results
-from agents.command import run_command
+from agents.command import run_command, value_of
 from agents.config import TrainConfig, explain, load_config
 from agents.files import write_json
+from agents.learners import begin, start_of
 from agents.models import save_model
 from agents.moves import CELL, SPACE, TABLEAU, moves_of
 from agents.networks import NetworkPolicy
-from agents.train import begin, new_run, start_of, value_of
+from agents.runs import new_run
 from solitaire_env import SolitaireEnv, Variant, env_id
 from solitaire_env.batch import Batch, Settings, observation_space
 from solitaire_env.evaluation import policy_layout

@@ -22,14 +22,14 @@ from typing import Annotated, Any, Final
 import tyro
 
 from agents import imitate
-from agents.command import run_command
+from agents.command import parse_options, run_command
 from agents.compare import play_policy
 from agents.config import TrainConfig, dump_config, load_config, parse_deals
 from agents.files import read_json, write_json
+from agents.learners import check_device
 from agents.policies import shipped
 from agents.report import summary_table
 from agents.search.budget import Budget
-from agents.train import check_device, parse_options
 from solitaire_env import env_id
 from solitaire_env.evaluation import Evaluation, mcnemar
 from solitaire_env.files import write_text

@@ -18,10 +18,13 @@ from rich.console import Console
 from rich.table import Table
 
 from agents import results
+from agents.command import parse_options
 from agents.compare import play_policy
 from agents.config import ConfigError, TrainConfig, dump_config, make_config, parse_deals
+from agents.learners import check_device
+from agents.runs import new_run
 from agents.tracking import check_wandb, tracked
-from agents.train import Watch, check_device, learn, new_run, parse_options
+from agents.train import Watch, learn
 from solitaire_env.files import write_text
 from solitaire_env.messages import one_line, shown
 from solitaire_env.progress import ProgressLine

@@ -17,10 +17,11 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from agents.checkpoints import load_checkpoint, save_checkpoint
 from agents.config import make_config
+from agents.learners import make_env, make_model
 from agents.models import load_model, save_model
 from agents.networks import NetworkPolicy
-from agents.train import load_checkpoint, make_env, make_model, save_checkpoint
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import policy_layout
 

@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 import torch as th
 
-from agents import train
+from agents import learners
+from agents.checkpoints import load_checkpoint, save_checkpoint
 from agents.config import ConfigError, TrainConfig, dump_config, load_config, make_config, parse_deals
 from agents.models import CARD, WEIGHTS, NetworkPlayer, load_model, save_model
 from agents.networks import NETWORKS
 from agents.plot import read_curve
+from agents.runs import CURVE_COLUMNS
 from solitaire_env.batch import Batch, Settings, describe_layout
 from solitaire_env.evaluation import policy_layout
 from solitaire_env.variants import VARIANTS, get_variant
@@ -196,12 +198,12 @@ def trainee() -> Any:
     """A model as training makes it, and checkpoints of it, the second after an update."""
     values = {"env": GAME, **SIZES["piles"], "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
     config = make_config(values, "test")
-    env = train.make_env(config)
-    model = train.make_model(config, env, describe_layout(env.variant, env.settings))
+    env = learners.make_env(config)
+    model = learners.make_model(config, env, describe_layout(env.variant, env.settings))
     checkpoints = []
     for _ in range(2):
         path = folder() / "made"
-        train.save_checkpoint(path, model, {"steps": 8, "seconds": 1.5, "games": 0})
+        save_checkpoint(path, model, {"steps": 8, "seconds": 1.5, "games": 0})
         checkpoints.append(path.read_bytes())
         if len(checkpoints) == 1:
             model.learn(8)
@@ -214,7 +216,7 @@ def make_checkpoint(rng: Random) -> bytes:
 
 
 def read_checkpoint(data: bytes) -> dict[str, Any]:
-    return train.load_checkpoint(written("checkpoint.safetensors", data), trainee()[0])
+    return load_checkpoint(written("checkpoint.safetensors", data), trainee()[0])
 
 
 def check_checkpoint(_: object, progress: dict[str, Any]) -> None:
@@ -223,14 +225,14 @@ def check_checkpoint(_: object, progress: dict[str, Any]) -> None:
     for parameters in model.policy.parameters():
         parameters.grad = th.zeros_like(parameters)
     model.policy.optimizer.step()
-    train.save_checkpoint(folder() / "again", model, progress)
-    expect("progress, written and read", progress, train.load_checkpoint(folder() / "again", model))
+    save_checkpoint(folder() / "again", model, progress)
+    expect("progress, written and read", progress, load_checkpoint(folder() / "again", model))
 
 
 CURVE_ROWS = ["256,0.1000,0,,,,2600", "512,0.2000,7,0.1429,31.000,80.1,2600", "768,0.3,9,0.2,32.5,81.0,2599"]
 CURVES = Texts(
-    ["", *("\r\n".join([",".join(train.CURVE_COLUMNS), *CURVE_ROWS[:count]]) + "\r\n" for count in range(4))],
-    [*train.CURVE_COLUMNS, ",", '"', "\r\n", "\r", "1e5", "x" * 200_000],
+    ["", *("\r\n".join([",".join(CURVE_COLUMNS), *CURVE_ROWS[:count]]) + "\r\n" for count in range(4))],
+    [*CURVE_COLUMNS, ",", '"', "\r\n", "\r", "1e5", "x" * 200_000],
 )
 
 

@@ -29,8 +29,8 @@ from agents.imitate import (
     positions_of,
     read_games,
 )
+from agents.learners import make_env, make_model
 from agents.policies import Greedy, make_policy
-from agents.train import make_env, make_model
 from solitaire_env import SolitaireEnv
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import evaluate, policy_layout

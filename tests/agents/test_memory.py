@@ -7,10 +7,10 @@ import pytest
 
 from agents import memory
 from agents.config import make_config
+from agents.learners import make_env, make_model
 from agents.memory import Memory
 from agents.moves import Look, look, moves_of
 from agents.networks import MovesNetwork
-from agents.train import make_env, make_model
 from solitaire_env.batch import Batch, Settings, describe_layout
 from solitaire_env.evaluation import policy_layout
 from solitaire_env.variants import VARIANTS, get_variant

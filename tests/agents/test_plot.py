@@ -27,7 +27,7 @@ from agents.plot import (
     read_played,
     read_run,
 )
-from agents.train import CURVE_COLUMNS
+from agents.runs import CURVE_COLUMNS
 from solitaire_env.evaluation import Game, wilson_interval
 from tests.conftest import Refuses
 

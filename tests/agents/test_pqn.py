@@ -12,9 +12,10 @@ from safetensors.torch import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
+from agents.learners import TrainingEnv, make_model
 from agents.models import load_model
 from agents.pqn import PQN, Steps, returns
-from agents.train import TrainingEnv, make_model, parse_arguments
+from agents.train import parse_arguments
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import policy_layout
 from tests.agents.test_train import VALUES, assert_monotone, assert_refused, command, curve

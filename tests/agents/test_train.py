@@ -24,13 +24,16 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
+from agents.checkpoints import load_checkpoint, save_checkpoint
 from agents.config import TrainConfig, load_config, make_config
+from agents.learners import make_env, make_model
 from agents.models import load_model, save_model
 from agents.moves import moves_of, sure_homes
 from agents.networks import MovesNetwork
 from agents.plot import read_curve
 from agents.policies.linear import WEIGHTS
-from agents.train import load_checkpoint, main, make_env, make_model, save_checkpoint
+from agents.runs import CURVE_COLUMNS, new_run
+from agents.train import main
 from solitaire_env import SolitaireEnv
 from solitaire_env.batch import Batch, Settings, describe_layout
 from solitaire_env.evaluation import policy_layout, read_games
@@ -146,7 +149,7 @@ def test_run_folder(trained: tuple[Path, Outcome]) -> None:
     assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
     rows = curve(run)
     assert_monotone(rows)
-    assert tuple(rows[0]) == train.CURVE_COLUMNS and int(rows[-1]["steps"]) <= STEPS
+    assert tuple(rows[0]) == CURVE_COLUMNS and int(rows[-1]["steps"]) <= STEPS
     assert progress(run)["steps"] == STEPS and progress(run)["games"] >= int(rows[-1]["games"]) > 5
 
 
@@ -466,7 +469,7 @@ def test_run_folders_of_two_trainings(tmp_path: Path, monkeypatch: pytest.Monkey
         make(path, *args, **kwargs)
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
-    assert train.new_run(tmp_path, TrainConfig()).name == "busy-aces-3"
+    assert new_run(tmp_path, TrainConfig()).name == "busy-aces-3"
 
 
 def test_command_line(tmp_path: Path) -> None:
