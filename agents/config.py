@@ -20,6 +20,10 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; says which key, what it holds and what is allowed."""
 
 
+FURTHEST = 1000
+"""More moves than so many the linear policy never goes on."""
+
+
 @dataclass(config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class TrainConfig:
     """What a training run does. Defaults stand here; a file names what differs."""
@@ -66,6 +70,9 @@ class TrainConfig:
     """Hidden layers (moves, mlp)."""
     digs: int = 2
     """Rounds in which the wanted cards are dug out in the mind (moves)."""
+    onward: int = 0
+    """So many moves at most the linear policy goes on from where each move leads, until it would draw, and
+    where it comes to is read too; 0: it does not (moves, built by same suit)."""
 
     minutes: float | None = 5.0
     """Training stops after so many minutes, pauses not counted."""
@@ -141,6 +148,10 @@ class TrainConfig:
                 f"sure_home is true with observation {self.observation!r} and build {self.variant.build!r}, "
                 "allowed: false, or 'cards' and 'same suit'"
             )
+        if not 0 <= self.onward <= FURTHEST:
+            raise ValueError(f"onward is {self.onward}, allowed: 0 to {FURTHEST}")
+        if self.onward and self.variant.build != "same suit":
+            raise ValueError(f"onward is {self.onward} with build {self.variant.build!r}, allowed: 0")
         if self.learner == "pqn" and self.linear_start is not None:
             raise ValueError(
                 f"linear_start is {self.linear_start} with learner 'pqn', which learns values, allowed: null"
@@ -212,7 +223,8 @@ class TrainConfig:
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
-            return {"hidden": list(self.hidden), "width": self.width, "digs": self.digs}
+            sizes = {"hidden": list(self.hidden), "width": self.width, "digs": self.digs}
+            return sizes | ({"onward": self.onward} if self.onward else {})
         return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 

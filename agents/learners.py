@@ -15,7 +15,7 @@ from agents.memory import Memory
 from agents.models import Start, load_start
 from agents.moves import keep_sure_homes, moves_of, sure_homes
 from agents.networks import NETWORKS, MovesNetwork, NetworkPolicy
-from agents.policies.linear import load_linear
+from agents.policies.linear import load_linear, weights_of
 from agents.pqn import PQN
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import policy_layout
@@ -112,13 +112,15 @@ def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: 
     assert isinstance(policy, NetworkPolicy)
     if config.learner == "ppo" and isinstance(policy.network, MovesNetwork):
         network = policy.network
-        network.memory = Memory(network.moves, config.num_envs * config.n_steps, network.digs)
+        network.memory = Memory(network.look, network.sizes, config.num_envs * config.n_steps)
     begin(config, policy)
     return model
 
 
 def begin(config: TrainConfig, policy: NetworkPolicy) -> None:
     """Give a policy the weights that a configuration has it start from, if any."""
+    if isinstance(policy.network, MovesNetwork) and policy.network.onward:
+        policy.network.habit.copy_(th.from_numpy(weights_of(policy.layout)))
     if config.linear_start is not None:
         linear = load_linear(lambda policy: policy_layout(config.variant, policy))
         assert isinstance(policy.network, MovesNetwork)

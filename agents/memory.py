@@ -4,13 +4,14 @@ A position and its legal moves are found again by a 64-bit number made of both. 
 are mistaken for each other once in tens of millions of rollouts.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
-from agents.moves import DIGS, NUM_MOVE, Array, Look, Moves, look, num_position
+from agents.moves import Array, Look
 
 ROOM: Final = 2**16
 """Moves that there is room for at first; it doubles when it is full."""
@@ -21,17 +22,16 @@ class Memory:
 
     Parameters
     ----------
-    moves
-        The actions of the game.
+    look
+        Looks at positions that are new.
+    sizes
+        How many numbers it reads of a move, and of a position.
     positions
         So many are kept; with one more, all are forgotten first.
-    digs
-        Rounds of digs that are read.
     """
 
-    def __init__(self, moves: Moves, positions: int, digs: int = DIGS) -> None:
-        self.moves = moves
-        self.digs = digs
+    def __init__(self, look: Callable[[Array, Array], Look], sizes: tuple[int, int], positions: int) -> None:
+        self.look_afresh = look
         self.room = positions
         # Open addressing; a quarter full at most, so that few places are tried.
         self.table = np.zeros(1 << (4 * positions).bit_length(), dtype=np.int64)
@@ -39,8 +39,8 @@ class Memory:
         self.ends = np.zeros(positions + 1, dtype=np.int64)
         """Where the moves of each position end; the first entry is 0."""
         self.actions = np.empty(ROOM, dtype=np.int64)
-        self.seen = np.empty((ROOM, NUM_MOVE + num_position(digs)), dtype=np.float32)
-        self.positions = np.empty((positions, num_position(digs)), dtype=np.float32)
+        self.seen = np.empty((ROOM, sizes[0]), dtype=np.float32)
+        self.positions = np.empty((positions, sizes[1]), dtype=np.float32)
         self.size = 0
 
     def forget(self) -> None:
@@ -54,7 +54,7 @@ class Memory:
         masks = np.ascontiguousarray(masks).view(np.int8)
         n = len(masks)
         if n > self.room:
-            return look(observations, masks, self.moves, digs=self.digs)
+            return self.look_afresh(observations, masks)
         keys = np.empty(n, dtype=np.uint64)
         places = np.empty(n, dtype=np.int64)
         _keys(observations, masks, keys)
@@ -65,7 +65,7 @@ class Memory:
             places[:] = -1
             new = np.arange(n)
         if len(new):
-            self._keep(look(observations[new], masks[new], self.moves, digs=self.digs), keys[new])
+            self._keep(self.look_afresh(observations[new], masks[new]), keys[new])
             places[new] = self.size - len(new) + np.arange(len(new))
         return self._recall(places)
 

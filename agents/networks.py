@@ -19,7 +19,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from agents.memory import Memory
-from agents.moves import DIGS, NUM_MOVE, look, look_at_positions, moves_of, num_position
+from agents.moves import DIGS, NUM_MOVE, Look, look, moves_of, num_position
+from agents.onward import NUM_ONWARD, Onward
 
 Array = npt.NDArray[Any]
 
@@ -94,12 +95,18 @@ class MovesNetwork(nn.Module):
         Size of the two hidden layers for the value.
     digs
         Rounds of digs that are read of a position.
+    onward
+        So many moves at most the linear policy goes on from each position, and where it comes to is read too
+        (:mod:`agents.onward`); 0: it does not.
     """
 
     def __init__(
-        self, layout: dict[str, Any], hidden: tuple[int, ...] = (64, 32), width: int = 64, digs: int = DIGS
-    ) -> None:
+        self, layout: dict[str, Any], hidden: tuple[int, ...] = (64, 32), width: int = 64, digs: int = DIGS,
+        onward: int = 0,
+    ) -> None:  # fmt: skip
         super().__init__()
+        self.habit: th.Tensor
+        """The linear policy's weights: a training begins with them, a model keeps them. Zeros go nowhere."""
         if layout["observation"] != "cards":
             raise ValueError(f"network 'moves' reads observation 'cards', not {layout['observation']!r}")
         self.moves = moves_of(layout)
@@ -107,7 +114,12 @@ class MovesNetwork(nn.Module):
         """Of positions that are looked at several times, if any."""
         self.width = width
         self.digs = digs
-        size = num_position(digs)
+        self.onward = Onward(layout, self.moves, onward) if onward else None
+        if onward:
+            self.register_buffer("habit", th.zeros(NUM_MOVE))
+        size = num_position(digs) + (NUM_ONWARD if onward else 0)
+        self.sizes = NUM_MOVE + size, size
+        """How many numbers are read of a move, and of a position."""
         self.read_move = nn.Linear(NUM_MOVE + size, hidden[0])
         self.read_position = nn.Linear(size, hidden[0], bias=False)
         self.body = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(hidden))
@@ -118,14 +130,18 @@ class MovesNetwork(nn.Module):
         nn.init.zeros_(self.linear.weight)
         self.to_value = nn.Sequential(nn.Linear(size, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
+    def look(self, observations: Array, masks: Array) -> Look:
+        """Look at games, int8 ``[n, size]``, masks ``[n, actions]``: see :func:`agents.moves.look`."""
+        seen = look(observations, masks, self.moves, digs=self.digs)
+        if self.onward is None:
+            return seen
+        return self.onward.lengthen(seen, observations, self.habit.double().cpu().numpy())
+
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
         """Observations ``[n, size]``, masks ``[n, actions]``."""
         device = observations.device
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        if self.memory:
-            seen = self.memory.look(codes, masks)
-        else:
-            seen = look(codes, masks, self.moves, digs=self.digs)
+        seen = self.memory.look(codes, masks) if self.memory else self.look(codes, masks)
         games, actions, moves, positions = (th.from_numpy(part).to(device) for part in seen)
         hidden = self.read_move(moves) + self.read_position(positions)[games]
         hidden = th.relu(self.norms[0](hidden))
@@ -143,7 +159,7 @@ class MovesNetwork(nn.Module):
     def value(self, observations: th.Tensor) -> th.Tensor:
         """The features for the value alone, ``[n, width]``."""
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        seen = look_at_positions(codes, self.moves, self.digs)
+        seen = self.look(codes, np.zeros((len(codes), 0), dtype=np.int8)).positions
         features: th.Tensor = self.to_value(th.from_numpy(seen).to(observations.device))
         return features
 

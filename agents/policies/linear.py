@@ -95,6 +95,22 @@ def has_weights(layout_of: LayoutOf) -> bool:
     return _find(layout_of)[0] is not None
 
 
+def weights_for(name: str, *, stock: bool) -> Array:
+    """The weights of a game, float64 ``[NUM_MOVE]``; those of a like one, with a stock or without, where none
+    were found for it.
+    """
+    entries = read_json(WEIGHTS)
+    entry = entries.get(name, entries["busy-aces" if stock else "eights-down"])
+    return np.array([entry["weights"][name] for name in MOVE_FEATURES])
+
+
+def weights_of(layout: dict[str, Any]) -> Array:
+    """The same, for the game with a layout."""
+    hashed = layout_hash(layout)
+    names = [name for name, entry in read_json(WEIGHTS).items() if entry["layout_hash"] == hashed]
+    return weights_for(names[0] if names else "", stock=bool(layout["waste"]))
+
+
 def load_linear(layout_of: LayoutOf) -> Linear:
     """The linear policy of the game whose layout ``layout_of`` gives, with the weights found for it."""
     entry, games = _find(layout_of)

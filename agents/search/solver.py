@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.files import read_json
-from agents.moves import MOVE_FEATURES
-from agents.policies.linear import WEIGHTS
+from agents.policies.linear import weights_for
 from agents.search.beam import LONGEST, Beam
 from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store
 from agents.search.positions import SALT, keys_of, make_trail, spell_out
@@ -138,16 +136,6 @@ class Search:
             self.progress(self.nodes + nodes, max(self.home, home))
 
 
-def weights_for(variant: Variant) -> Array:
-    """The linear policy's weights for a game, float64 ``[NUM_MOVE]``; those of a like game where none were
-    found for it.
-    """
-    entries = read_json(WEIGHTS)
-    like = "busy-aces" if variant.stock else "eights-down"
-    entry = entries.get(variant.name, entries[like])
-    return np.array([entry["weights"][name] for name in MOVE_FEATURES])
-
-
 class Solver:
     """Solves games of one variant, one after another.
 
@@ -178,7 +166,7 @@ class Solver:
         """Whether what is sure to go home goes home at once."""
         self.megabytes = megabytes
         self.seed = seed
-        self.weights = weights_for(variant)
+        self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.batch = Batch(self.variant, Settings(), 3)
         self.room = make_room(self.batch.rules)
         self.trail = make_trail(self.batch.rules)

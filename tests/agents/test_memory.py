@@ -9,7 +9,7 @@ from agents import memory
 from agents.config import make_config
 from agents.learners import make_env, make_model
 from agents.memory import Memory
-from agents.moves import Look, look, moves_of
+from agents.moves import NUM_MOVE, Look, look, moves_of, num_position
 from agents.networks import MovesNetwork
 from solitaire_env.batch import Batch, Settings, describe_layout
 from solitaire_env.evaluation import policy_layout
@@ -32,7 +32,8 @@ def test_gives_what_look_gives(name: str, room: int, monkeypatch: pytest.MonkeyP
     variant = get_variant(name)
     moves = moves_of(policy_layout(variant))
     digs = 1 + room % 3
-    kept = Memory(moves, room, digs)
+    sizes = NUM_MOVE + num_position(digs), num_position(digs)
+    kept = Memory(lambda *seen: look(*seen, moves, digs=digs), sizes, room)
     batch = Batch(variant, Settings(), 12)
     batch.deal(np.arange(12), range(12))
     random = np.random.default_rng(0)
@@ -57,7 +58,7 @@ def test_the_same_position_with_other_legal_moves_is_another() -> None:
     batch = Batch(get_variant("busy-aces"), Settings(), 1)
     batch.deal(np.arange(1), [0])
     moves = moves_of(policy_layout("busy-aces"))
-    kept = Memory(moves, 8)
+    kept = Memory(lambda *seen: look(*seen, moves), (NUM_MOVE + num_position(), num_position()), 8)
     observations, masks = batch.observations(), batch.state.mask
     fewer = masks.copy()
     fewer[0, np.flatnonzero(masks[0])[0]] = 0

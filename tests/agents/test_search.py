@@ -23,6 +23,7 @@ from agents.models import NetworkPlayer
 from agents.moves import NUM_MOVE, look, moves_of, sure_homes
 from agents.networks import MovesNetwork
 from agents.policies import make_searcher
+from agents.policies.linear import weights_for
 from agents.policies.shipped import load_shipped
 from agents.results import STORE, read_entry
 from agents.search import beam, positions, rollouts, solver
@@ -216,7 +217,7 @@ def test_a_won_position_needs_no_move() -> None:
 
 def beams_of(variant: Variant, expects: Expects, cards: Array, width: int) -> list[Found]:
     """What a beam of each kind finds from a position: by playouts without and with a network, by it alone."""
-    weights = solver.weights_for(variant)
+    weights = weights_for(variant.name, stock=variant.stock > 0)
     random = np.random.default_rng(0)
     return [
         Beam(variant, 50, weights).search(cards, width, random),
@@ -268,7 +269,7 @@ def test_a_beam_without_room_proves_nothing() -> None:
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
     batch = Batch(variant, Settings(), 1)
     batch.deal(np.array([0]), [18])
-    small = Beam(variant, 1, solver.weights_for(variant))
+    small = Beam(variant, 1, weights_for(variant.name, stock=variant.stock > 0))
     assert not small.search(batch.state.rows[0].copy(), 16, np.random.default_rng(0)).exhausted
 
 
@@ -289,7 +290,7 @@ def test_a_beam_keeps_the_line_that_is_known(game: str) -> None:
     """However narrow, it ends with no fewer cards home, and with the line itself if it finds no better."""
     variant = get_variant(game).with_rules(moves=shipped(game).moves)
     forced = variant.build == "same suit"
-    beam = Beam(variant, 20, solver.weights_for(variant))
+    beam = Beam(variant, 20, weights_for(variant.name, stock=variant.stock > 0))
     batch = Batch(variant, Settings(), 1)
     for deal in range(3):
         batch.deal(np.array([0]), [deal])
