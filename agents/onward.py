@@ -6,6 +6,7 @@ until these would turn up the next card of the stock. What the position that thi
 a draw, and of the position itself, it is the one that the linear policy comes to without a draw.
 """
 
+from copy import deepcopy
 from typing import Any, Final
 
 import numpy as np
@@ -16,8 +17,7 @@ from agents.search.engine import copy, jit, stand, step, write
 from agents.search.positions import send_home
 from agents.search.rollouts import look_at, make_room
 from solitaire_env import Variant
-from solitaire_env.engine import make_events, make_state
-from solitaire_env.layout import make_rules
+from solitaire_env.batch import Batch, Settings
 
 Array = npt.NDArray[Any]
 
@@ -62,7 +62,8 @@ class Onward:
     """
 
     def __init__(self, layout: dict[str, Any], moves: Moves, limit: int) -> None:
-        self.rules = make_rules(variant_of(layout))
+        batch = Batch(variant_of(layout), Settings(), 2)
+        self.rules, self.state, self.events = batch.rules, batch.state, batch.events
         self.moves = moves
         self.limit = limit
 
@@ -88,9 +89,11 @@ class Onward:
         """
         ends = np.empty((len(games), observations.shape[1]), dtype=np.int8)
         ways = np.empty((len(games), NUM_ONWARD - NUM_PLAIN), dtype=np.float32)
+        # Copies: others may ask at the same time.
+        state, events = deepcopy((self.state, self.events))
         _follow(
-            self.rules, make_state(self.rules, 2), make_events(2), np.ascontiguousarray(observations), games,
-            actions, weights, self.limit, make_room(self.rules), ends, ways,
+            self.rules, state, events, np.ascontiguousarray(observations), games, actions, weights,
+            self.limit, make_room(self.rules), ends, ways,
         )  # fmt: skip
         return ends, ways
 
