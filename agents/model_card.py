@@ -42,7 +42,7 @@ No game of this training has a number below 1,048,576, and nothing was chosen by
 - It draws its moves from the network's probabilities. In an evaluation the draws hang on the deal alone, and
   the network counts in 64 bits: a game is the same whatever is played beside it. Another machine may round
   the sixteenth digit in another way, and could, if hardly ever, come to another move.
-- It looks one move ahead, and remembers nothing: a position that comes back is new to it.
+- It looks one move ahead{onward}, and remembers nothing: a position that comes back is new to it.
 
 ## Again
 
@@ -154,6 +154,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
             [[f"{part[0]}-{part[-1]}", won(games), home(games)] for part, games in parts if games],
         )
         rows = f"\nThe games are the rows of `leaderboard/{entry.game}/shipped.jsonl`."
+    onward = ", and on to where the linear policy would draw" if card["sizes"].get("onward") else ""
     return CARD.format(
         title=config.variant.title,
         note=NOTE,
@@ -165,6 +166,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         env=env_id(config.variant),
         game=config.variant.name,
         again=_again(folder, config),
+        onward=onward,
     )
 
 
