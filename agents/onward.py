@@ -15,7 +15,7 @@ import numpy.typing as npt
 from agents.moves import NUM_PLAIN, PLAIN_FEATURES, Look, Moves, look_at_positions
 from agents.search.engine import copy, jit, stand, step, write
 from agents.search.positions import send_home
-from agents.search.rollouts import look_at, make_room
+from agents.search.rollouts import best_action, make_room
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
@@ -129,12 +129,7 @@ def _follow(  # type: ignore[no-untyped-def]
             send_home(rules, state, events, 1)
             if made == limit or int(state.status[1]) != 0:
                 break
-            n = look_at(rules, state, 1, weights, room)
-            best = 0
-            for n_th in range(1, n):
-                if room.scores[n_th] > room.scores[best]:
-                    best = n_th
-            action = room.actions[best]
+            action = best_action(rules, state, 1, weights, room)
             if action < int(rules.has_stock):  # a draw
                 break
             step(rules, state, events, 1, action)

@@ -146,6 +146,17 @@ def look_at(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
     return n
 
 
+@jit_inner
+def best_action(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
+    """The action with the highest score in a game that goes on; of equal ones the first."""
+    n = look_at(rules, state, b, weights, room)
+    best = 0
+    for k in range(1, n):
+        if room.scores[k] > room.scores[best]:
+            best = k
+    return room.actions[best]
+
+
 @jit
 def play_out(  # type: ignore[no-untyped-def]
     rules, state, events, b, weights, patience, forced, line, start, room
@@ -161,12 +172,7 @@ def play_out(  # type: ignore[no-untyped-def]
     length = start
     moves = still = 0
     while int(state.status[b]) == 0 and length < line.shape[0] and still < patience:
-        n = look_at(rules, state, b, weights, room)
-        best = 0
-        for k in range(1, n):
-            if room.scores[k] > room.scores[best]:
-                best = k
-        line[length] = room.actions[best]
+        line[length] = best_action(rules, state, b, weights, room)
         step(rules, state, events, b, line[length])
         moves += 1
         length += 1
