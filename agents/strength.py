@@ -58,6 +58,8 @@ class Cost:
     simulations: Count
     depth: Count
     candidates: Count
+    least: Amount
+    playouts: bool
     prior_weight: Amount
     nodes: Count
     """What the solver might play where nothing is hidden; 0: it was not asked."""
@@ -73,7 +75,8 @@ class Cost:
 def name_of(variant: Variant, budget: Budget) -> str:
     """What the files of a budget are called."""
     solver = "-solver" if budget.nodes and not variant.stock else ""
-    return f"{budget.simulations}x{budget.depth}{solver}"
+    playouts = "-playouts" if budget.playouts else ""
+    return f"{budget.simulations}x{budget.depth}{playouts}{solver}"
 
 
 def read_cost(path: Path) -> Cost:
@@ -126,10 +129,10 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
             if len(same) == len(games):
                 only, only_shipped, p = mcnemar(games, same)
                 paired = f"{only} : {only_shipped}, p = {p:.2g}"
-            solver = ", solver" if cost.nodes else ""
+            how = ", playouts" * cost.playouts + ", solver" * bool(cost.nodes)
             row = [
                 variant.title,
-                f"{cost.simulations} x {cost.depth}{solver}",
+                f"{cost.simulations} x {cost.depth}{how}",
                 f"{len(games)}",
                 won(games),
                 home(games),
@@ -278,7 +281,7 @@ def play(a: Play) -> int:
         raise ValueError("stored games do not hang on the machine: allowed is --search.simulations alone")
     nodes = 0 if variant.stock else b.nodes
     told = Cost(
-        a.prior, b.simulations, b.depth, b.candidates, b.prior_weight, nodes, b.verify,
+        a.prior, b.simulations, b.depth, b.candidates, b.least, b.playouts, b.prior_weight, nodes, b.verify,
         cost.seconds if cost else 0.0, cost.machine if cost else processor(),
     )  # fmt: skip
     if cost is not None and told != cost:

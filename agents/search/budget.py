@@ -11,8 +11,12 @@ class Budget:
     """Trials in all, where there is more than one move to choose from."""
     candidates: int = 4
     """So many moves are tried at most, the likeliest."""
+    least: float = 0.03
+    """Moves that the network finds less likely than this are not tried."""
     depth: int = 20
     """Moves that the network plays in a trial after the candidate."""
+    playouts: bool = False
+    """After these the linear policy plays a trial to its end, and the network's value is not asked."""
     prior_weight: float = 0.02
     """What e times the network's probability is worth; a win is worth 1, and so are all cards home."""
     milliseconds: float | None = None
@@ -29,5 +33,7 @@ class Budget:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least {least}")
         if not 0 <= self.prior_weight < float("inf"):
             raise ValueError(f"prior_weight is {self.prior_weight}, allowed: 0 and above")
+        if not 0 <= self.least <= 1:
+            raise ValueError(f"least is {self.least}, allowed: 0 to 1")
         if self.milliseconds is not None and not self.milliseconds > 0:
             raise ValueError(f"milliseconds is {self.milliseconds}, allowed: above 0")

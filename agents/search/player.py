@@ -2,9 +2,10 @@
 
 Before a move its likeliest candidates, by a network, are tried on stocks that might be: every order of the
 unseen cards is as likely as any other. From each trial the network plays on for some moves, and its value
-says what the position that it came to is worth. Candidates share their stocks, and the worse half of them is
-dropped again and again (sequential halving: Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed
-Bandits", 2013), so that most trials are spent where the choice is close.
+says what the position that it came to is worth, or the linear policy plays it to its end. Candidates share
+their stocks, and the worse half of them is dropped again and again (sequential halving: Karnin, Koren,
+Somekh, "Almost Optimal Exploration in Multi-Armed Bandits", 2013), so that most trials are spent where the
+choice is close.
 
 All that it reads is the ``cards`` observation, where the stock is not. Where nothing is hidden it looks for a
 line that wins (:mod:`agents.search.solver`), and keeps to it.
@@ -21,16 +22,16 @@ import torch as th
 
 from agents.models import NetworkPlayer
 from agents.networks import Scores
+from agents.policies.linear import weights_for
 from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of
+from agents.search.rollouts import finish, make_room
 from agents.search.solver import Solver
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
 Array = npt.NDArray[Any]
 
-LEAST: Final = 0.03
-"""Moves that the network finds less likely than this are not tried."""
 PATIENCE: Final = 20
 """A trial is over after so many moves without a card going home or coming off the stock."""
 LOST: Final = 30
@@ -95,9 +96,9 @@ class Searcher:
                 f"search reads observation 'cards' with information 'player'; the network reads "
                 f"{player.observation!r} with {player.information!r}"
             )
-        if player.value is None and player.temperature is None:
-            raise ValueError("the network has no value, which search needs: train it again, or another")
         self.budget = budget or Budget()
+        if player.value is None and player.temperature is None and not self.budget.playouts:
+            raise ValueError("the network has no value, which search needs: train it again, or another")
         self.moves = player.moves
         self.variant = variant.with_rules(moves=player.moves)
         self.player = player.in_32_bits()
@@ -105,6 +106,11 @@ class Searcher:
         self.batch = Batch(self.variant, Settings(), rows)
         solves = not variant.stock and self.budget.nodes > 0
         self.solver = Solver(self.variant) if solves else None
+        self.weights = weights_for(variant.name, stock=variant.stock > 0)
+        self.forced = variant.build == "same suit"
+        self.room = make_room(self.batch.rules)
+        # Cards that go home or come off the stock are what keeps a playout going.
+        self.line = np.zeros(PATIENCE * (self.batch.rules.cards + variant.stock + 1), dtype=np.int64)
         self.pack = np.repeat(np.arange(4, 4 + 4 * variant.ranks, dtype=np.int8), variant.decks)
         self.games: dict[int, Memory] = {}
         self.plan: dict[bytes, int] = {}
@@ -164,7 +170,7 @@ class Searcher:
             return int(random.choice(len(mask), p=self._probabilities(observation, mask)))
         candidates, probabilities = self._candidates(observation, mask, memory)
         likely = candidates[: self.budget.candidates]
-        likely = likely[(probabilities[likely] >= LEAST) | (likely == likely[:1])]
+        likely = likely[(probabilities[likely] >= self.budget.least) | (likely == likely[:1])]
         memory.back = 0 if len(likely) else memory.back + 1
         if len(likely) == 0:
             # Every move leads back to where the game has been: it is lost, unless chance leads out of it.
@@ -284,9 +290,14 @@ class Searcher:
                 break
             self.actions[rows] = self._draw(rows, generator)
             self.batch.step(self.actions, todo)
+        if self.budget.playouts:
+            self.simulated += finish(
+                rules, state, self.batch.events, rows, self.weights, PATIENCE, self.forced, self.line,
+                self.room,
+            )  # fmt: skip
         m = len(stocks)
         worth = state.home[:m] / rules.cards + (state.status[:m] == 1)
-        if len(rows):
+        if len(rows) and not self.budget.playouts:
             worth[rows] += self._values(rows)
         trials.sums[left] += worth.reshape(len(left), n).sum(1)
         trials.counts[left] += n
@@ -355,7 +366,7 @@ class Searcher:
         """The likeliest move after which the solver finds a win; the planned one at the latest."""
         candidates, probabilities = self._candidates(observation, mask, memory)
         for action in map(int, candidates[: self.budget.candidates]):
-            if action == planned or probabilities[action] < LEAST:
+            if action == planned or probabilities[action] < self.budget.least:
                 break
             self.batch.set_row(0, self._row(observation))
             self._play(action)

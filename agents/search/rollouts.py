@@ -186,6 +186,20 @@ def play_out(  # type: ignore[no-untyped-def]
 
 
 @jit
+def finish(rules, state, events, games, weights, patience, forced, line, room):  # type: ignore[no-untyped-def]
+    """Play each of ``games``, int64 ``[n]``, from where it stands; the last one's actions into ``line``. How
+    many moves were played.
+    """
+    moves = 0
+    for b in games:
+        if forced:
+            moves += send_home(rules, state, events, b)
+        _, played = play_out(rules, state, events, b, weights, patience, forced, line, 0, room)
+        moves += played
+    return moves
+
+
+@jit
 def nested_rollouts(  # type: ignore[no-untyped-def]
     rules, state, events, habits, patience, forced, line, trial, room
 ):  # fmt: skip
