@@ -536,10 +536,11 @@ def searcher(game: str, **budget: Any) -> Searcher:
     return made
 
 
+@pytest.mark.parametrize("playouts", [False, True])
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
-def test_the_true_stock_makes_no_difference(game: str) -> None:
+def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
     """The same seen, the same chance, another stock: the same move, each time until a card is drawn."""
-    player = searcher(game, simulations=8, depth=4)
+    player = searcher(game, simulations=8, depth=4, playouts=playouts)
     one, other = (Batch(player.variant, Settings(), 1) for _ in range(2))
     random = np.random.default_rng(0)
     rules = one.rules
@@ -665,6 +666,42 @@ def test_no_position_comes_back_while_another_move_is_left() -> None:
     assert player.games[-5].back == 0
 
 
+def test_trials_are_played_to_their_end() -> None:
+    """By the linear policy, each from where it stands; other games stay where they are."""
+    player = searcher("forty-thieves", playouts=True)
+    batch = played(player.variant, 40, 6)
+    rules, state = batch.rules, batch.state
+    alone = played(player.variant, 40, 6)
+    before = state.rows.copy()
+    games = np.array([1, 4])
+    moves = rollouts.finish(
+        rules, state, batch.events, games, player.weights, 20, True, player.line, player.room
+    )  # fmt: skip
+    moves_alone = 0
+    for game in games:
+        moves_alone += positions.send_home(rules, alone.state, alone.events, game)
+        _, more = rollouts.play_out(
+            rules, alone.state, alone.events, game, player.weights, 20, True, player.line, 0, player.room
+        )  # fmt: skip
+        moves_alone += more
+    assert moves == moves_alone > 0
+    assert (state.rows == alone.state.rows).all()
+    others = np.delete(np.arange(6), games)
+    assert (state.rows[others] == before[others]).all()
+    assert (state.stock[games] == 0).all()
+
+
+def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Searcher, "_values", None)
+    player = searcher("forty-thieves", simulations=8, depth=2, playouts=True, least=0.0)
+    batch = Batch(player.variant, Settings(), 1)
+    batch.deal(np.array([0]), [3])
+    for _ in range(10):
+        chosen = player(batch.observations(), batch.state.mask, np.array([0.3]))
+        assert batch.state.mask[0, chosen[0]]
+        batch.step(chosen, batch.everyone)
+
+
 def test_a_move_may_be_given_its_time() -> None:
     player = searcher("busy-aces", simulations=4, depth=2, milliseconds=20.0)
     batch = Batch(player.variant, Settings(), 1)
@@ -693,6 +730,7 @@ def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"depth": -1}, ["depth is -1"]),
         ({"nodes": -1}, ["nodes is -1"]),
         ({"verify": -1}, ["verify is -1"]),
+        ({"least": 1.1}, ["least is 1.1", "0 to 1"]),
         ({"prior_weight": -0.1}, ["prior_weight is -0.1"]),
         ({"prior_weight": float("nan")}, ["prior_weight is nan"]),
         ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
