@@ -79,6 +79,11 @@ def name_of(variant: Variant, budget: Budget) -> str:
     return f"{budget.simulations}x{budget.depth}{playouts}{solver}"
 
 
+def trials_of(of: Cost | Budget) -> str:
+    """The trials before a move, as tables tell them."""
+    return f"{of.simulations} x {of.depth}" + (", playouts" if of.playouts else "")
+
+
 def read_cost(path: Path) -> Cost:
     """What games took.
 
@@ -129,10 +134,10 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
             if len(same) == len(games):
                 only, only_shipped, p = mcnemar(games, same)
                 paired = f"{only} : {only_shipped}, p = {p:.2g}"
-            how = ", playouts" * cost.playouts + ", solver" * bool(cost.nodes)
+            solver = ", solver" if cost.nodes else ""
             row = [
                 variant.title,
-                f"{cost.simulations} x {cost.depth}{how}",
+                f"{trials_of(cost)}{solver}",
                 f"{len(games)}",
                 won(games),
                 home(games),
@@ -155,11 +160,7 @@ def rounds_table() -> str:
         only_after, only_before, p = mcnemar(after, before)
         budget = Budget(**told["search"])
         row = [env_variant(told["env"]).title]
-        row.append(
-            f"verified, {budget.verify:,} nodes"
-            if budget.verify
-            else f"{budget.simulations} x {budget.depth}"
-        )
+        row.append(f"verified, {budget.verify:,} nodes" if budget.verify else trials_of(budget))
         row += [f"{len(expert)}", won(expert), told["eval_deals"], won(before), won(after)]
         rows.append([*row, f"{only_after} : {only_before}, p = {p:.2g}"])
     return table(head, rows) if rows else ""

@@ -14,8 +14,8 @@ from solitaire_env.evaluation import evaluate, read_games
 from tests.conftest import Refuses
 
 COST = {
-    "prior": "shipped", "simulations": 64, "depth": 20, "candidates": 4, "prior_weight": 0.02, "nodes": 0,
-    "verify": 0, "seconds": 3.5, "machine": "a desk",
+    "prior": "shipped", "simulations": 64, "depth": 20, "candidates": 4, "least": 0.03,
+    "playouts": False, "prior_weight": 0.02, "nodes": 0, "verify": 0, "seconds": 3.5, "machine": "a desk",
 }  # fmt: skip
 
 
@@ -43,6 +43,11 @@ def test_the_table_counts_the_same_deals(folder: Path) -> None:
     assert cells[5].startswith(f"{10 * wins:.1f} % ")
     assert cells[6].startswith(f"0 : {wins}, p = ")
     assert cells[7] == "3.5"
+
+
+def test_the_table_says_who_played_trials_on(folder: Path) -> None:
+    (folder / "mine.json").write_text(json.dumps(COST | {"depth": 0, "playouts": True}))
+    assert "| 64 x 0, playouts |" in strength.strength_table({})
 
 
 def test_without_games_there_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,11 +86,17 @@ def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str])
     assert strength.main([*PLAY, "--deals", "0:3", "--search.nodes", "0"]) == 0
     assert strength.main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
     assert strength.main([*PLAY, "--deals", "0:2"]) == 0
+    assert strength.main([*PLAY, "--deals", "0:1", "--search.nodes", "0", "--search.playouts"]) == 0
     assert "s of one core a game" in capsys.readouterr().out
     assert [path.name for path in sorted(folder.iterdir())] == [
-        "4x1-solver.json", "4x1-solver.jsonl", "4x1.json", "4x1.jsonl",
+        "4x1-playouts.json", "4x1-playouts.jsonl", "4x1-solver.json", "4x1-solver.jsonl", "4x1.json",
+        "4x1.jsonl",
     ]  # fmt: skip
-    stored = {cost.nodes > 0: (cost, games) for cost, games in strength.read_strength("eights-down")}
+    stored = {
+        cost.nodes > 0: (cost, games)
+        for cost, games in strength.read_strength("eights-down")
+        if not cost.playouts
+    }
     assert [game.deal for game in stored[False][1]] == [0, 1, 2, 3, 4]
     assert all(game.won for game in stored[True][1])
     assert 0 < stored[False][0].seconds < 60 and stored[False][0].simulations == 4
