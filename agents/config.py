@@ -22,6 +22,8 @@ class ConfigError(ValueError):
 
 FURTHEST = 1000
 """More moves than so many the linear policy never goes on."""
+DEEPEST = 100
+"""More cards than so many do not lie on a pile."""
 
 
 @dataclass(config=ConfigDict(extra="forbid", allow_inf_nan=False))
@@ -73,6 +75,9 @@ class TrainConfig:
     onward: int = 0
     """So many moves at most the linear policy goes on from where each move leads, until it would draw, and
     where it comes to is read too; 0: it does not (moves, built by same suit)."""
+    reach: int = 0
+    """How many cards of each pile, but for one, are taken in hand besides the unseen to see how far the
+    foundations would come; 0: it is not looked at (moves)."""
 
     minutes: float | None = 5.0
     """Training stops after so many minutes, pauses not counted."""
@@ -152,6 +157,8 @@ class TrainConfig:
             raise ValueError(f"onward is {self.onward}, allowed: 0 to {FURTHEST}")
         if self.onward and self.variant.build != "same suit":
             raise ValueError(f"onward is {self.onward} with build {self.variant.build!r}, allowed: 0")
+        if not 0 <= self.reach <= DEEPEST:
+            raise ValueError(f"reach is {self.reach}, allowed: 0 to {DEEPEST}")
         if self.learner == "pqn" and self.linear_start is not None:
             raise ValueError(
                 f"linear_start is {self.linear_start} with learner 'pqn', which learns values, allowed: null"
@@ -224,7 +231,7 @@ class TrainConfig:
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
             sizes = {"hidden": list(self.hidden), "width": self.width, "digs": self.digs}
-            return sizes | ({"onward": self.onward} if self.onward else {})
+            return sizes | {name: n for name in ("onward", "reach") if (n := getattr(self, name))}
         return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 

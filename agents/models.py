@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch.utils.hooks import RemovableHandle
 
-from agents.config import FURTHEST
+from agents.config import DEEPEST, FURTHEST
 from agents.files import model_folder, read_json, write_json
 from agents.moves import keep_sure_homes, moves_of
 from agents.networks import NETWORKS, MovesNetwork, Network
@@ -273,8 +273,9 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         least = {"width": 2, "depth": 0}.get(name, 1)
         if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
-    if sizes.get("onward", 1) > FURTHEST:
-        raise ValueError(f"onward is {sizes['onward']}, allowed: 1 to {FURTHEST}")
+    for name, most in (("onward", FURTHEST), ("reach", DEEPEST)):
+        if sizes.get(name, 1) > most:
+            raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
     width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))
     hidden = sizes.get("hidden", [])
     layers = sum(a * b for a, b in pairwise([digs, *hidden]))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.digs import DIG_FEATURES, KINGS, NUM_DIG, read_digs, send_home
+from agents.reach import reach_features, read_reach
 
 Array = npt.NDArray[Any]
 
@@ -105,15 +106,18 @@ NUM_MOVE: Final = len(MOVE_FEATURES)
 NUM_PLAIN: Final = len(PLAIN_FEATURES)
 
 
-def position_features(digs: int = DIGS) -> tuple[str, ...]:
-    """What is read of a position: the plain features, and of each round of digs (:mod:`agents.digs`)."""
+def position_features(digs: int = DIGS, reach: int = 0) -> tuple[str, ...]:
+    """What is read of a position: the plain features, of each round of digs (:mod:`agents.digs`), and how far
+    the cards at hand would reach (:mod:`agents.reach`).
+    """
     rounds = ("digs", *(f"digs after the best {n}" for n in range(1, digs)))
-    return PLAIN_FEATURES + tuple(f"{of}: {name}" for of in rounds for name in DIG_FEATURES)
+    of_digs = tuple(f"{of}: {name}" for of in rounds for name in DIG_FEATURES)
+    return PLAIN_FEATURES + of_digs + reach_features(reach)
 
 
-def num_position(digs: int = DIGS) -> int:
+def num_position(digs: int = DIGS, reach: int = 0) -> int:
     """How many numbers are read of a position."""
-    return NUM_PLAIN + digs * NUM_DIG
+    return NUM_PLAIN + digs * NUM_DIG + reach
 
 
 DRAW, HOME, CELL, TABLEAU, SPACE = range(5)
@@ -143,9 +147,9 @@ class Look(NamedTuple):
     actions: Array
     """int64 ``[moves]``."""
     moves: Array
-    """float32 ``[moves, NUM_MOVE + num_position(digs)]``: of the move, and of the position after it."""
+    """float32 ``[moves, NUM_MOVE + num_position(...)]``: of the move, and of the position after it."""
     positions: Array
-    """float32 ``[games, num_position(digs)]``."""
+    """float32 ``[games, num_position(digs, reach)]``."""
 
 
 def moves_of(layout: dict[str, Any]) -> Moves:
@@ -181,30 +185,32 @@ def moves_of(layout: dict[str, Any]) -> Moves:
     )  # fmt: skip
 
 
-def look(observations: Array, masks: Array, moves: Moves, *, digs: int = DIGS, ahead: bool = True) -> Look:
+def look(
+    observations: Array, masks: Array, moves: Moves, *, digs: int = DIGS, reach: int = 0, ahead: bool = True
+) -> Look:
     """Look at games: int8 observations ``[n, size]`` and int8 or bool masks ``[n, actions]``.
 
-    ``digs`` is how many rounds of digs are read. With ``ahead=False`` the moves alone, in a third of the
-    time: of the positions nothing is written.
+    ``digs`` is how many rounds of digs are read, ``reach`` how many numbers of what is in reach. With
+    ``ahead=False`` the moves alone, in a third of the time: of the positions nothing is written.
     """
     observations = np.ascontiguousarray(observations)
     masks = np.ascontiguousarray(masks).view(np.int8)
     size = np.count_nonzero(masks)
-    width = num_position(digs) * ahead
+    width = num_position(digs, reach) * ahead
     seen = Look(
         np.empty(size, dtype=np.int64),
         np.empty(size, dtype=np.int64),
         np.empty((size, NUM_MOVE + width), dtype=np.float32),
         np.empty((len(observations), width), dtype=np.float32),
     )
-    _look(observations, masks, *moves, *seen)
+    _look(observations, masks, *moves, reach, *seen)
     return seen
 
 
-def look_at_positions(observations: Array, moves: Moves, digs: int = DIGS) -> Array:
-    """The positions alone, float32 ``[n, num_position(digs)]``."""
+def look_at_positions(observations: Array, moves: Moves, digs: int = DIGS, reach: int = 0) -> Array:
+    """The positions alone, float32 ``[n, num_position(digs, reach)]``."""
     nothing = np.zeros((len(observations), 0), dtype=np.int8)
-    return look(observations, nothing, moves, digs=digs).positions
+    return look(observations, nothing, moves, digs=digs, reach=reach).positions
 
 
 def sure_homes(observations: Array, masks: Array, moves: Moves) -> Array:
@@ -276,7 +282,7 @@ def _read_pile(row, base, height, ranks, out):  # type: ignore[no-untyped-def]
 @_jit
 def _read_position(  # type: ignore[no-untyped-def]
     row, heights, piles_read, founds, waste, known, left, cell, unseen, unseen_left, sizes, depth, whole,
-    then, copy, out,
+    then, copy, hand, reach, out,
 ):  # fmt: skip
     piles, capacity, cells, stock, _, first_waste, _, decks, ranks, _, _ = sizes
     cards = 4 * ranks * decks
@@ -466,11 +472,20 @@ def _read_position(  # type: ignore[no-untyped-def]
     out[32] = waste_fit / 4
     out[33] = waste_nearest / 12
     out[34] = gaps / 64
-    read_digs(row, whole, sizes, copy, then, out[NUM_PLAIN:])
+    first_reach = out.shape[0] - reach
+    if reach:
+        # A card that was just drawn is one of the unseen, and as much at hand.
+        then[:] = whole
+        then[piles] = waste
+        hand[:] = unseen
+        read_reach(row, then, hand, sizes, out[first_reach:])
+    read_digs(row, whole, sizes, copy, then, out[NUM_PLAIN:first_reach])
 
 
 @_jit
-def _look(observations, masks, table, sizes, games, actions, moves, positions):  # type: ignore[no-untyped-def]
+def _look(  # type: ignore[no-untyped-def]
+    observations, masks, table, sizes, reach, games, actions, moves, positions
+):  # fmt: skip
     piles, capacity, cells, stock, first_cell, first_waste, foundations, decks, ranks, fills, _ = sizes
     first_source = piles + (1 if stock else 0)
     heights = np.zeros(piles, np.int64)
@@ -482,6 +497,7 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
     piles_read = np.zeros((piles, 5), np.int64)
     kept = np.zeros((2, 5), np.int64)
     depth = np.zeros(64, np.int64)
+    hand = np.zeros(64, np.int64)
     whole = np.zeros(piles + 1 + 4 * decks + cells, np.int64)
     then = np.zeros_like(whole)
     copy = np.zeros(observations.shape[1], np.int8)
@@ -546,7 +562,7 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
         if ahead:
             _read_position(
                 row, heights, piles_read, founds, waste, 1, left, cell, unseen, left, sizes, depth, whole,
-                then, copy, positions[game],
+                then, copy, hand, reach, positions[game],
             )  # fmt: skip
         for action in range(masks.shape[1]):
             if masks[game, action] == 0:
@@ -563,7 +579,7 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
                 if ahead:
                     _read_position(
                         row, heights, piles_read, founds, waste, 0, left - 1, cell, unseen, left, sizes,
-                        depth, whole, then, copy, after,
+                        depth, whole, then, copy, hand, reach, after,
                     )  # fmt: skip
                 continue
             card = tops[source]
@@ -654,7 +670,7 @@ def _look(observations, masks, table, sizes, games, actions, moves, positions): 
                 _read_pile(row, target * capacity, heights[target], ranks, piles_read[target])
             _read_position(
                 row, heights, piles_read, founds, waste - from_waste, 1, left, cell, unseen, left, sizes,
-                depth, whole, then, copy, after,
+                depth, whole, then, copy, hand, reach, after,
             )  # fmt: skip
             row[:] = observations[game]
             if kind == HOME:

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from agents.memory import Memory
 from agents.moves import DIGS, NUM_MOVE, Look, look, moves_of, num_position
-from agents.onward import NUM_ONWARD, Onward
+from agents.onward import Onward, num_onward
 
 Array = npt.NDArray[Any]
 
@@ -98,11 +98,13 @@ class MovesNetwork(nn.Module):
     onward
         So many moves at most the linear policy goes on from each position, and where it comes to is read too
         (:mod:`agents.onward`); 0: it does not.
+    reach
+        So many numbers are read of how far the cards at hand would reach (:mod:`agents.reach`).
     """
 
     def __init__(
         self, layout: dict[str, Any], hidden: tuple[int, ...] = (64, 32), width: int = 64, digs: int = DIGS,
-        onward: int = 0,
+        onward: int = 0, reach: int = 0,
     ) -> None:  # fmt: skip
         super().__init__()
         self.habit: th.Tensor
@@ -114,10 +116,11 @@ class MovesNetwork(nn.Module):
         """Of positions that are looked at several times, if any."""
         self.width = width
         self.digs = digs
-        self.onward = Onward(layout, self.moves, onward) if onward else None
+        self.reach = reach
+        self.onward = Onward(layout, self.moves, onward, reach) if onward else None
         if onward:
             self.register_buffer("habit", th.zeros(NUM_MOVE))
-        size = num_position(digs) + (NUM_ONWARD if onward else 0)
+        size = num_position(digs, reach) + (num_onward(reach) if onward else 0)
         self.sizes = NUM_MOVE + size, size
         """How many numbers are read of a move, and of a position."""
         self.read_move = nn.Linear(NUM_MOVE + size, hidden[0])
@@ -132,7 +135,7 @@ class MovesNetwork(nn.Module):
 
     def look(self, observations: Array, masks: Array) -> Look:
         """Look at games, int8 ``[n, size]``, masks ``[n, actions]``: see :func:`agents.moves.look`."""
-        seen = look(observations, masks, self.moves, digs=self.digs)
+        seen = look(observations, masks, self.moves, digs=self.digs, reach=self.reach)
         if self.onward is None:
             return seen
         return self.onward.lengthen(seen, observations, self.habit.double().cpu().numpy())

@@ -2,8 +2,9 @@
 
 What :mod:`agents.moves` reads of the position after a move says little of what that position is good for.
 Here it is played on, as far as everything is known: by the highest scores of :mod:`agents.policies.linear`,
-until these would turn up the next card of the stock. What the position that this comes to is like is read. Of
-a draw, and of the position itself, it is the one that the linear policy comes to without a draw.
+until these would turn up the next card of the stock. What the position that this comes to is like is read,
+and how far the cards at hand would reach from there (:mod:`agents.reach`). Of a draw, and of the position
+itself, it is the one that the linear policy comes to without a draw.
 """
 
 from copy import deepcopy
@@ -28,7 +29,10 @@ ONWARD_FEATURES: Final = (
 )
 """Of a move, and of a position."""
 
-NUM_ONWARD: Final = len(ONWARD_FEATURES)
+
+def num_onward(reach: int = 0) -> int:
+    """How many numbers are read of where a move leads on to."""
+    return len(ONWARD_FEATURES) + reach
 
 
 def variant_of(layout: dict[str, Any]) -> Variant:
@@ -59,22 +63,25 @@ class Onward:
         The same, as :func:`agents.moves.moves_of` gives it.
     limit
         So many moves it goes on at most; what is sure to go home goes in between, and is not counted.
+    reach
+        So many numbers are read of how far the cards at hand would reach.
     """
 
-    def __init__(self, layout: dict[str, Any], moves: Moves, limit: int) -> None:
+    def __init__(self, layout: dict[str, Any], moves: Moves, limit: int, reach: int = 0) -> None:
         batch = Batch(variant_of(layout), Settings(), 2)
         self.rules, self.state, self.events = batch.rules, batch.state, batch.events
         self.moves = moves
         self.limit = limit
+        self.reach = reach
 
     def lengthen(self, seen: Look, observations: Array, weights: Array) -> Look:
-        """A look at observations, int8 ``[n, size]``, longer by the ``NUM_ONWARD`` numbers of where these
+        """A look at observations, int8 ``[n, size]``, longer by the :func:`num_onward` numbers of where these
         weights, float64 ``[NUM_MOVE]``, come to from each move and each position.
         """
         games = np.concatenate((seen.games, np.arange(len(observations))))
         actions = np.concatenate((seen.actions, np.full(len(observations), -1)))
         ends, ways = self.follow(observations, games, actions, weights)
-        numbers = np.concatenate((look_at_positions(ends, self.moves, digs=0), ways), 1)
+        numbers = np.concatenate((look_at_positions(ends, self.moves, 0, self.reach), ways), 1)
         count = len(seen.games)
         return seen._replace(
             moves=np.concatenate((seen.moves, numbers[:count]), 1),
@@ -88,7 +95,7 @@ class Onward:
         position ``observations[games[k]]``: int8 ``[k, size]``, and of how it came there, float32 ``[k, 2]``.
         """
         ends = np.empty((len(games), observations.shape[1]), dtype=np.int8)
-        ways = np.empty((len(games), NUM_ONWARD - NUM_PLAIN), dtype=np.float32)
+        ways = np.empty((len(games), len(ONWARD_FEATURES) - NUM_PLAIN), dtype=np.float32)
         # Copies: others may ask at the same time.
         state, events = deepcopy((self.state, self.events))
         _follow(

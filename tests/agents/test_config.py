@@ -77,6 +77,7 @@ def test_dump_and_load(values: dict[str, Any], tmp_path: Path) -> None:
 
 def test_network_sizes() -> None:
     assert TrainConfig().network_sizes == {"hidden": [64, 32], "width": 64, "digs": 2}
+    assert TrainConfig(reach=3).network_sizes == {"hidden": [64, 32], "width": 64, "digs": 2, "reach": 3}
     piles = TrainConfig(network="piles").network_sizes
     assert piles == {"width": 64, "embedding": 16, "depth": 8, "rounds": 2}
     assert TrainConfig(network="mlp", hidden=[5]).network_sizes == {"hidden": [5]}
@@ -166,6 +167,8 @@ def test_network_sizes() -> None:
         ("busy-aces: {onward: -1}", ["onward is -1", "0 to 1000"]),
         ("busy-aces: {onward: 1001}", ["onward is 1001", "0 to 1000"]),
         ("busy-aces: {onward: 2, build: any suit}", ["onward is 2", "'any suit'", "allowed: 0"]),
+        ("busy-aces: {reach: -1}", ["reach is -1", "0 to 100"]),
+        ("busy-aces: {reach: 101}", ["reach is 101", "0 to 100"]),
         ("busy-aces: {num_envs: 3, n_steps: 3, batch_size: 4}", ["is 9", "batch_size 4", "one step"]),
     ],
     ids=lambda value: str(value)[:50] if not isinstance(value, list) else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -234,7 +235,25 @@ class Slow:
         board.send_all()
         return board
 
-    def numbers(self, rounds: int) -> list[float]:
+    def reach(self, number: int) -> list[float]:
+        """How far the foundations come with the unseen at hand, then with a card more of each pile, ..."""
+        board, hand = self.board(), Counter(self.unseen)
+        numbers = []
+        for taken in range(number):
+            hand.update(pile.pop() for pile in board.piles if pile and taken)
+            before = -1
+            while board.home() > before:
+                board.send_all()
+                before = board.home()
+                for suit, tops in enumerate(board.founds):
+                    for place, top in enumerate(tops):
+                        if top < self.ranks and hand[card := 4 * (top + 1) + suit]:
+                            hand[card] -= 1
+                            tops[place] += 1
+            numbers.append(board.home() / self.cards)
+        return numbers
+
+    def numbers(self, rounds: int, reach: int) -> list[float]:
         p, cards, ranks = self.p, self.cards, self.ranks
         parts = [self.sequences(pile) for pile in self.piles]
         from_king = [len(q[0]) if q and q[0][0] >> 2 == ranks else 0 for q in parts]
@@ -293,22 +312,25 @@ class Slow:
             (nearest or [DEEP])[0] / 12,
             sum((c >> 2) - max(self.founds[c & 3]) - 1 for c in p.cells if c) / 64,
             *self.digs(rounds),
+            *self.reach(reach),
         ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*GAMES, *IN_SUIT])
-@pytest.mark.parametrize("digs", [1, 2, 5])
-def test_positions_counted_slowly(name: str, digs: int) -> None:
+@pytest.mark.parametrize(("digs", "reach"), [(1, 0), (2, 1), (5, 3)])
+def test_positions_counted_slowly(name: str, digs: int, reach: int) -> None:
     variant = (GAMES | IN_SUIT)[name]
     moves = moves_of(policy_layout(variant))
     for steps in (0, 7, 40, 150):
         batch = played(variant, steps, size=12)
-        seen = look_at_positions(batch.observations(), moves, digs)
+        seen = look_at_positions(batch.observations(), moves, digs, reach)
         for row in range(batch.size):
-            counted = Slow(batch.position(row)).numbers(digs)
+            counted = Slow(batch.position(row)).numbers(digs, reach)
             off = [
                 f"{text}: {a:.4f}, slowly {b:.4f}"
-                for text, a, b in zip(position_features(digs), seen[row].tolist(), counted, strict=True)
+                for text, a, b in zip(
+                    position_features(digs, reach), seen[row].tolist(), counted, strict=True
+                )
                 if abs(a - b) > 1e-5
             ]
             assert not off, batch.position_text(row)
@@ -322,18 +344,19 @@ def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
     variant = GAMES[name]
     moves = moves_of(policy_layout(variant))
     hidden = ("wanted", "waste", "stock: share", "cards that go", "playable cards that", "piles with", "digs")
-    unknown = {n for n, text in enumerate(position_features(3)) if text.startswith(hidden)}
+    hidden = (*hidden, "reach")
+    unknown = {n for n, text in enumerate(position_features(3, 2)) if text.startswith(hidden)}
     for steps in (0, 10, 50, 120):
         before = played(variant, steps, size=8)
         rows, observations, masks = playing(before)
         if not len(rows):
             continue
-        seen = look(observations, masks, moves, digs=3)
+        seen = look(observations, masks, moves, digs=3, reach=2)
         after = Batch(variant, Settings(), len(seen.games))
         for k, game in enumerate(seen.games):
             after.set_row(k, before.state.rows[rows[game]])
         after.step(seen.actions, after.everyone)
-        reached = look_at_positions(after.observations(), moves, 3)
+        reached = look_at_positions(after.observations(), moves, 3, 2)
         differs = np.abs(reached - seen.moves[:, NUM_MOVE:]) > 1e-6
         draws = moves.table[seen.actions, 0] == DRAW
         assert not differs[~draws].any()

@@ -13,7 +13,7 @@ from agents.config import make_config
 from agents.learners import make_env, make_model
 from agents.moves import NUM_MOVE, NUM_PLAIN, look, look_at_positions, moves_of, sure_homes
 from agents.networks import MovesNetwork
-from agents.onward import NUM_ONWARD, Onward, variant_of
+from agents.onward import Onward, num_onward, variant_of
 from agents.policies.linear import Linear, weights_for, weights_of
 from agents.pqn import PQN
 from solitaire_env.batch import Batch, Settings, describe_layout
@@ -67,21 +67,23 @@ def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[A
 
 
 @pytest.mark.parametrize("name", SUITED)
-def test_follows_the_linear_policy(name: str) -> None:
+@pytest.mark.parametrize("reach", [0, 2])
+def test_follows_the_linear_policy(name: str, reach: int) -> None:
     variant = SUITED[name]
     layout = policy_layout(variant)
     moves = moves_of(layout)
     weights = weights_for(variant.name, stock=variant.stock > 0)
     linear = Linear(layout, weights)
-    onward = Onward(layout, moves, LIMIT)
+    onward = Onward(layout, moves, LIMIT, reach)
+    width = num_onward(reach)
     for steps in (0, 12, 60):
         batch = played(variant, steps, 8)
         rows, observations, masks = playing(batch)
         if len(rows) == 0:
             continue
-        seen = look(observations, masks, moves, digs=1)
+        seen = look(observations, masks, moves, digs=1, reach=reach)
         longer = onward.lengthen(seen, observations, weights)
-        assert longer.moves.shape[1] - seen.moves.shape[1] == NUM_ONWARD
+        assert longer.moves.shape[1] - seen.moves.shape[1] == width
         games = np.concatenate((seen.games, np.arange(len(rows))))
         actions = np.concatenate((seen.actions, np.full(len(rows), -1)))
         ends, ways = onward.follow(observations, games, actions, weights)
@@ -89,10 +91,10 @@ def test_follows_the_linear_policy(name: str) -> None:
             end, made, home = slowly(variant, batch.state.rows[rows[game]], int(action), linear)
             np.testing.assert_array_equal(ends[k], end)
             assert ways[k] == pytest.approx([made / LIMIT, home / 13])
-        read = np.concatenate((look_at_positions(ends, moves, 0), ways), 1)
-        np.testing.assert_array_equal(longer.moves[:, -NUM_ONWARD:], read[: len(seen.games)])
-        np.testing.assert_array_equal(longer.positions[:, -NUM_ONWARD:], read[len(seen.games) :])
-        assert read.shape[1] == NUM_ONWARD == NUM_PLAIN + 2
+        read = np.concatenate((look_at_positions(ends, moves, 0, reach), ways), 1)
+        np.testing.assert_array_equal(longer.moves[:, -width:], read[: len(seen.games)])
+        np.testing.assert_array_equal(longer.positions[:, -width:], read[len(seen.games) :])
+        assert read.shape[1] == width == NUM_PLAIN + reach + 2
 
 
 def test_finished_games_go_nowhere() -> None:
@@ -121,7 +123,8 @@ def test_networks_without_weights_go_nowhere() -> None:
 @pytest.mark.parametrize("learner", ["ppo", "pqn"])
 def test_training_begins_with_the_linear_policy(learner: str) -> None:
     """And neither changes its weights nor forgets them in what it keeps."""
-    given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, "hidden": [8], "width": 8, "onward": 3}
+    sizes = {"hidden": [8], "width": 8, "onward": 3, "reach": 1}
+    given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}
     config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")
     env = make_env(config)
     model = make_model(config, env, describe_layout(env.variant, env.settings))
