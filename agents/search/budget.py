@@ -7,17 +7,17 @@ from dataclasses import dataclass
 class Budget:
     """How much is tried before a move."""
 
-    simulations: int = 64
+    simulations: int = 512
     """Trials in all, where there is more than one move to choose from."""
-    candidates: int = 4
+    candidates: int = 6
     """So many moves are tried at most, the likeliest."""
-    least: float = 0.03
+    least: float = 0.003
     """Moves that the network finds less likely than this are not tried."""
-    depth: int = 20
+    depth: int = 0
     """Moves that the network plays in a trial after the candidate."""
-    playouts: bool = False
+    playouts: bool = True
     """After these the linear policy plays a trial to its end, and the network's value is not asked."""
-    prior_weight: float = 0.02
+    prior_weight: float = 0.001
     """What e times the network's probability is worth; a win is worth 1, and so are all cards home."""
     milliseconds: float | None = None
     """If given, a move takes so long instead, and what comes out hangs on the machine."""

@@ -177,7 +177,8 @@ class Searcher:
             return int(random.choice(len(mask), p=probabilities))
         if len(likely) == 1:
             return int(likely[0])
-        bonus = self.budget.prior_weight * np.log(probabilities[likely])
+        # A probability may be too small for its number.
+        bonus = self.budget.prior_weight * np.log(probabilities[likely].clip(min=np.finfo(np.float64).tiny))
         return self._compare(observation, likely, bonus, random)
 
     def _probabilities(self, observation: Array, mask: Array) -> Array:

@@ -594,10 +594,12 @@ def test_unseen_cards_are_the_stock(game: str) -> None:
         assert player.unseen(batch.observations()[row]).tolist() == sorted(stock[stock > 0].tolist())
 
 
-def test_games_are_the_same_whatever_is_played_beside_them() -> None:
+@pytest.mark.parametrize("playouts", [False, True])
+def test_games_are_the_same_whatever_is_played_beside_them(playouts: bool) -> None:
     deals = [20000, 20001]
-    many = evaluate(searcher("busy-aces", simulations=4, depth=2), "busy-aces", deals, num_envs=2)
-    one = evaluate(searcher("busy-aces", simulations=4, depth=2), "busy-aces", deals, num_envs=1)
+    player = searcher("busy-aces", simulations=4, depth=2, playouts=playouts)
+    many = evaluate(player, "busy-aces", deals, num_envs=2)
+    one = evaluate(player, "busy-aces", deals, num_envs=1)
     assert many.games == one.games
     assert all(game.cards_home > 20 for game in one.games)
 

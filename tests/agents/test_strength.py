@@ -70,7 +70,8 @@ def test_what_they_took_has_to_be_told(folder: Path, refuses: Refuses) -> None:
 
 # ------------------------------------------------------------------------------------ play and draw
 
-PLAY = ("play", "eights-down", "--quiet", "--search.simulations", "4", "--search.depth", "1")
+PLAYOUTS = ("play", "eights-down", "--quiet", "--search.simulations", "4", "--search.depth", "1")
+PLAY = (*PLAYOUTS, "--search.no-playouts")
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str])
     assert strength.main([*PLAY, "--deals", "0:3", "--search.nodes", "0"]) == 0
     assert strength.main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
     assert strength.main([*PLAY, "--deals", "0:2"]) == 0
-    assert strength.main([*PLAY, "--deals", "0:1", "--search.nodes", "0", "--search.playouts"]) == 0
+    assert strength.main([*PLAYOUTS, "--deals", "0:1", "--search.nodes", "0"]) == 0
     assert "s of one core a game" in capsys.readouterr().out
     assert [path.name for path in sorted(folder.iterdir())] == [
         "4x1-playouts.json", "4x1-playouts.jsonl", "4x1-solver.json", "4x1-solver.jsonl", "4x1.json",
