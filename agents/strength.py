@@ -64,8 +64,8 @@ class Cost:
     nodes: Count
     """What the solver might play where nothing is hidden; 0: it was not asked."""
     verify: Count
-    seconds: Amount
-    """Of one core, a game."""
+    seconds: Amount | None
+    """Of one core, a game; None until a run has come to its end."""
     machine: Plain
 
 
@@ -112,7 +112,7 @@ def read_strength(game: str) -> list[tuple[Cost, tuple[Game, ...]]]:
         (read_cost(path.with_suffix(".json")), tuple(read_games(path)))
         for path in sorted((STRENGTH / game).glob("*.jsonl"))
     ]
-    return sorted(stored, key=lambda of: of[0].seconds)
+    return sorted(stored, key=lambda of: of[0].seconds or 0.0)
 
 
 def shipped_of(entries: Mapping[str, Sequence[Entry]], game: str) -> Entry | None:
@@ -142,7 +142,8 @@ def strength_table(entries: Mapping[str, Sequence[Entry]]) -> str:
                 won(games),
                 home(games),
             ]
-            row += [f"{won(same)}, {home(same)}" if same else "-", paired, f"{cost.seconds:.1f}"]
+            seconds = "-" if cost.seconds is None else f"{cost.seconds:.1f}"
+            row += [f"{won(same)}, {home(same)}" if same else "-", paired, seconds]
             rows.append(row)
     return table(head, rows) if rows else ""
 
@@ -205,7 +206,8 @@ def _draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins
         seconds = shipped.about.speed.ms_per_move * shipped.summary.steps / 1000
         points.append((seconds, shipped.standard, "o", COLORS[1]))
     for cost, games in read_strength(variant.name):
-        points.append((cost.seconds, games, "v" if cost.nodes else "D", COLORS[0]))
+        if cost.seconds is not None:
+            points.append((cost.seconds, games, "v" if cost.nodes else "D", COLORS[0]))
     for seconds, games, mark, color in points:
         s = summarize(games)
         factor = 100 if by_wins else 1
@@ -274,34 +276,40 @@ def play(a: Play) -> int:
     """Play, store, and print what it came to."""
     variant = env_variant(a.env)
     path = STRENGTH / variant.name / f"{name_of(variant, a.search)}.jsonl"
+    beside = path.with_suffix(".json")
     path.parent.mkdir(parents=True, exist_ok=True)
     before = len(read_games(path)) if path.is_file() else 0
-    cost = read_cost(path.with_suffix(".json")) if path.with_suffix(".json").is_file() else None
+    cost = read_cost(beside) if beside.is_file() else None
     b = a.search
     if b.milliseconds is not None:
         raise ValueError("stored games do not hang on the machine: allowed is --search.simulations alone")
     nodes = 0 if variant.stock else b.nodes
     told = Cost(
         a.prior, b.simulations, b.depth, b.candidates, b.least, b.playouts, b.prior_weight, nodes, b.verify,
-        cost.seconds if cost else 0.0, cost.machine if cost else processor(),
+        cost.seconds if cost else None, cost.machine if cost else processor(),
     )  # fmt: skip
-    if cost is not None and told != cost:
+    if before and cost is not None and told != cost:
         raise ValueError(f"{path} holds games by other settings, {cost}; remove it, or take those")
     config = make_config({"env": a.env, "eval_deals": a.deals}, "command line")
+    # Games that are kept when this is stopped belong to their settings.
+    _write_cost(beside, told)
     done = play_policy(
         "search", config, path, ProgressLine(a.quiet),
         num_envs=SIDE_BY_SIDE, prior=a.prior, budget=a.search,
     )  # fmt: skip
     after = read_games(path)
-    spent = done.answer_seconds + (cost.seconds * before if cost else 0.0)
-    timed = len(after) - (0 if cost else before)
-    if timed:
-        seconds = round(spent / timed, 3)
-        timed_cost = replace(told, seconds=seconds, machine=processor())
-        write_json(path.with_suffix(".json"), TypeAdapter(Cost).dump_python(timed_cost))
+    timed = 0 if told.seconds is None else before
+    if played := len(after) - before:
+        spent = done.answer_seconds + timed * (told.seconds or 0.0)
+        seconds = round(spent / (timed + played), 3)
+        _write_cost(beside, replace(told, seconds=seconds, machine=processor()))
         print(f"{seconds:.2f} s of one core a game\n")
     print(summary_table([("search", done.games[0].moves, summarize(after))]))
     return 0
+
+
+def _write_cost(path: Path, cost: Cost) -> None:
+    write_json(path, TypeAdapter(Cost).dump_python(cost))
 
 
 def draw_all(a: Draw) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agents import strength, verdicts
+from agents.compare import play_policy
 from agents.results import STORE, read_store
 from solitaire_env import VARIANTS
 from solitaire_env.evaluation import evaluate, read_games
@@ -109,6 +112,38 @@ def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str])
     assert (folder / "4x1.json").read_bytes() == before
 
 
+@pytest.mark.usefixtures("store")
+def test_games_of_a_stopped_run_keep_their_settings(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C in the first run: the table tells them, how long they took is not known; then it goes on."""
+    command = [*PLAY, "--search.nodes", "0", "--deals"]
+
+    def stop(policy: str, config: Any, *others: Any, **named: Any) -> None:
+        play_policy(policy, replace(config, eval_deals="0:2"), *others, **named)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(strength, "play_policy", stop)
+        assert strength.main([*command, "0:5"]) == 130
+    assert "goes on" in capsys.readouterr().err
+    [(cost, games)] = strength.read_strength("eights-down")
+    assert cost.seconds is None and [game.deal for game in games] == [0, 1]
+    [row] = strength.strength_table({}).splitlines()[2:]
+    assert row.endswith("| - | - | - |")
+    assert strength.draw({}).axes
+    assert strength.main([*command, "0:5", "--search.candidates", "2"]) == 2
+    assert strength.main([*command, "0:5"]) == 0
+    [(cost, games)] = strength.read_strength("eights-down")
+    assert cost.seconds is not None and len(games) == 5
+
+
+@pytest.mark.usefixtures("store")
+def test_an_unknown_prior_keeps_nothing_from_being_played() -> None:
+    assert strength.main([*PLAY, "--deals", "0:1", "--prior", "nowhere"]) == 2
+    assert strength.main([*PLAY, "--deals", "0:1"]) == 0
+
+
 def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is stored in the project: each game a panel, each stored budget a point."""
     out = tmp_path / "strength.png"
@@ -118,7 +153,8 @@ def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for variant, axes in zip(VARIANTS, figure.axes[:5], strict=True):
         assert variant.title in (axes.get_title(), axes.get_title(loc="left"))
         drawn = {round(float(x), 9) for line in axes.lines for x in line.get_xdata()}
-        assert {round(cost.seconds, 9) for cost, _ in strength.read_strength(variant.name)} <= drawn
+        stored = strength.read_strength(variant.name)
+        assert {round(cost.seconds, 9) for cost, _ in stored if cost.seconds is not None} <= drawn
 
 
 def test_lines_grow_on_average() -> None:
