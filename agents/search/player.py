@@ -27,6 +27,7 @@ from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of
 from agents.search.rollouts import finish, make_room
 from agents.search.solver import Solver
+from agents.search.stocks import draw_stocks, unseen
 from solitaire_env import Variant
 from solitaire_env.batch import Batch, Settings
 
@@ -111,7 +112,6 @@ class Searcher:
         self.room = make_room(self.batch.rules)
         # Cards that go home or come off the stock are what keeps a playout going.
         self.line = np.zeros(PATIENCE * (self.batch.rules.cards + variant.stock + 1), dtype=np.int64)
-        self.pack = np.repeat(np.arange(4, 4 + 4 * variant.ranks, dtype=np.int8), variant.decks)
         self.games: dict[int, Memory] = {}
         self.plan: dict[bytes, int] = {}
         """The last one."""
@@ -197,7 +197,7 @@ class Searcher:
         order = np.argsort(-probabilities, kind="stable")[: np.count_nonzero(mask)]
         fresh = np.zeros(len(order), dtype=np.bool_)
         # Any order of the stock will do: only where moves lead, not what is drawn, is asked.
-        stock = self.unseen(observation)
+        stock = unseen(self.batch.rules, observation)
         for start in range(0, len(order), self.batch.size - 1):
             part = order[start : start + self.batch.size - 1]
             # The position itself comes after those that the moves lead to.
@@ -240,21 +240,6 @@ class Searcher:
 
     # -------------------------------------------------------------------------------- the trials
 
-    def unseen(self, observation: Array) -> Array:
-        """The cards that were not seen, which are the stock; int8, in order of their codes."""
-        rules = self.batch.rules
-        left = np.bincount(self.pack, minlength=64)
-        np.subtract.at(left, observation[: rules.row_foundations], 1)
-        tops = observation[rules.row_foundations : rules.row_foundations + 4 * rules.decks].astype(np.int64)
-        for place, top in enumerate(tops):
-            left[4 + place // rules.decks : 4 * top + 4 : 4] -= 1
-        left[0] = 0
-        return np.repeat(np.arange(64, dtype=np.int8), left)
-
-    def stocks(self, observation: Array, n: int, random: np.random.Generator) -> Array:
-        """Stocks that might be, int8 ``[n, cards]``: each order of the unseen cards is as likely as any."""
-        return random.permuted(self.unseen(observation)[None].repeat(n, 0), axis=1)
-
     def _place(self, observation: Array, stocks: Array, actions: Array) -> Array:
         """Make the first rows games that look like this, with these stocks, and play an action in each.
 
@@ -277,7 +262,7 @@ class Searcher:
     ) -> None:
         """``n`` trials of each candidate that is left, on the same stocks."""
         state, rules = self.batch.state, self.batch.rules
-        stocks = np.tile(self.stocks(observation, n, random), (len(left), 1))
+        stocks = np.tile(draw_stocks(rules, observation, n, random), (len(left), 1))
         todo = self._place(observation, stocks, trials.actions[left].repeat(n))
         generator = th.Generator().manual_seed(int(random.integers(2**62)))
         still = np.zeros(self.batch.size, dtype=np.int64)

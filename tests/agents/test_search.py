@@ -31,6 +31,7 @@ from agents.search.beam import Beam, Expects, Found
 from agents.search.budget import Budget
 from agents.search.player import IDLE, Searcher
 from agents.search.solver import Solver
+from agents.search.stocks import draw_stocks, unseen
 from agents.search.values import Expected
 from solitaire_env import SolitaireEnv
 from solitaire_env.advice import Adviser, load_policy
@@ -574,8 +575,8 @@ def test_every_order_of_the_unseen_cards_is_as_likely() -> None:
         batch.step(np.zeros(1, dtype=np.int64), batch.everyone)
     observation = batch.observations()[0]
     left = batch.state.rows[0, rules.row_stock : rules.row_stock + 3]
-    assert sorted(left.tolist()) == player.unseen(observation).tolist()
-    drawn = player.stocks(observation, 6000, np.random.default_rng(3))
+    assert sorted(left.tolist()) == unseen(player.batch.rules, observation).tolist()
+    drawn = draw_stocks(player.batch.rules, observation, 6000, np.random.default_rng(3))
     orders = Counter(map(tuple, drawn.tolist()))
     expected = Counter(permutations(sorted(left.tolist())))
     assert orders.keys() == expected.keys()
@@ -591,7 +592,9 @@ def test_unseen_cards_are_the_stock(game: str) -> None:
     batch = played(player.variant, 60, 20)
     for row in range(20):
         stock = batch.state.rows[row, batch.rules.row_stock :]
-        assert player.unseen(batch.observations()[row]).tolist() == sorted(stock[stock > 0].tolist())
+        assert unseen(player.batch.rules, batch.observations()[row]).tolist() == sorted(
+            stock[stock > 0].tolist()
+        )
 
 
 @pytest.mark.parametrize("playouts", [False, True])
