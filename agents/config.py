@@ -51,8 +51,9 @@ class TrainConfig:
     """What is sure to go home goes home by itself, in training and in the model's play: a card whose next
     lower ones are home, of all decks (cards, built by same suit)."""
 
-    learner: Literal["ppo", "pqn"] = "ppo"
-    """PPO learns how likely to make each move (sb3-contrib's MaskablePPO), PQN what each is worth."""
+    learner: Literal["ppo", "pqn", "playouts"] = "ppo"
+    """PPO learns how likely to make each move (sb3-contrib's MaskablePPO), PQN what each is worth; "playouts"
+    learns which of a network's likely moves playouts find best."""
     network: Literal["moves", "piles", "attention", "mlp"] = "moves"
     """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "attention"
     has piles look at each other; "mlp" is a plain multilayer perceptron."""
@@ -113,6 +114,13 @@ class TrainConfig:
     """The same from the middle of the training on (pqn)."""
     temperature: float = 0.01
     """What is trained draws its moves by their values divided by this (pqn)."""
+    trials: int = 16
+    """Playouts of each likely move (playouts)."""
+    least: float = 0.003
+    """Moves that the network finds less likely are not played out (playouts)."""
+    kl_coef: float = 0.001
+    """Weight of the Kullback-Leibler divergence from the network of the start: what a nat of it must bring
+    (playouts)."""
     max_grad_norm: float = 1.0
     """Gradients are clipped to this norm."""
     seed: int = 0
@@ -167,8 +175,13 @@ class TrainConfig:
             raise ValueError(
                 f"start is {shown(self.start)} and linear_start {self.linear_start}, allowed: one of them"
             )
-        positive = ("temperature", "embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs")
-        for name in (*positive, "learning_rate", "checkpoint_minutes", "max_grad_norm"):
+        if self.learner == "playouts" and (self.observation, self.information) != ("cards", "player"):
+            raise ValueError(
+                f"learner is 'playouts' with observation {self.observation!r} and information "
+                f"{self.information!r}, allowed: 'cards' and 'player'"
+            )
+        positive = ("temperature", "embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs", "trials")
+        for name in (*positive, "learning_rate", "checkpoint_minutes", "max_grad_norm", "kl_coef"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
         for name in ("width", "batch_size"):
@@ -184,7 +197,7 @@ class TrainConfig:
         for name in ("gamma", "gae_lambda", "clip_range"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: above 0, at most 1")
-        for name in ("exploration", "exploration_end"):
+        for name in ("exploration", "exploration_end", "least"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: 0 to 1")
         if self.seed >= 2**32:

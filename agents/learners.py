@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import ConfigError, TrainConfig
@@ -15,13 +14,14 @@ from agents.memory import Memory
 from agents.models import Start, load_start
 from agents.moves import keep_sure_homes, moves_of, sure_homes
 from agents.networks import NETWORKS, MovesNetwork, NetworkPolicy
+from agents.playouts import Judge, Playouts
 from agents.policies.linear import load_linear, weights_of
 from agents.pqn import PQN
 from solitaire_env.batch import describe_layout
 from solitaire_env.evaluation import policy_layout
 from solitaire_env.sb3 import SolitaireVecEnv
 
-Learner = MaskablePPO | PQN
+Learner = MaskablePPO | PQN | Playouts
 
 
 class TrainingEnv(SolitaireVecEnv):
@@ -89,7 +89,9 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     )
 
 
-def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: Any = lambda: 0.0) -> Learner:
+def make_model(
+    config: TrainConfig, env: TrainingEnv, layout: dict[str, Any], share: Any = lambda: 0.0
+) -> Learner:
     """The learner of a configuration with its network; ``share()`` tells how much of the training is done."""
 
     def learning_rate(_: float) -> float:
@@ -99,21 +101,26 @@ def make_model(config: TrainConfig, env: VecEnv, layout: dict[str, Any], share: 
         "learning_rate": learning_rate,
         "policy_kwargs": {"kind": config.network, "layout": layout, "sizes": config.network_sizes},
     }
-    for key in ("n_steps", "batch_size", "n_epochs", "gamma", "max_grad_norm", "seed", "device"):
+    for key in ("n_steps", "batch_size", "n_epochs", "max_grad_norm", "seed", "device"):
         common[key] = getattr(config, key)
     model: Learner
     if config.learner == "pqn":
         exploration = config.exploration, config.exploration_end
-        model = PQN(env, trace=config.gae_lambda, exploration=exploration, share=share, **common)
+        common |= {"gamma": config.gamma, "trace": config.gae_lambda, "exploration": exploration}
+        model = PQN(env, share=share, **common)
+    elif config.learner == "playouts":
+        model = Playouts(env, trials=config.trials, least=config.least, kl_coef=config.kl_coef, **common)
     else:
-        keys = ("gae_lambda", "clip_range", "ent_coef", "vf_coef")
+        keys = ("gamma", "gae_lambda", "clip_range", "ent_coef", "vf_coef")
         model = MaskablePPO(NetworkPolicy, env, **{key: getattr(config, key) for key in keys}, **common)
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
-    if config.learner == "ppo" and isinstance(policy.network, MovesNetwork):
+    begin(config, policy)
+    if isinstance(model, Playouts):
+        model.hold()
+    if config.learner != "pqn" and isinstance(policy.network, MovesNetwork):
         network = policy.network
         network.memory = Memory(network.look, network.sizes, config.num_envs * config.n_steps)
-    begin(config, policy)
     return model
 
 
@@ -148,6 +155,9 @@ def warm_up(config: TrainConfig) -> None:
     network = NETWORKS[config.network](describe_layout(env.variant, env.settings), **config.network_sizes)
     network.score(observations, masks)
     network.value(observations)
+    if config.learner == "playouts":
+        judge = Judge(config.variant, config.reward, 1)
+        judge(np.asarray(env.reset()), np.array([0]), masks.argmax(1)[:1], np.random.default_rng(0))
     env.step(masks.argmax(1))
 
 

@@ -15,7 +15,11 @@ from solitaire_env.evaluation import Game, read_games, summarize
 
 NOTE: Final = "<!-- Written by `python -m agents.leaderboard`: change that, or the stored results. -->\n"
 
-LEARNERS: Final = {"ppo": ("MaskablePPO, sb3-contrib", "sb3-contrib"), "pqn": ("PQN, torch", "torch")}
+LEARNERS: Final = {
+    "ppo": ("MaskablePPO, sb3-contrib", "sb3-contrib"),
+    "pqn": ("PQN, torch", "torch"),
+    "playouts": ("playouts of likely moves, torch", "torch"),
+}
 """Learners by their names in a configuration: in words, and the package whose version counts."""
 
 CARD: Final = """# {title}: a trained policy
@@ -42,7 +46,8 @@ No game of this training has a number below 1,048,576, and nothing was chosen by
 - It draws its moves from the network's probabilities. In an evaluation the draws hang on the deal alone, and
   the network counts in 64 bits: a game is the same whatever is played beside it. Another machine may round
   the sixteenth digit in another way, and could, if hardly ever, come to another move.
-- It looks one move ahead{onward}, and remembers nothing: a position that comes back is new to it.
+- It looks one move ahead{onward}, and remembers nothing:
+  a position that comes back is new to it.
 
 ## Again
 

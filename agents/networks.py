@@ -57,6 +57,12 @@ class Scores(NamedTuple):
         taken = (self.actions == actions[self.games]).nonzero()[:, 0]
         return numbers.new_zeros(len(self.features)).index_add(0, self.games[taken], numbers[taken])
 
+    def logs(self) -> th.Tensor:
+        """Logarithms of the probabilities of the moves, the scores being logits: ``[moves]``."""
+        shifted = self.scores - self.highest(self.scores.detach())[self.games]
+        total = shifted.new_zeros(len(self.features)).index_add(0, self.games, shifted.exp())
+        return shifted - total.log()[self.games]
+
     def dense(self, actions: int) -> th.Tensor:
         """The scores as ``[games, actions]``; minus infinity where an action is not legal."""
         empty = self.scores.new_full((len(self.features), actions), -th.inf)
@@ -469,11 +475,9 @@ class NetworkPolicy(MaskableActorCriticPolicy):
             masks = np.ones((n, int(self.action_space.n)), dtype=np.int8)  # type: ignore[attr-defined]
         masks = masks.cpu().numpy() if isinstance(masks, th.Tensor) else np.asarray(masks)
         seen = self.network.score(observations, masks.reshape(n, -1).astype(np.int8, copy=False))
-        shifted = seen.scores - seen.highest(seen.scores.detach())[seen.games]
-        total = shifted.new_zeros(n).index_add(0, seen.games, shifted.exp())
-        return seen, shifted - total.log()[seen.games]
+        return seen, seen.logs()
 
-    def _choose(self, seen: Scores, logs: th.Tensor, deterministic: bool) -> tuple[th.Tensor, th.Tensor]:
+    def choose(self, seen: Scores, logs: th.Tensor, deterministic: bool) -> tuple[th.Tensor, th.Tensor]:
         """Actions, and logarithms of their probabilities, ``[n]`` each."""
         # The highest of the logarithms with Gumbel noise is a draw from the probabilities.
         keys = logs if deterministic else logs - th.empty_like(logs).exponential_().clamp_(min=1e-30).log_()
@@ -485,7 +489,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         """Actions, values and logarithms of probabilities."""
         seen, logs = self.log_probabilities(obs, action_masks)
-        actions, chosen_logs = self._choose(seen, logs, deterministic)
+        actions, chosen_logs = self.choose(seen, logs, deterministic)
         return actions, self.value_net(seen.features), chosen_logs
 
     def evaluate_actions(
@@ -514,4 +518,4 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         return values
 
     def _predict(self, observation: Any, deterministic: bool = False, action_masks: Any = None) -> th.Tensor:
-        return self._choose(*self.log_probabilities(observation, action_masks), deterministic)[0]
+        return self.choose(*self.log_probabilities(observation, action_masks), deterministic)[0]

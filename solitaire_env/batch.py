@@ -203,7 +203,8 @@ class Batch:
         """Games that are won."""
         self.everyone = np.full(size, PLAY, dtype=np.int8)
         reward = get_reward(settings.reward)
-        self._pay = (float(reward.progress) / self.rules.cards, float(reward.win))
+        self.pay = (float(reward.progress) / self.rules.cards, float(reward.win))
+        """What a card that goes home is paid, and a win."""
         self._limits = (settings.stall_limit or 0, settings.max_episode_steps or 0)
         self._end_invalid = int(settings.on_invalid == "terminate")
         if settings.observation == "features":
@@ -356,7 +357,7 @@ class Batch:
         if self.deal_names:
             self._forget_names(np.flatnonzero(todo == DEAL))
         episodes = _accounts(
-            *self._pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
+            *self.pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
             self.deal_numbered, self.steps, self.stalls,
             self.rewards, self.terminated, self.truncated, self.ended, self.won,
         )  # fmt: skip

@@ -268,7 +268,7 @@ def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
 
 
 @pytest.mark.training
-@pytest.mark.parametrize("learner", ["ppo", "pqn"])
+@pytest.mark.parametrize("learner", ["ppo", "pqn", "playouts"])
 def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
     """The curve is that of one training: what no checkpoint kept is made again, and no row stands twice."""
     options = ["--learner", learner, "--total-steps", str(10**9), "--checkpoint-minutes", "1e-3"]
