@@ -114,7 +114,7 @@ class TrainConfig:
     """The same from the middle of the training on (pqn)."""
     temperature: float = 0.01
     """What is trained draws its moves by their values divided by this (pqn)."""
-    trials: int = 16
+    num_playouts: int = 16
     """Playouts of each likely move (playouts)."""
     least: float = 0.003
     """Moves that the network finds less likely are not played out (playouts)."""
@@ -180,8 +180,8 @@ class TrainConfig:
                 f"learner is 'playouts' with observation {self.observation!r} and information "
                 f"{self.information!r}, allowed: 'cards' and 'player'"
             )
-        positive = ("temperature", "embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs", "trials")
-        for name in (*positive, "learning_rate", "checkpoint_minutes", "max_grad_norm", "kl_coef"):
+        sizes = ("embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs", "num_playouts")
+        for name in (*sizes, "temperature", "learning_rate", "checkpoint_minutes", "max_grad_norm", "kl_coef"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
         for name in ("width", "batch_size"):

@@ -109,7 +109,9 @@ def make_model(
         common |= {"gamma": config.gamma, "trace": config.gae_lambda, "exploration": exploration}
         model = PQN(env, share=share, **common)
     elif config.learner == "playouts":
-        model = Playouts(env, trials=config.trials, least=config.least, kl_coef=config.kl_coef, **common)
+        model = Playouts(
+            env, num_playouts=config.num_playouts, least=config.least, kl_coef=config.kl_coef, **common
+        )
     else:
         keys = ("gamma", "gae_lambda", "clip_range", "ent_coef", "vf_coef")
         model = MaskablePPO(NetworkPolicy, env, **{key: getattr(config, key) for key in keys}, **common)

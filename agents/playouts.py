@@ -47,14 +47,14 @@ class Judge:
         The game.
     reward
         Name of the scheme in which playouts are paid.
-    trials
+    num_playouts
         Playouts of each move.
     """
 
-    def __init__(self, variant: Variant, reward: str, trials: int) -> None:
-        self.trials = trials
-        self.together = max(1, SIDE_BY_SIDE // trials)
-        self.batch = Batch(variant, Settings(reward=reward), self.together * trials)
+    def __init__(self, variant: Variant, reward: str, num_playouts: int) -> None:
+        self.num_playouts = num_playouts
+        self.together = max(1, SIDE_BY_SIDE // num_playouts)
+        self.batch = Batch(variant, Settings(reward=reward), self.together * num_playouts)
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.forced = variant.build == "same suit"
         self.room = make_room(self.batch.rules)
@@ -67,9 +67,9 @@ class Judge:
         ``[n, size]``: float64 ``[k]``. Those of a position are played out on the same stocks.
         """
         rules = self.batch.rules
-        stocks = np.zeros((len(observations), self.trials, rules.stock_capacity), dtype=np.int8)
+        stocks = np.zeros((len(observations), self.num_playouts, rules.stock_capacity), dtype=np.int8)
         for n, observation in enumerate(observations):
-            drawn = draw_stocks(rules, observation, self.trials, random)
+            drawn = draw_stocks(rules, observation, self.num_playouts, random)
             stocks[n, :, : drawn.shape[1]] = drawn
         worth = np.empty(len(games))
         for first in range(0, len(games), self.together):
@@ -79,13 +79,13 @@ class Judge:
 
     def _play_out(self, observations: Array, stocks: Array, actions: Array) -> Array:
         rules, state = self.batch.rules, self.batch.state
-        m = len(actions) * self.trials
+        m = len(actions) * self.num_playouts
         state.rows[:m] = 0
-        state.rows[:m, : rules.row_stock] = observations.repeat(self.trials, 0)
+        state.rows[:m, : rules.row_stock] = observations.repeat(self.num_playouts, 0)
         state.rows[:m, rules.row_stock : rules.row_stock + rules.stock_capacity] = stocks.reshape(m, -1)
         self.batch.derive(np.arange(m))
         taken, todo = np.zeros(self.batch.size, dtype=np.int64), np.zeros(self.batch.size, dtype=np.int8)
-        taken[:m], todo[:m] = actions.repeat(self.trials), 1
+        taken[:m], todo[:m] = actions.repeat(self.num_playouts), 1
         self.batch.step(taken, todo)
         finish(
             rules, state, self.batch.events, np.flatnonzero(state.status[:m] == 0), self.weights, PATIENCE,
@@ -93,7 +93,7 @@ class Judge:
         )  # fmt: skip
         card, win = self.batch.pay
         paid = card * state.home[:m] + win * (state.status[:m] == 1)
-        means: Array = paid.reshape(-1, self.trials).mean(1)
+        means: Array = paid.reshape(-1, self.num_playouts).mean(1)
         return means
 
 
@@ -115,7 +115,7 @@ class Playouts(BaseAlgorithm):
 
     Parameters
     ----------
-    trials
+    num_playouts
         Playouts of each likely move.
     least
         Moves less likely than this are not played out.
@@ -128,7 +128,7 @@ class Playouts(BaseAlgorithm):
 
     def __init__(
         self, env: SolitaireVecEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
-        n_epochs: int, trials: int, least: float, kl_coef: float, max_grad_norm: float, seed: int,
+        n_epochs: int, num_playouts: int, least: float, kl_coef: float, max_grad_norm: float, seed: int,
         device: str, policy_kwargs: dict[str, Any],
     ) -> None:  # fmt: skip
         super().__init__(
@@ -138,7 +138,7 @@ class Playouts(BaseAlgorithm):
         self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
         self.least, self.kl_coef = least, kl_coef
         self.max_grad_norm = max_grad_norm
-        self.judge = Judge(env.variant, env.settings.reward, trials)
+        self.judge = Judge(env.variant, env.settings.reward, num_playouts)
         self._setup_model()
 
     def _setup_model(self) -> None:

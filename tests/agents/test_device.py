@@ -123,7 +123,7 @@ NETWORKS = {
     "attention": {"network": "attention", "linear_start": None},
     "mlp": {"network": "mlp", "observation": "features", "linear_start": None},
     "pqn": {"learner": "pqn", "linear_start": None},
-    "playouts": {"learner": "playouts", "trials": 2},
+    "playouts": {"learner": "playouts", "num_playouts": 2},
 }
 
 

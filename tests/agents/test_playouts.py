@@ -92,7 +92,7 @@ def test_knows_no_more_than_a_player() -> None:
 
 def learner(**changes: Any) -> Playouts:
     values = VALUES | {"env": "busy-aces", "learner": "playouts", "linear_start": 1.0, "hidden": [16]}
-    config = make_config(values | {"kl_coef": 0.01, "trials": 8, "sure_home": True} | changes, "test")
+    config = make_config(values | {"kl_coef": 0.01, "num_playouts": 8, "sure_home": True} | changes, "test")
     env = make_env(config)
     env.seed(0)
     model = make_model(config, env, describe_layout(env.variant, env.settings))
@@ -159,7 +159,7 @@ def test_learns_what_it_is_told() -> None:
 
 @pytest.mark.training
 def test_train_command_and_resume(tmp_path: Path) -> None:
-    values = VALUES | {"learner": "playouts", "linear_start": 1.0, "hidden": [8], "trials": 4}
+    values = VALUES | {"learner": "playouts", "linear_start": 1.0, "hidden": [8], "num_playouts": 4}
     path = tmp_path / "playouts.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
     outcome = command(path, "--runs", tmp_path)
@@ -181,7 +181,7 @@ def test_train_command_and_resume(tmp_path: Path) -> None:
 
 def test_refuses(refuses: Refuses, tmp_path: Path) -> None:
     for change, words in (
-        ({"trials": 0}, ["trials is 0", "more than 0"]),
+        ({"num_playouts": 0}, ["num_playouts is 0", "more than 0"]),
         ({"kl_coef": 0.0}, ["kl_coef is 0.0", "more than 0"]),
         ({"least": 1.5}, ["least is 1.5", "0 to 1"]),
         ({"information": "thoughtful"}, ["'playouts'", "'thoughtful'", "'cards' and 'player'"]),
