@@ -181,7 +181,8 @@ class TrainConfig:
                 f"{self.information!r}, allowed: 'cards' and 'player'"
             )
         sizes = ("embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs", "num_playouts")
-        for name in (*sizes, "temperature", "learning_rate", "checkpoint_minutes", "max_grad_norm", "kl_coef"):
+        rates = ("temperature", "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes")
+        for name in (*sizes, *rates):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
         for name in ("width", "batch_size"):
