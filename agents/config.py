@@ -60,7 +60,8 @@ class TrainConfig:
     linear_start: float | None = None
     """Start from the linear policy, its scores divided by this temperature (ppo with moves)."""
     start: str | None = None
-    """Model or run folder whose network training starts from."""
+    """Model or run folder whose network training starts from. Of several, with commas between them, it is the
+    mean of their weights: a better network than each, if they went on from the same one."""
     width: int = 64
     """Size of a pile's vector (piles, attention), of the layers for the value (moves)."""
     embedding: int = 16
@@ -175,6 +176,10 @@ class TrainConfig:
             raise ValueError(
                 f"start is {shown(self.start)} and linear_start {self.linear_start}, allowed: one of them"
             )
+        if self.start is not None and not all(self.start.split(",")):
+            raise ValueError(
+                f"start is {shown(self.start)}, allowed: a folder, or several with commas between"
+            )
         if self.learner == "playouts" and (self.observation, self.information) != ("cards", "player"):
             raise ValueError(
                 f"learner is 'playouts' with observation {self.observation!r} and information "
@@ -228,6 +233,11 @@ class TrainConfig:
             )
         parse_deals(self.eval_deals)
         self.variant  # noqa: B018 - refuses an unknown id or impossible rules
+
+    @property
+    def starts(self) -> list[Path]:
+        """The folders whose networks training starts from."""
+        return [] if self.start is None else [Path(name) for name in self.start.split(",")]
 
     @property
     def variant(self) -> Variant:

@@ -1,6 +1,5 @@
 """What a configuration trains, and in what: the vector environment, and the learner with its network."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,12 +141,26 @@ def begin(config: TrainConfig, policy: NetworkPolicy) -> None:
 
 
 def start_of(config: TrainConfig) -> Start | None:
-    """What ``start`` names, when it is a model that fits."""
-    if config.start is None:
+    """What ``start`` names, when it is a model that fits, or several; of several the mean of their weights.
+
+    Networks that learned side by side from the same one are averaged for the better: what each has learned
+    by luck cancels out (Wortsman et al., "Model soups", 2022).
+    """
+    if not config.starts:
         return None
     layout = policy_layout(config.variant, config)
     values = config.learner == "pqn"
-    return load_start(Path(config.start), config.network, config.network_sizes, layout, values=values)
+    starts = [
+        load_start(path, config.network, config.network_sizes, layout, values=values)
+        for path in config.starts
+    ]
+    heads = [head for _, head in starts if head is not None]
+    return mean_of([weights for weights, _ in starts]), mean_of(heads) if len(heads) == len(starts) else None
+
+
+def mean_of(networks: list[dict[str, th.Tensor]]) -> dict[str, th.Tensor]:
+    """The mean of each tensor."""
+    return {name: th.stack([weights[name] for weights in networks]).mean(0) for name in networks[0]}
 
 
 def warm_up(config: TrainConfig) -> None:

@@ -10,6 +10,7 @@ from agents.config import TrainConfig, load_config
 from agents.files import model_folder, read_json
 from agents.plot import read_curve
 from agents.results import Entry, Training
+from agents.runs import history_of, starts_of
 from solitaire_env import env_id
 from solitaire_env.evaluation import Game, read_games, summarize
 
@@ -107,19 +108,13 @@ def machine(versions: dict[str, Any]) -> str:
 
 def training_of(folder: Path) -> Training:
     """What training the network of a run folder, or a shipped one, took, with what it started from."""
-    parts = [*starts_of(folder), folder]
+    parts = [*history_of(folder), folder]
     minutes = [curve[-1]["minutes"] for part in parts if (curve := read_curve(part))]
     return Training(
         steps=sum(int(read_json(model_folder(part) / "model.json")["steps"]) for part in parts),
         minutes=round(sum(minutes), 2) if minutes else None,
         machine=machine(read_json(folder / "versions.json")),
     )
-
-
-def starts_of(folder: Path) -> list[Path]:
-    """The records of the trainings that went before a network's last, the first of them first."""
-    start = folder / "start"
-    return [*starts_of(start), start] if start.is_dir() else []
 
 
 def model_card(folder: Path, entry: Entry | None) -> str:
@@ -135,7 +130,8 @@ def model_card(folder: Path, entry: Entry | None) -> str:
     if config.linear_start is not None:
         begin = f"the linear policy at temperature {config.linear_start:g}"
     elif config.start is not None:
-        begin = "a network that was trained before: `start/`"
+        names = [f"`{record.relative_to(folder).as_posix()}/`" for record in starts_of(folder, config)]
+        begin = f"the mean of {' and '.join(names)}" if len(names) > 1 else f"the network of {names[0]}"
     action_set = card["moves"]
     if action_set == "supermove":
         action_set += ", each played as the single cards that it stands for"
@@ -177,11 +173,13 @@ def model_card(folder: Path, entry: Entry | None) -> str:
 
 def _again(folder: Path, config: TrainConfig) -> str:
     """The commands that train it, and what it starts from, once more."""
-    commands = []
-    for number, part in enumerate([*starts_of(folder), folder]):
-        path = Path("agents/policies", config.variant.name, part.relative_to(folder), "config.yaml")
-        command = f"python -m agents.train {path.as_posix()}"
-        commands.append(f"{command} --start runs/{config.variant.name}-{number}" if number else command)
+    game, commands = config.variant.name, []
+    for part in (*history_of(folder), folder):
+        path = Path("agents/policies", game, part.relative_to(folder), "config.yaml")
+        starts = ",".join(f"runs/{game}-{start.name}" for start in load_config(part / "config.yaml").starts)
+        commands.append(
+            f"python -m agents.train {path.as_posix()}" + (f" --start {starts}" if starts else "")
+        )
     return "\n".join(commands)
 
 

@@ -5,13 +5,15 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch as th
 
-from agents.config import ConfigError, TrainConfig, dump_config
+from agents.config import ConfigError, TrainConfig, dump_config, load_config
 from agents.files import model_folder, write_json
 from agents.models import CARD
 from solitaire_env import __version__
@@ -21,8 +23,9 @@ from solitaire_env.speed import processor
 CHECKPOINT = "checkpoint.safetensors"
 CURVE = "curve.csv"
 CURVE_COLUMNS = ("steps", "minutes", "games", "win_rate", "cards_home", "episode_steps", "steps_per_second")
-START = "start"
-"""Folder of a run with the records of the network that it started from."""
+HISTORY = "history"
+"""Folder of a run with the records of the trainings before it: ``history/1``, the first, and so on. The last
+are those of the networks that it started from."""
 
 
 def new_run(runs: Path, config: TrainConfig) -> Path:
@@ -43,22 +46,67 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
                 number += 1
         write_text(run / "config.yaml", dump_config(config))
         write_json(run / "versions.json", versions(config))
-        if config.start is not None:
-            keep_start(Path(config.start), run / START)
+        keep_history(config.starts, run)
     except OSError as error:
         raise ConfigError(f"{error.filename or runs}: cannot be written ({error.strerror})") from None
     return run
 
 
-def keep_start(start: Path, folder: Path) -> None:
-    """Keep how the network was made that a training starts from, as far as its folder tells."""
-    records = [start / name for name in ("config.yaml", "versions.json", CURVE, "imitation.json")]
-    records.append(model_folder(start) / CARD)
-    for path in filter(Path.is_file, records):
-        folder.mkdir(exist_ok=True)
-        shutil.copyfile(path, folder / path.name)
-    if (start / START).is_dir():
-        shutil.copytree(start / START, folder / START)
+def history_of(folder: Path) -> list[Path]:
+    """The records of the trainings that went before a network's last, the first of them first."""
+    return sorted((folder / HISTORY).glob("[0-9]*"), key=lambda path: int(path.name))
+
+
+def starts_of(folder: Path, config: TrainConfig) -> list[Path]:
+    """The records of the networks that the training of a folder started from: they were kept last."""
+    return history_of(folder)[-len(config.starts) :] if config.starts else []
+
+
+def keep_history(starts: Sequence[Path], run: Path) -> None:
+    """Keep how the networks were made that a training starts from, as far as their folders tell.
+
+    ``start`` in a configuration that is kept names the records of what that training started from. A training
+    from which several of the networks descend is told once.
+    """
+    kept: dict[bytes, str] = {}
+    names: list[dict[str, str]] = []
+    for start in starts:
+        names.append({})
+        for record in history_of(start):
+            told = _told(record)
+            if told not in kept:
+                kept[told] = _keep(record, run, names[-1])
+            names[-1][f"{HISTORY}/{record.name}"] = kept[told]
+    for start, renamed in zip(starts, names, strict=True):
+        _keep(start, run, renamed)
+
+
+def _told(folder: Path) -> bytes:
+    """What tells a training from others."""
+    return b"".join(path.read_bytes() for path in _records(folder))
+
+
+def _records(folder: Path) -> list[Path]:
+    """The files that tell of a training, but for its configuration, in which the numbers of records stand."""
+    files = [
+        *(folder / name for name in ("versions.json", CURVE, "imitation.json")),
+        model_folder(folder) / CARD,
+    ]
+    return [path for path in files if path.is_file()]
+
+
+def _keep(source: Path, run: Path, renamed: dict[str, str]) -> str:
+    """Keep the record of a training, where those that went before it have other names now; its name."""
+    name = f"{HISTORY}/{len(history_of(run)) + 1}"
+    (run / name).mkdir(parents=True)
+    for path in _records(source):
+        shutil.copyfile(path, run / name / path.name)
+    if (source / "config.yaml").is_file():
+        config = load_config(source / "config.yaml")
+        before = [record.relative_to(source) for record in starts_of(source, config)] or config.starts
+        start = ",".join(renamed.get(path.as_posix(), str(path)) for path in before)
+        write_text(run / name / "config.yaml", dump_config(replace(config, start=start or None)))
+    return name
 
 
 def versions(config: TrainConfig) -> dict[str, Any]:

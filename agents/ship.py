@@ -19,10 +19,10 @@ import tyro
 from agents import leaderboard
 from agents.config import TrainConfig, dump_config, load_config
 from agents.files import read_json
-from agents.model_card import starts_of
 from agents.models import load_model
 from agents.plot import read_curve
 from agents.policies import BUILT_IN, shipped
+from agents.runs import HISTORY, history_of, starts_of
 from solitaire_env import get_variant
 from solitaire_env.evaluation import policy_layout
 from solitaire_env.files import write_text
@@ -72,7 +72,7 @@ class Run:
             )
         self.games = played[0]
         read_json(self.folder / "versions.json")
-        if self.config.start is not None and not starts_of(self.folder):
+        if not self._recorded():
             raise ValueError(
                 f"{self.folder}: started from {shown(self.config.start)}, whose training is not recorded"
             )
@@ -86,6 +86,16 @@ class Run:
                 "without, information 'player'"
             )
         load_model(self.folder / "model", lambda wants: policy_layout(published, wants))
+
+    def _recorded(self) -> bool:
+        """Whether it is told how all networks were trained from which its own descends."""
+        history = history_of(self.folder)
+        if len(history) < len(self.config.starts):
+            return False
+        paths = [record / "config.yaml" for record in history]
+        return all(path.is_file() for path in paths) and all(
+            start.parent.name == HISTORY for path in paths for start in load_config(path).starts
+        )
 
 
 def thinned(curve: Path) -> str:
@@ -119,8 +129,11 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     try:
         for name in ("model/model.safetensors", "model/model.json"):
             shutil.copyfile(run.folder / name, part / Path(name).name)
-        for source in (run.folder, *starts_of(run.folder)):
-            _ship_records(source, part / source.relative_to(run.folder))
+        starts = [record.relative_to(run.folder).as_posix() for record in starts_of(run.folder, run.config)]
+        _ship_records(run.folder, part, ",".join(starts) or None)  # no paths of this machine
+        for record in history_of(run.folder):
+            start = load_config(record / "config.yaml").start
+            _ship_records(record, part / record.relative_to(run.folder), start)
         for other in others:
             seed = other.config.seed
             write_text(part / f"curve-seed-{seed}.csv", thinned(other.folder / "curve.csv"))
@@ -135,13 +148,11 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     return folder
 
 
-def _ship_records(source: Path, target: Path) -> None:
+def _ship_records(source: Path, target: Path, start: str | None) -> None:
     """How a network was trained: configuration, versions, curve."""
     target.mkdir(parents=True, exist_ok=True)
     config = load_config(source / "config.yaml")
-    if config.start is not None:
-        config = replace(config, start=Path(config.start).name)  # no path of this machine
-    write_text(target / "config.yaml", dump_config(config))
+    write_text(target / "config.yaml", dump_config(replace(config, start=start)))
     for name in ("versions.json", "imitation.json", "model.json"):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)

@@ -163,6 +163,8 @@ def test_network_sizes() -> None:
             ["sure_home", "'features'", "'cards'"],
         ),
         ("busy-aces: {linear_start: 0}", ["linear_start", "0.0", "above 0"]),
+        ("busy-aces: {start: 'runs/a,,runs/b'}", ["start is 'runs/a,,runs/b'", "commas"]),
+        ("busy-aces: {start: ''}", ["start is ''", "a folder"]),
         ("busy-aces: {value_steps: -1}", ["value_steps", "-1", "at least 0"]),
         ("busy-aces: {onward: -1}", ["onward is -1", "0 to 1000"]),
         ("busy-aces: {onward: 1001}", ["onward is 1001", "0 to 1000"]),

@@ -19,6 +19,7 @@ from agents.plot import read_curve
 from agents.policies import make_policy
 from agents.policies.shipped import load_shipped, shipped_games
 from agents.results import read_store, weights_hash
+from agents.runs import history_of
 from agents.ship import CURVE_ROWS, MAX_BYTES, main, thinned
 from solitaire_env.evaluation import evaluate, policy_layout, read_games
 from tests.conftest import Refuses
@@ -118,37 +119,46 @@ def test_ships_what_it_started_from(
     runs: Path, places: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = places / "policies" / "busy-aces"
-    start = runs / "busy-aces-1"
-    for number in (1, 2):  # a chain of three
+    first, *others = runs / "busy-aces-1", *(tmp_path / f"busy-aces-{number}" for number in (1, 2, 3, 4))
+    side_by_side = f"{others[0]},{others[1]}"
+    for seed, start in enumerate((first, first, side_by_side, others[2])):
         command = [runs / "tiny.yaml", "--runs", tmp_path, "--linear-start", "None", "--start", start]
-        assert train.main([*map(str, command), "--seed", "3", "--quiet"]) == 0
-        start = tmp_path / f"busy-aces-{number}"
-        assert (start / "start" / "curve.csv").read_bytes() == (
-            (runs / "busy-aces-1" if number == 1 else tmp_path / "busy-aces-1") / "curve.csv"
-        ).read_bytes()
-    assert shipping(start) == 0
+        assert train.main([*map(str, command), "--seed", str(seed), "--quiet"]) == 0
+    # What two descend from is told once, and records name records.
+    assert [path.name for path in history_of(others[3])] == ["1", "2", "3", "4"]
+    for record, run in zip(history_of(others[3]), (first, *others[:3]), strict=True):
+        assert (record / "curve.csv").read_bytes() == (run / "curve.csv").read_bytes()
+    told = [load_config(record / "config.yaml").start for record in history_of(others[3])]
+    assert told == [None, "history/1", "history/1", "history/2,history/3"]
+
+    assert shipping(others[3]) == 0
     card = (folder / "README.md").read_text()
-    assert "| began as | a network that was trained before: `start/` |" in card
+    assert "| began as | the network of `history/4/` |" in card
     again = "python -m agents.train agents/policies/busy-aces"
     assert (
-        f"{again}/start/start/config.yaml\n{again}/start/config.yaml --start runs/busy-aces-1\n"
-        f"{again}/config.yaml --start runs/busy-aces-2\n"
+        f"{again}/history/1/config.yaml\n"
+        f"{again}/history/2/config.yaml --start runs/busy-aces-1\n"
+        f"{again}/history/3/config.yaml --start runs/busy-aces-1\n"
+        f"{again}/history/4/config.yaml --start runs/busy-aces-2,runs/busy-aces-3\n"
+        f"{again}/config.yaml --start runs/busy-aces-4\n"
     ) in card
-    assert load_config(folder / "config.yaml").start == "busy-aces-1"
+    assert load_config(folder / "config.yaml").start == "history/4"
     assert str(tmp_path) not in "".join(path.read_text() for path in folder.rglob("*.yaml"))
     (entry,) = read_store(results.STORE)["busy-aces"]
     training = entry.about.training
-    assert training is not None and training.steps == 3 * 512
-    assert training.minutes == pytest.approx(
-        sum(
-            read_curve(part)[-1]["minutes"] for part in (folder, folder / "start", folder / "start" / "start")
-        ),
-        abs=0.01,
-    )
+    assert training is not None and training.steps == 5 * 512
+    minutes = sum(read_curve(part)[-1]["minutes"] for part in (folder, *history_of(folder)))
+    assert training.minutes == pytest.approx(minutes, abs=0.01)
     assert leaderboard.main(["--check"]) == 0
 
-    shutil.rmtree(start / "start")
-    assert "not recorded" in refused(capsys, start, "--force")
+    assert shipping(others[2], "--force") == 0
+    card = (folder / "README.md").read_text()
+    assert "| began as | the mean of `history/2/` and `history/3/` |" in card
+
+    (others[2] / "history" / "1" / "config.yaml").unlink()
+    assert "not recorded" in refused(capsys, others[2], "--force")
+    shutil.rmtree(others[3] / "history")
+    assert "not recorded" in refused(capsys, others[3], "--force")
 
 
 @pytest.mark.training

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from safetensors.torch import load_file, save_file
 from agents import evaluate, train
 from agents.checkpoints import load_checkpoint, save_checkpoint
 from agents.config import TrainConfig, load_config, make_config
-from agents.learners import make_env, make_model
+from agents.learners import make_env, make_model, start_of
 from agents.models import load_model, save_model
 from agents.moves import moves_of, sure_homes
 from agents.networks import MovesNetwork
@@ -585,6 +585,40 @@ def test_starts_from_the_linear_policy() -> None:
         make_config({"env": "busy-aces", **VALUES}, "test"), env, describe_layout(env.variant, env.settings)
     )
     assert not plain.policy.network.linear.weight.any()
+
+
+def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> None:
+    config = make_config({"env": "busy-aces", **VALUES}, "test")
+    env = make_env(config)
+    layout = describe_layout(env.variant, env.settings)
+    policies = []
+    for seed in (1, 2, 3):
+        policy = make_model(replace(config, seed=seed), env, layout).policy
+        th.nn.init.constant_(policy.value_net.weight, seed)
+        policies.append(policy)
+        about = {
+            "env": config.env,
+            "moves": "supermove",
+            "kind": config.network,
+            "sizes": config.network_sizes,
+        }
+        value = policy.value_net if seed < 3 else None
+        folder = tmp_path / str(seed)
+        save_model(folder, policy.network, layout=layout, steps=1, value=value, **about)
+
+    start = f"{tmp_path / '1'},{tmp_path / '2'}"
+    mean = make_model(replace(config, start=start), env, layout).policy
+    for part in ("network", "value_net"):
+        ours, *theirs = (getattr(policy, part).state_dict() for policy in (mean, *policies))
+        for name, tensor in ours.items():
+            assert th.allclose(tensor, (theirs[0][name] + theirs[1][name]) / 2)
+        assert not all(th.equal(tensor, theirs[0][name]) for name, tensor in ours.items())
+    # The value begins anew unless each of them has one.
+    weights = start_of(replace(config, start=f"{start},{tmp_path / '3'}"))
+    assert weights is not None and weights[1] is None
+
+    refuses(lambda: start_of(replace(config, start=f"{start},no/run")), "no/run/model.json: cannot be read")
+    refuses(lambda: start_of(replace(config, start=start, width=16)), "'width': 8", "'width': 16")
 
 
 @pytest.mark.training
