@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -303,8 +304,10 @@ def explain(error: ValidationError, where: str) -> ConfigError:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        # The likest first; there are too many for a sentence.
+        likest = get_close_matches(key, TrainConfig.__dataclass_fields__, n=6, cutoff=0)
         return ConfigError(
-            f"{where}: unknown key {shown(key)}, allowed: {', '.join(TrainConfig.__dataclass_fields__)}"
+            f"{where}: unknown key {shown(key)}, allowed: {', '.join(likest)}, and what --help lists"
         )
     message = first["ctx"]["error"] if first["type"] == "value_error" else first["msg"]
     # What the whole configuration is refused for names its keys itself.
