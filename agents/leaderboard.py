@@ -23,15 +23,15 @@ from agents.command import run_command
 from agents.compare import play_policy
 from agents.config import make_config, parse_deals
 from agents.files import read_json
-from agents.model_card import NOTE, cost, home, model_card, table, training_of, won
+from agents.model_card import NOTE, model_card, training_of
 from agents.policies import linear as linear_policy
 from agents.policies import shipped as shipped_policy
-from agents.report import summary_table
+from agents.report import against, cost, home, summary_table, table, won
 from agents.results import About, Entry, Speed, Training
 from agents.strength import rounds_table, shipped_of, strength_table
 from agents.verdicts import Verdict, contradictions, of_game
 from solitaire_env import VARIANTS, env_id
-from solitaire_env.evaluation import Evaluation, Game, mcnemar, read_games, summarize, wilson_interval
+from solitaire_env.evaluation import Evaluation, Game, read_games, summarize, wilson_interval
 from solitaire_env.files import write_text
 from solitaire_env.messages import shown
 from solitaire_env.progress import ProgressLine
@@ -105,26 +105,6 @@ played again before it goes in: a policy that leaves something to chance should 
 # --------------------------------------------------------------------------------------- the page
 
 
-def against(worse: Entry, better: Entry) -> str:
-    """The paired test of a policy against the next better one."""
-    if not any(game.won for game in (*worse.standard, *better.standard)):
-        return f"cards home, {_p(signed_rank(worse.standard, better.standard))}"
-    only_worse, only_better, p = mcnemar(worse.standard, better.standard)
-    return f"{only_worse} : {only_better}, {_p(p)}"
-
-
-def signed_rank(first: Sequence[Game], second: Sequence[Game]) -> float:
-    """Wilcoxon's signed-rank test on cards home of the same deals: its two-sided p."""
-    from scipy.stats import wilcoxon
-
-    differences = [a.cards_home - b.cards_home for a, b in zip(first, second, strict=True)]
-    return float(wilcoxon(differences).pvalue) if any(differences) else 1.0
-
-
-def _p(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-
-
 def known_winnable(entries: Sequence[Entry], verdicts: Verdicts) -> set[int | str]:
     """The standard deals of a game that the solver, or a policy, has won.
 
@@ -176,7 +156,7 @@ def _game_table(entries: Sequence[Entry], verdicts: Verdicts) -> str:
     ]
     head += ["against the one above", "moves a game", "ms a move", "training"]
     rows = []
-    tests = ["-", *(against(worse, better) for better, worse in pairwise(entries))]
+    tests = ["-", *(against(worse.standard, better.standard) for better, worse in pairwise(entries))]
     for entry, test in zip(entries, tests, strict=True):
         row = [
             f"`{entry.about.policy}`",

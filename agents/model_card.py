@@ -9,10 +9,11 @@ from agents import results
 from agents.config import TrainConfig, load_config
 from agents.files import model_folder, read_json
 from agents.plot import read_curve
+from agents.report import cost, home, table, won
 from agents.results import Entry, Training
 from agents.runs import history_of, starts_of
 from solitaire_env import env_id
-from solitaire_env.evaluation import Game, read_games, summarize
+from solitaire_env.evaluation import read_games
 
 NOTE: Final = "<!-- Written by `python -m agents.leaderboard`: change that, or the stored results. -->\n"
 
@@ -64,37 +65,6 @@ Training for so many minutes comes to other steps on another machine, and so to 
 
 MIT, as the code.
 """
-
-
-def table(head: list[str], rows: list[list[str]], texts: int = 1) -> str:
-    """A Markdown table; columns after the first ``texts`` are right-aligned."""
-    rules = ["---" if column < texts else "---:" for column in range(len(head))]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rules, *rows))
-
-
-def won(games: tuple[Game, ...]) -> str:
-    """Games won, with Wilson's interval; a dash where none was played."""
-    s = summarize(games)
-    low, high = s.win_interval
-    return f"{100 * s.win_rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}]" if games else "-"
-
-
-def home(games: tuple[Game, ...]) -> str:
-    """Cards home, with the bootstrap interval; a dash where nothing was played."""
-    s = summarize(games)
-    return f"{s.cards_home:.1f} [{s.cards_interval[0]:.1f}, {s.cards_interval[1]:.1f}]" if games else "-"
-
-
-def cost(training: Training | None) -> str:
-    """What training took, in words; a dash where nothing was trained."""
-    if training is None:
-        return "-"
-    parts = []
-    if training.steps is not None:
-        parts.append(f"{training.steps / 1e6:.1f} M steps")
-    if training.minutes is not None:
-        parts.append(f"{training.minutes:.{0 if training.minutes >= 10 else 1}f} min")
-    return ", ".join(parts) or "not told"
 
 
 def machine(versions: dict[str, Any]) -> str:

@@ -23,9 +23,8 @@ from agents.command import run_command
 from agents.compare import play_policy
 from agents.config import make_config
 from agents.files import read_json, write_json
-from agents.model_card import home, table, won
 from agents.plot import COLORS, STYLE, new_figure
-from agents.report import summary_table
+from agents.report import home, summary_table, table, won
 from agents.results import ROOT, STRICT, Amount, Count, Entry, Plain, sentence
 from agents.search.budget import Budget
 from solitaire_env import VARIANTS, Variant

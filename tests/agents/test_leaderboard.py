@@ -16,6 +16,7 @@ from agents import leaderboard, results
 from agents.evaluate import main as evaluate_main
 from agents.leaderboard import main
 from agents.policies import shipped
+from agents.report import against, signed_rank
 from agents.results import Entry, read_store
 from solitaire_env.evaluation import draw, mcnemar, read_games, summarize
 from tests.conftest import Refuses
@@ -327,12 +328,12 @@ def test_paired_tests(board: Path) -> None:
     entries = read_store(board)["eights-down"]
     greedy, random, mine = (entry(entries, name) for name in ("greedy", "random", "mine"))
     only_random, only_greedy, p = mcnemar(random.standard, greedy.standard)
-    assert leaderboard.against(random, greedy) == f"{only_random} : {only_greedy}, p = {p:.2g}"
+    assert against(random.standard, greedy.standard) == f"{only_random} : {only_greedy}, p = {p:.2g}"
     # Nobody won: cards home.
     lost = Entry("eights-down", mine.about, tuple(g for g in mine.standard if not g.won), ())
     others = Entry("eights-down", mine.about, lost.standard[::-1], ())
-    assert leaderboard.against(lost, others).startswith("cards home, p = ")
-    assert leaderboard.signed_rank(lost.standard, lost.standard) == 1.0
+    assert against(lost.standard, others.standard).startswith("cards home, p = ")
+    assert signed_rank(lost.standard, lost.standard) == 1.0
 
 
 def test_signed_rank() -> None:
@@ -340,4 +341,4 @@ def test_signed_rank() -> None:
     games = read_store(results.STORE)["busy-aces"][0].standard[:8]
     other = [g.__class__(**{**g.__dict__, "cards_home": g.cards_home - k}) for k, g in enumerate(games, 1)]
     # All eight differ to the same side: of 2 ** 8 signs, 2 are as far off.
-    assert math.isclose(leaderboard.signed_rank(games, other), 2 / 2**8)
+    assert math.isclose(signed_rank(games, other), 2 / 2**8)
