@@ -22,6 +22,7 @@ from agents import results
 from agents.command import run_command
 from agents.compare import play_policy
 from agents.config import make_config, parse_deals
+from agents.experiments import experiment_table, experiments
 from agents.files import read_json
 from agents.model_card import NOTE, model_card, training_of
 from agents.policies import linear as linear_policy
@@ -48,6 +49,9 @@ SEARCH_PAGE: Path = results.ROOT / "docs" / "looking-ahead.md"
 SEARCH_MARK: Final = "<!-- strength -->\n"
 ROUNDS_MARK: Final = "<!-- rounds -->\n"
 """Before and after its table."""
+TRAINING_PAGE: Path = results.ROOT / "docs" / "training.md"
+EXPERIMENT_MARK: Final = "<!-- experiment {} -->\n"
+"""Before and after the table of an experiment."""
 
 AUTHOR: Final = "solitaire-env"
 MADE: Final = {
@@ -272,6 +276,10 @@ def pages() -> dict[Path, str]:
     text = SEARCH_PAGE.read_text(encoding="utf-8")
     text = _between(SEARCH_PAGE, text, SEARCH_MARK, strength_table(entries))
     out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, ROUNDS_MARK, rounds_table())
+    text = TRAINING_PAGE.read_text(encoding="utf-8")
+    for name in experiments():
+        text = _between(TRAINING_PAGE, text, EXPERIMENT_MARK.format(name), experiment_table(name))
+    out[TRAINING_PAGE] = text
     for game in shipped_policy.shipped_games():
         folder = shipped_policy.SHIPPED / game
         entry = shipped_of(entries, game)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents import leaderboard, results, strength, verdicts
+from agents import experiments, leaderboard, results, strength, verdicts
 from agents.policies import shipped
 
 
@@ -19,8 +19,10 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
     monkeypatch.setattr(strength, "ROUNDS", tmp_path / "rounds")
+    monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path / "experiments")
     pages = {
         "README": ("README.md", [leaderboard.MARK]),
+        "TRAINING_PAGE": ("training.md", [leaderboard.EXPERIMENT_MARK.format("rewards")]),
         "SEARCH_PAGE": ("looking-ahead.md", [leaderboard.SEARCH_MARK, leaderboard.ROUNDS_MARK]),
     }
     for page, (name, marks) in pages.items():
