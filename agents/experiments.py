@@ -62,7 +62,7 @@ def read_experiment(experiment: str) -> list[Trained]:
         told, games = _read_told(path), tuple(read_games(path))
         first = _deals(trained[0].games if trained else games)
         if _deals(games) != first:
-            raise ValueError(f"{path}: has {_text(_deals(games))}, allowed: {_text(first)}")
+            raise ValueError(f"{path}: has deals {_text(_deals(games)) or 'none'}, allowed: {_text(first)}")
         trained.append(Trained(told, games))
     return trained
 
@@ -83,8 +83,14 @@ def _deals(games: tuple[Game, ...]) -> tuple[int | str, ...]:
 
 
 def _text(deals: tuple[int | str, ...]) -> str:
-    """Deals in a few words."""
-    return f"deals {deals[0]}-{deals[-1]}, {len(deals)} in all" if deals else "no deals"
+    """Deals in a few words: those that follow one another as a range."""
+    parts: list[list[int | str]] = []
+    for deal in deals:
+        if parts and isinstance(deal, int) and deal - 1 == parts[-1][-1]:
+            parts[-1].append(deal)
+        else:
+            parts.append([deal])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
 def experiment_table(experiment: str) -> str:
@@ -92,8 +98,8 @@ def experiment_table(experiment: str) -> str:
     trained = read_experiment(experiment)
     if not trained:
         raise ValueError(f"{EXPERIMENTS / experiment}: nothing is stored there")
-    deals = _deals(trained[0].games)
-    head = ["", "training", f"won, deals {deals[0]}-{deals[-1]}", "cards home", "it alone : the first alone"]
+    deals = _text(_deals(trained[0].games))
+    head = ["", "training", f"won, deals {deals}", "cards home", "it alone : the first alone"]
     rows = [
         [told.what, cost(told.training), won(games), home(games), against(games, trained[0].games)]
         for told, games in trained

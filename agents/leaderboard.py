@@ -29,7 +29,7 @@ from agents.policies import linear as linear_policy
 from agents.policies import shipped as shipped_policy
 from agents.report import against, cost, home, summary_table, table, won
 from agents.results import About, Entry, Speed, Training
-from agents.strength import rounds_table, shipped_of, strength_table
+from agents.strength import rounds_table, shipped_of, solver_table, strength_table
 from agents.verdicts import Verdict, contradictions, of_game
 from solitaire_env import VARIANTS, env_id
 from solitaire_env.evaluation import Evaluation, Game, read_games, summarize, wilson_interval
@@ -47,6 +47,7 @@ MARK: Final = "<!-- leaderboard -->\n"
 """Before and after the README's table."""
 SEARCH_PAGE: Path = results.ROOT / "docs" / "looking-ahead.md"
 SEARCH_MARK: Final = "<!-- strength -->\n"
+SOLVER_MARK: Final = "<!-- solver -->\n"
 ROUNDS_MARK: Final = "<!-- rounds -->\n"
 """Before and after its table."""
 TRAINING_PAGE: Path = results.ROOT / "docs" / "training.md"
@@ -275,6 +276,7 @@ def pages() -> dict[Path, str]:
     out = {PAGE: page(entries, verdicts), README: readme(README.read_text(encoding="utf-8"), entries)}
     text = SEARCH_PAGE.read_text(encoding="utf-8")
     text = _between(SEARCH_PAGE, text, SEARCH_MARK, strength_table(entries))
+    text = _between(SEARCH_PAGE, text, SOLVER_MARK, solver_table())
     out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, ROUNDS_MARK, rounds_table())
     text = TRAINING_PAGE.read_text(encoding="utf-8")
     for name in experiments():

@@ -45,6 +45,8 @@ STRENGTH: Final = ROOT / "strength"
 ROUNDS: Final = ROOT / "rounds"
 """Rounds of expert iteration (:mod:`agents.iterate`): what each was, and the games of expert and networks."""
 PICTURE: Final = ROOT / "docs" / "images" / "strength.png"
+MOMENTS: Final = 0.1, 1.0, 2.0, 4.0, 10.5
+"""Seconds after which it is told what the solver has come to; the last is after its end."""
 SIDE_BY_SIDE: Final = 16
 """So many games at a time: Ctrl-C loses those in hand."""
 
@@ -164,6 +166,30 @@ def rounds_table() -> str:
         row += [f"{len(expert)}", won(expert), told["eval_deals"], won(before), won(after)]
         rows.append([*row, f"{only_after} : {only_before}, p = {p:.2g}"])
     return table(head, rows) if rows else ""
+
+
+def solver_table() -> str:
+    """The table of what the solver, who knows the stock, comes to as time goes on."""
+    rows = []
+    for variant in VARIANTS:
+        found = [one for deal, one in verdicts.of_game(variant.name).items() if deal in results.STANDARD]
+        won_in = [one.seconds for one in found if one.result == "winnable"]
+        open_ones = [one for one in found if one.gains]
+        if won_in:
+            cells = [f"{100 * sum(spent <= t for spent in won_in) / len(found):.1f} % won" for t in MOMENTS]
+        elif open_ones:
+            cells = [
+                f"{sum(_home_after(one, t) for one in open_ones) / len(open_ones):.1f} home" for t in MOMENTS
+            ]
+        else:
+            continue
+        rows.append([variant.title, f"{len(found if won_in else open_ones)}", *cells])
+    return table(["", "deals", *(f"{t:g} s" for t in MOMENTS)], rows) if rows else ""
+
+
+def _home_after(one: verdicts.Verdict, seconds: float) -> int:
+    """Cards home on the best line that was known after a time."""
+    return max((home for spent, home in one.gains if spent <= seconds), default=0)
 
 
 # ---------------------------------------------------------------------------------------- the picture

@@ -23,7 +23,10 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pages = {
         "README": ("README.md", [leaderboard.MARK]),
         "TRAINING_PAGE": ("training.md", [leaderboard.EXPERIMENT_MARK.format("rewards")]),
-        "SEARCH_PAGE": ("looking-ahead.md", [leaderboard.SEARCH_MARK, leaderboard.ROUNDS_MARK]),
+        "SEARCH_PAGE": (
+            "looking-ahead.md",
+            [leaderboard.SEARCH_MARK, leaderboard.SOLVER_MARK, leaderboard.ROUNDS_MARK],
+        ),
     }
     for page, (name, marks) in pages.items():
         monkeypatch.setattr(leaderboard, page, tmp_path / name)

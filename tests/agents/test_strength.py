@@ -71,6 +71,21 @@ def test_what_they_took_has_to_be_told(folder: Path, refuses: Refuses) -> None:
     refuses(lambda: strength.strength_table({}), "mine.json", "cannot be read")
 
 
+def test_the_solver_as_time_goes_on(empty_stores: Path) -> None:
+    assert strength.solver_table() == ""
+    verdicts.VERDICTS.mkdir()
+    told = {"env": "", "rules": "", "nodes": 1, "seconds": 6.0, "cards_home": 9, "steps": None}
+    won = told | {"result": "winnable", "steps": 200, "seconds": 1.5}
+    left = told | {"result": "unknown", "gains": [[0.05, 3], [1.5, 5], [5.0, 9]]}
+    for game, stored in (("forty-thieves", [won, left]), ("eighty-thieves", [left])):
+        lines = [json.dumps(one | {"deal": deal}) + "\n" for deal, one in enumerate(stored)]
+        (verdicts.VERDICTS / f"{game}.jsonl").write_text("".join(lines))
+    assert strength.solver_table().splitlines()[2:] == [
+        "| Forty Thieves | 2 | 0.0 % won | 0.0 % won | 50.0 % won | 50.0 % won | 50.0 % won |",
+        "| Eighty Thieves | 1 | 3.0 home | 3.0 home | 5.0 home | 5.0 home | 9.0 home |",
+    ]
+
+
 # ------------------------------------------------------------------------------------ play and draw
 
 PLAYOUTS = ("play", "eights-down", "--quiet", "--search.simulations", "4", "--search.depth", "1")
