@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pydantic.dataclasses
 import tyro
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from agents.command import run_command
 from agents.compare import play_policy
@@ -20,7 +20,7 @@ from agents.config import dump_config, load_config
 from agents.files import write_json
 from agents.model_card import training_of
 from agents.report import against, cost, home, summary_table, table, won
-from agents.results import ROOT, STRICT, Plain, Training, check_name, sentence
+from agents.results import ROOT, STRICT, Plain, Training, check_name, read_stored, sentence
 from solitaire_env.evaluation import Game, read_games
 from solitaire_env.files import write_text
 from solitaire_env.progress import ProgressLine
@@ -69,13 +69,7 @@ def read_experiment(experiment: str) -> list[Trained]:
 
 def _read_told(path: Path) -> Told:
     """What is told of the training whose games stand in a file."""
-    beside = path.with_suffix(".json")
-    try:
-        return TypeAdapter(Told).validate_json(beside.read_text(encoding="utf-8"))
-    except ValidationError as error:
-        raise ValueError(f"{beside}: {sentence(error)}") from None
-    except OSError as error:
-        raise ValueError(f"{beside}: cannot be read ({error.strerror})") from None
+    return read_stored(path.with_suffix(".json"), Told)
 
 
 def _deals(games: tuple[Game, ...]) -> tuple[int | str, ...]:

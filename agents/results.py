@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -144,8 +144,11 @@ def weights_hash(folder: Path) -> str | None:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else None
 
 
-def read_about(path: Path) -> About:
-    """What a policy is, from its JSON file.
+Stored = TypeVar("Stored")
+
+
+def read_stored(path: Path, kind: type[Stored]) -> Stored:
+    """What a JSON file tells, checked.
 
     Raises
     ------
@@ -153,13 +156,16 @@ def read_about(path: Path) -> About:
         Naming the file, the key and what is allowed.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: cannot be read ({getattr(error, 'strerror', 'not text')})") from None
-    try:
-        about = TypeAdapter(About).validate_json(text)
+        return TypeAdapter(kind).validate_json(path.read_text(encoding="utf-8"))
     except ValidationError as error:
         raise ValueError(f"{path}: {sentence(error)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: cannot be read ({getattr(error, 'strerror', 'not text')})") from None
+
+
+def read_about(path: Path) -> About:
+    """What a policy is, from its JSON file; see :func:`read_stored`."""
+    about = read_stored(path, About)
     if about.policy != path.stem:
         raise ValueError(
             f"{path}: its policy is {shown(about.policy)}, allowed: the file's name, {path.stem!r}"

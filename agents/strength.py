@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 import pydantic.dataclasses
 import tyro
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from agents import results, verdicts
 from agents.command import run_command
@@ -25,7 +25,7 @@ from agents.config import make_config
 from agents.files import read_json, write_json
 from agents.plot import COLORS, STYLE, new_figure
 from agents.report import home, summary_table, table, won
-from agents.results import ROOT, STRICT, Amount, Count, Entry, Plain, sentence
+from agents.results import ROOT, STRICT, Amount, Count, Entry, Plain, read_stored
 from agents.search.budget import Budget
 from solitaire_env import VARIANTS, Variant
 from solitaire_env.evaluation import (
@@ -85,22 +85,6 @@ def trials_of(of: Cost | Budget) -> str:
     return f"{of.simulations} x {of.depth}" + (", playouts" if of.playouts else "")
 
 
-def read_cost(path: Path) -> Cost:
-    """What games took.
-
-    Raises
-    ------
-    ValueError
-        Naming the file and what is wrong with it.
-    """
-    try:
-        return TypeAdapter(Cost).validate_json(path.read_text(encoding="utf-8"))
-    except ValidationError as error:
-        raise ValueError(f"{path}: {sentence(error)}") from None
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
-
-
 def read_strength(game: str) -> list[tuple[Cost, tuple[Game, ...]]]:
     """The stored games of search in a game, and what they took, the cheapest first.
 
@@ -110,7 +94,7 @@ def read_strength(game: str) -> list[tuple[Cost, tuple[Game, ...]]]:
         Naming the file and what is wrong with it.
     """
     stored = [
-        (read_cost(path.with_suffix(".json")), tuple(read_games(path)))
+        (read_stored(path.with_suffix(".json"), Cost), tuple(read_games(path)))
         for path in sorted((STRENGTH / game).glob("*.jsonl"))
     ]
     return sorted(stored, key=lambda of: of[0].seconds or 0.0)
@@ -304,7 +288,7 @@ def play(a: Play) -> int:
     beside = path.with_suffix(".json")
     path.parent.mkdir(parents=True, exist_ok=True)
     before = len(read_games(path)) if path.is_file() else 0
-    cost = read_cost(beside) if beside.is_file() else None
+    cost = read_stored(beside, Cost) if beside.is_file() else None
     b = a.search
     if b.milliseconds is not None:
         raise ValueError("stored games do not hang on the machine: allowed is --search.simulations alone")
