@@ -116,7 +116,7 @@ class TrainConfig:
     """The same from the middle of the training on (pqn)."""
     temperature: float = 0.01
     """What is trained draws its moves by their values divided by this (pqn)."""
-    num_playouts: int = 16
+    num_playouts: int = 6
     """Playouts of each likely move (playouts)."""
     least: float = 0.003
     """Moves that the network finds less likely are not played out (playouts)."""

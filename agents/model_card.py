@@ -163,7 +163,8 @@ def _seeds(folder: Path) -> str:
         took = cost(Training(steps=int(last["steps"]), minutes=last["minutes"]))
         rows.append([seed, took, str(len(games)), won(games), home(games)])
     if not rows:
-        return "\nIt was trained with one seed.\n"
+        each = "Each training on the way to it was done" if history_of(folder) else "It was trained"
+        return f"\n{each} with one seed.\n"
     return (
         "\n## Other seeds\n\nThe same configuration with other seeds; their networks are not kept, their"
         " games and\ncurves stand in `games-seed-N.jsonl` and `curve-seed-N.csv`.\n\n"
