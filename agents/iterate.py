@@ -25,6 +25,7 @@ from agents import imitate
 from agents.command import parse_options, run_command
 from agents.compare import play_policy
 from agents.config import TrainConfig, dump_config, load_config, parse_deals
+from agents.dataset import EVALUATION_DEALS
 from agents.files import read_json, write_json
 from agents.learners import check_device
 from agents.policies import shipped
@@ -74,7 +75,7 @@ def round_folder(a: Arguments) -> Path:
 
 def check_deals(deals: str) -> None:
     """Refuse deals that policies are compared on."""
-    kept = [deal for part in imitate.EVALUATION_DEALS for deal in parse_deals(deals) if deal in part]
+    kept = [deal for part in EVALUATION_DEALS for deal in parse_deals(deals) if deal in part]
     if kept:
         raise ValueError(
             f"deal {kept[0]} is kept for evaluation, as are all of 0-999 and 100000-100999; "

@@ -19,16 +19,8 @@ from safetensors.torch import load_file
 
 from agents import imitate, train
 from agents.config import load_config, make_config
-from agents.imitate import (
-    Arguments,
-    Positions,
-    Pupil,
-    discounted,
-    main,
-    parse_arguments,
-    positions_of,
-    read_games,
-)
+from agents.dataset import Game, Positions, discounted, positions_of, read_games
+from agents.imitate import Arguments, Pupil, main, parse_arguments
 from agents.learners import make_env, make_model
 from agents.policies import Greedy, make_policy
 from solitaire_env import SolitaireEnv
@@ -70,9 +62,13 @@ def asked(folder: Path, /, **values: Any) -> Arguments:
     return Arguments(make_config({**SMALL, **values}, "test"), (folder,), quiet=True, **own)
 
 
+def games_read(a: Arguments) -> list[Game]:
+    return read_games(a.transcripts, a.config, ProgressLine(quiet=True), evaluation_deals=a.evaluation_deals)
+
+
 def learned_from(a: Arguments) -> Positions:
     line = ProgressLine(quiet=True)
-    return positions_of(read_games(a, line), a, line)
+    return positions_of(games_read(a), a.config, line, all_games=a.all_games, memory=a.memory)
 
 
 def games_in(folder: Path) -> list[Transcript]:
@@ -142,7 +138,7 @@ def test_supermoves_are_put_together(busy: Path) -> None:
 def test_single_moves_teach_supermoves(busy: Path) -> None:
     """As they are where they come to none: a game that was played by single cards."""
     a = asked(busy, env="busy-aces", moves="supermove")
-    game = next(game for game in read_games(a, ProgressLine(quiet=True)) if game.result == "won")
+    game = next(game for game in games_read(a) if game.result == "won")
     assert game.single
     env = SolitaireEnv(a.config.variant)
     env.reset(options={"deal": game.deal})
