@@ -12,9 +12,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, ValidationInfo, f
 from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant
-from solitaire_env.batch import resolve_variant
-from solitaire_env.messages import one_line, shown
-from solitaire_env.registration import env_variant
+from solitaire_env.registration import env_variant, resolve_variant
+from solitaire_env.util.messages import one_line, shown
 
 
 class ConfigError(ValueError):

@@ -11,14 +11,14 @@ from typing import Annotated, Literal
 
 import tyro
 
-from agents.command import run_command
-from agents.compare import play_policy
+from agents.commands.options import run_command
 from agents.config import make_config
-from agents.files import write_json
-from agents.report import summary_table
+from agents.reports.compare import play_policy
+from agents.reports.tables import summary_table
 from agents.search.budget import Budget
 from solitaire_env import env_id
-from solitaire_env.progress import ProgressLine
+from solitaire_env.util.files import write_json
+from solitaire_env.util.progress import ProgressLine
 
 
 @dataclass

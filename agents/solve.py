@@ -16,17 +16,17 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
-from agents.command import run_command
+from agents.commands.options import run_command
 from agents.config import parse_deals
 from agents.policies import make_policy
-from agents.policies.shipped import shipped_games
+from agents.reports.solver_results import VERDICTS, Verdict, read_verdicts
 from agents.search.solver import SMALL, Solution, Solver
-from agents.verdicts import VERDICTS, Verdict, read_verdicts
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.evaluation import LayoutOf, game_rules, wilson_interval
-from solitaire_env.files import write_text
-from solitaire_env.progress import ProgressLine
+from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import env_variant
+from solitaire_env.util.files import write_text
+from solitaire_env.util.progress import ProgressLine
 
 
 @dataclass
@@ -70,7 +70,7 @@ def make_solver(variant: Variant, a: Arguments) -> Solver:
     network = None
     own = variant.name in shipped_games() and variant == get_variant(variant.name)
     if a.network != "none" and (a.network != "shipped" or (own and variant.cards > SMALL)):
-        from agents.models import NetworkPlayer  # torch is loaded only for a network
+        from agents.runs.models import NetworkPlayer  # torch is loaded only for a network
 
         network = make_policy(a.network, LayoutOf(variant))
         if not isinstance(network, NetworkPlayer):

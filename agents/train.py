@@ -1,6 +1,6 @@
 """Train a policy: ``python -m agents.train configs/default.yaml``.
 
-sb3-contrib's MaskablePPO, or PQN (:mod:`agents.pqn`), over the native vector environment. A run folder holds
+sb3-contrib's MaskablePPO, or PQN (:mod:`agents.learners.pqn`), over the native vector environment. A run folder holds
 the resolved configuration (``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the
 learning curve (``curve.csv``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``),
 the evaluation (``evaluation/*.jsonl``), a transcript of the best game (``best_game.txt``), and pictures; with
@@ -24,21 +24,21 @@ import tyro
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 
-from agents.checkpoints import load_checkpoint, save_checkpoint
-from agents.command import parse_options, run_command
-from agents.compare import compare
+from agents.commands.options import parse_options, run_command
 from agents.config import TrainConfig, dump_config
-from agents.learners import check_device, make_env, make_model, start_of, warm_up
-from agents.models import save_model
-from agents.networks import MovesNetwork, NetworkPolicy
-from agents.plot import plot
-from agents.pqn import PQN
-from agents.runs import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve, new_run
-from agents.tracking import check_wandb, tracked
+from agents.learners.ppo import check_device, make_env, make_model, start_of, warm_up
+from agents.learners.pqn import PQN
+from agents.networks.networks import MovesNetwork, NetworkPolicy
+from agents.reports.compare import compare
+from agents.reports.plots import plot
+from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.folders import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve, new_run
+from agents.runs.models import save_model
+from agents.runs.tracking import check_wandb, tracked
 from solitaire_env import env_id
-from solitaire_env.batch import describe_layout
-from solitaire_env.files import write_text
-from solitaire_env.progress import ProgressLine, clock
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.util.files import write_text
+from solitaire_env.util.progress import ProgressLine, clock
 
 WINDOW = 1000
 """Rates in progress line and curve are of the last so many games."""
@@ -168,7 +168,7 @@ def learn(
     th.distributions.Distribution.set_default_validate_args(False)
     warm_up(config)
     env = make_env(config)
-    layout = describe_layout(env.variant, env.settings)
+    layout = GameSpec(env.variant, env.settings).layout
     watch: Watch | None = None
     # A checkpoint takes the place of what the training started from.
     first = replace(config, start=None) if resume else config

@@ -20,7 +20,7 @@ from benchmarks.chart import draw
 from benchmarks.parts import Arguments, make_parts
 from benchmarks.rounds import take_turns
 from benchmarks.table import HEAD, markdown, short
-from solitaire_env.speed import TIMED, machine
+from solitaire_env.evaluation.speed import TIMED, machine
 
 PROG: Final = "python -m benchmarks"
 

@@ -33,7 +33,7 @@ def make(variant: Variant) -> SolitaireVectorEnv:
 
 def record(folder: Path) -> None:
     """Write random legal actions for each game, int64 ``[calls, games]``."""
-    from solitaire_env.speed import Recording
+    from solitaire_env.evaluation.speed import Recording
 
     for variant in VARIANTS:
         np.save(folder / f"{variant.name}.npy", Recording(make(variant), CALLS).actions)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from solitaire_env.progress import ProgressLine
+from solitaire_env.util.progress import ProgressLine
 
 
 class Contestant(NamedTuple):

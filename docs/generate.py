@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from solitaire_env.cli import SIZES, game_sizes
+from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.layout import action_layout, observation_layout
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import STEPS_PER_CARD, env_id
 from solitaire_env.render.ansi import render_ansi

@@ -22,19 +22,19 @@ import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
 
-from solitaire_env.files import write_text
-from solitaire_env.layout import action_layout, make_rules
-from solitaire_env.messages import one_line
-from solitaire_env.progress import ProgressLine
+from solitaire_env.core.layout import action_layout, make_rules
 from solitaire_env.registration import env_id, env_variant, step_limit
+from solitaire_env.util.files import write_text
+from solitaire_env.util.messages import one_line
+from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
 # Whatever compiles the engine is imported by the commands that play.
 if TYPE_CHECKING:
-    from solitaire_env.advice import Adviser
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.notation import Position
-    from solitaire_env.watch import Watched
+    from solitaire_env.play.hints import Adviser
+    from solitaire_env.play.watch import Watched
 
 PROG: Final = "python -m solitaire_env"
 _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
@@ -100,7 +100,7 @@ def game_sizes(variant: Variant) -> dict[str, int | str | None]:
 
     ``actions_supermove`` counts the actions with the supermove shortcut, which one-card games take.
     """
-    from solitaire_env.encoders import observation_size
+    from solitaire_env.core.observations import observation_size
 
     one_card = variant.moves == "one card"
     return {
@@ -175,7 +175,7 @@ class Show(_Game):
     """As position text, the stock's order included."""
 
     def run(self) -> None:
-        from solitaire_env.terminal import board
+        from solitaire_env.play.terminal import board
 
         env = _new_env(self.variant())
         env.reset(options={"deal": _parse_deal(self.deal)})
@@ -202,25 +202,25 @@ class Play(_Game):
         if self.window:
             _play_in_window(env, adviser)
         else:
-            from solitaire_env.terminal import play
+            from solitaire_env.play.terminal import play
 
             play(env, adviser)
 
 
 def _adviser(policy: str, variant: Variant) -> "Adviser":
-    from solitaire_env.advice import Adviser, load_policy
+    from solitaire_env.play.hints import Adviser, load_policy
 
     return Adviser(load_policy(policy, variant), variant)
 
 
 def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
+    from solitaire_env.play.session import Session
+    from solitaire_env.play.terminal import tell_position
     from solitaire_env.render import need
-    from solitaire_env.session import Session
-    from solitaire_env.terminal import tell_position
 
     need("PIL", "--window")
     need("pygame", "--window")
-    from solitaire_env.window import Window
+    from solitaire_env.play.window import Window
 
     window = Window(Session(env), adviser)
     try:
@@ -300,10 +300,10 @@ class Watch(_Game):
     """Write the game, with what the policy thought, to this file."""
 
     def run(self) -> None:
-        from solitaire_env.advice import Adviser, load_policy
-        from solitaire_env.session import Session
+        from solitaire_env.play.hints import Adviser, load_policy
+        from solitaire_env.play.session import Session
+        from solitaire_env.play.watch import Watched
         from solitaire_env.transcripts import check_policy_name
-        from solitaire_env.watch import Watched
 
         if not 0 < self.fps <= 1000:
             raise ValueError(f"--fps is {self.fps}, allowed: more than 0, at most 1000")
@@ -327,8 +327,8 @@ class Watch(_Game):
 
     def play(self, watched: "Watched") -> None:
         """Play the game where it is looked at."""
-        from solitaire_env.terminal import board
-        from solitaire_env.watch import watch_in_terminal, watch_in_window, write_video
+        from solitaire_env.play.terminal import board
+        from solitaire_env.play.watch import watch_in_terminal, watch_in_window, write_video
 
         line = ProgressLine()
 
@@ -350,7 +350,7 @@ class Watch(_Game):
 
     def tell(self, watched: "Watched") -> None:
         """Tell how the game stands, also when it was stopped; write its transcript."""
-        from solitaire_env.terminal import board
+        from solitaire_env.play.terminal import board
         from solitaire_env.transcripts import format_transcript
 
         env, last = watched.session.env, watched.session.last
@@ -377,7 +377,7 @@ class Replay:
     """The page; beside the transcript unless told otherwise."""
 
     def run(self) -> None:
-        from solitaire_env.replay_page import find_transcript, read_transcript, write_page
+        from solitaire_env.play.replay_page import find_transcript, read_transcript, write_page
 
         path = find_transcript(self.game)
         transcript = read_transcript(path)
@@ -401,7 +401,7 @@ class Serve:
     like, each with its own --policy."""
 
     def run(self) -> None:
-        from solitaire_env.serve import listen, serve
+        from solitaire_env.play.server import listen, serve
 
         serve(self.policy, listen(self.host, self.port), self.host)
 
@@ -436,7 +436,7 @@ class Perft(_Game):
             signal.signal(signal.SIGINT, before)
 
     def tell(self, env: "SolitaireEnv") -> None:
-        from solitaire_env.perft import count_unique
+        from solitaire_env.core.perft import count_unique
 
         position = _position(env)
         line = ProgressLine(self.quiet)
@@ -472,7 +472,7 @@ class Perft(_Game):
 
     def count_nodes(self, env: "SolitaireEnv", depth: int, line: ProgressLine) -> dict[str, int]:
         """Nodes at a depth through each legal action."""
-        from solitaire_env.perft import divided
+        from solitaire_env.core.perft import divided
 
         nodes = {}
         actions = len(env.legal_actions())
@@ -510,7 +510,7 @@ class Bench(_Game):
     """No progress line."""
 
     def run(self) -> None:
-        from solitaire_env.speed import TIMED, Recording, machine
+        from solitaire_env.evaluation.speed import TIMED, Recording, machine
         from solitaire_env.vector import SolitaireVectorEnv
 
         if not 0 < self.seconds < math.inf:

@@ -6,14 +6,16 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box, Discrete
 
 from solitaire_env import notation
-from solitaire_env.batch import Batch, IllegalActionError, Settings, observation_space, resolve_variant
-from solitaire_env.encoders import decode_cards, feature_layout
-from solitaire_env.layout import action_layout, observation_layout
-from solitaire_env.messages import shown
-from solitaire_env.notation import Position
+from solitaire_env.core.batch import Batch, IllegalActionError
+from solitaire_env.core.observations import Information, Observation, cards_high, decode_cards
+from solitaire_env.core.position import Position
+from solitaire_env.core.rewards import RewardName
+from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
+from solitaire_env.core.variant import Build, Moves, Spaces, Variant
+from solitaire_env.registration import resolve_variant
 from solitaire_env.render import (
     RENDER_FPS,
     RENDER_MODES,
@@ -24,7 +26,16 @@ from solitaire_env.render import (
     last_move,
     render,
 )
-from solitaire_env.variants import Variant
+from solitaire_env.util.messages import shown
+
+
+def observation_space(spec: GameSpec) -> Box:
+    """The space of one game's observation, 1-D."""
+    if spec.settings.observation == "cards":
+        high = cards_high(spec.variant, spec.settings.information)
+        return Box(low=np.zeros_like(high), high=high, dtype=np.int8)
+    return Box(low=0.0, high=1.0, shape=(spec.observation_size,), dtype=np.float32)
+
 
 _ROW_0 = np.zeros(1, dtype=np.int64)
 
@@ -52,7 +63,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     ## Action Space
     ``Discrete(n)``: one action is one move that a player would name, a single card or a sequence; see
-    :class:`~solitaire_env.layout.ActionLayout` for the numbers and :mod:`solitaire_env.notation` for their
+    :class:`~solitaire_env.core.layout.ActionLayout` for the numbers and :mod:`solitaire_env.notation` for their
     texts. ``info["action_mask"]`` (int8 ``[n]``) tells which are legal;
     ``action_space.sample(info["action_mask"])`` picks one.
 
@@ -107,13 +118,13 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         self,
         variant: str | Variant | dict[str, Any] = "forty-thieves",
         *,
-        build: str | None = None,
-        spaces: str | None = None,
-        moves: str | None = None,
-        observation: str = "cards",
-        information: str = "player",
-        reward: str = "progress",
-        on_invalid: str = "noop",
+        build: Build | None = None,
+        spaces: Spaces | None = None,
+        moves: Moves | None = None,
+        observation: Observation = "cards",
+        information: Information = "player",
+        reward: RewardName = "progress",
+        on_invalid: OnInvalid = "noop",
         stall_limit: int | None = None,
         render_mode: str | None = None,
         render_size: tuple[int, int] = SIZE,
@@ -128,10 +139,11 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
             on_invalid=on_invalid,
             stall_limit=stall_limit,
         )
-        self.observation_space = observation_space(self.variant, self.settings)
-        self._actions = action_layout(self.variant)
+        self.game = GameSpec(self.variant, self.settings)
+        self.observation_space = observation_space(self.game)
+        self._actions = self.game.actions
         self.action_space = Discrete(self._actions.size)
-        self._batch = Batch(self.variant, self.settings, 1)
+        self._batch = Batch(self.game, 1)
         self._started = False
         self._last: LastMove | None = None
         self._screen: Any = None
@@ -147,7 +159,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         if seed is not None or not self._started:
             self._batch.seed_streams(_ROW_0, [self.np_random])
         if "position" in options:
-            self._batch.place(0, options["position"])
+            self._batch.place(0, notation.read_position(options["position"], self.variant))
         elif "deal" in options:
             self._batch.deal(_ROW_0, [options["deal"]])
         else:
@@ -295,13 +307,13 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     def position(self, hidden: bool = False) -> str:
         """The position text, in full; with ``hidden=True`` as the player sees it."""
         self._need_start()
-        return self._batch.position_text(0, hidden)
+        position = self._batch.position(0)
+        return notation.format_position(position.hidden() if hidden else position)
 
     @property
     def observation_layout(self) -> dict[str, slice]:
         """Named slices of the observation."""
-        layout = observation_layout if self.settings.observation == "cards" else feature_layout
-        return dict(layout(self.variant, self.settings.information))
+        return dict(self.game.slices)
 
     def decode_observation(self, observation: npt.NDArray[np.int8]) -> Position:
         """The position that a ``cards`` observation shows."""

@@ -15,142 +15,33 @@ Action text is one to one with the action's number: ``draw``, ``t3>f`` home, ``t
 a pile, ``c2>s`` to a space, ``t2x4>s`` four cards to a space.
 """
 
-from collections import Counter
-from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+from solitaire_env.core import engine
+from solitaire_env.core.cards import EMPTY_NAME, HIDDEN_NAME, SUIT_NAMES, SUITS, card_name, parse_card
+from solitaire_env.core.layout import action_layout, make_rules, source_name
+from solitaire_env.core.position import Pile, Position, position_faults, position_from_row, position_to_row
+from solitaire_env.core.variant import Variant
+from solitaire_env.variants import get_variant
 
-from solitaire_env import engine
-from solitaire_env.cards import (
-    EMPTY,
-    EMPTY_NAME,
-    FACE_DOWN,
-    HIDDEN_NAME,
-    KING,
-    SUIT_NAMES,
-    SUITS,
-    card_name,
-    make_card,
-    parse_card,
-)
-from solitaire_env.layout import MAX_STOCK_COUNT, action_layout, make_rules
-from solitaire_env.messages import shown
-from solitaire_env.variants import Variant, get_variant
-
-Pile = tuple[int, ...]
+__all__ = [
+    "Move",
+    "Position",
+    "action_text",
+    "describe_action",
+    "format_position",
+    "move_of",
+    "parse_action",
+    "parse_position",
+    "pile_name",
+    "position_faults",
+    "position_from_row",
+    "position_to_row",
+    "read_position",
+]
 
 MAX_TEXT: int = 20_000
 """Longest position text that is read, in characters; the largest game needs a tenth of it."""
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where every card of a game lies, card codes bottom first."""
-
-    variant: Variant
-    tableau: tuple[Pile, ...]
-    foundations: tuple[Pile, ...]
-    """For each suit the top ranks of its foundations (0 when empty), fullest first."""
-    cells: Pile = ()
-    """EMPTY where a cell is free."""
-    waste: Pile = ()
-    stock: Pile = ()
-    """The next card last; FACE_DOWN where hidden."""
-
-    def hidden(self) -> "Position":
-        """The position as a player sees it: every card of the stock face down."""
-        return Position(
-            self.variant,
-            self.tableau,
-            self.foundations,
-            self.cells,
-            self.waste,
-            (FACE_DOWN,) * len(self.stock),
-        )
-
-    def _repr_html_(self) -> str:
-        """The board as SVG, for a notebook."""
-        from solitaire_env.render.svg import render_svg
-
-        return render_svg(self)
-
-    def unseen(self) -> tuple[int, ...]:
-        """The cards that a player has not seen, in the order of their codes: those of the stock."""
-        pack = Counter({card: self.variant.decks for card in range(4, 4 * self.variant.ranks + 4)})
-        pack.subtract(_known_cards(self))
-        return tuple(sorted(pack.elements()))
-
-
-def _known_cards(position: Position) -> list[int]:
-    cards = [card for pile in position.tableau for card in pile]
-    cards += [card for card in position.cells if card != EMPTY]
-    cards += [card for card in (*position.waste, *position.stock) if card != FACE_DOWN]
-    for suit, tops in enumerate(position.foundations):
-        cards += [make_card(rank, suit) for top in tops for rank in range(1, top + 1)]
-    return cards
-
-
-def position_faults(position: Position) -> list[str]:
-    """What is wrong with a position, a sentence each; empty when nothing is."""
-    v = position.variant
-    rules = make_rules(v)
-    faults = []
-    for what, count, allowed in (
-        ("tableau piles", len(position.tableau), v.piles),
-        ("cells", len(position.cells), v.cells),
-        ("foundations", sum(map(len, position.foundations)), v.foundations),
-    ):
-        if count != allowed:
-            faults.append(f"{count} {what}, {v.name} has {allowed}")
-    places: list[tuple[str, Pile, int | None]] = [
-        (f"t{n}", pile, None) for n, pile in enumerate(position.tableau, 1)
-    ]
-    places += [
-        ("waste", position.waste, None),
-        ("stock", position.stock, FACE_DOWN),
-        ("cells", position.cells, EMPTY),
-    ]
-    for name, cards, placeholder in places:
-        for card in sorted(set(cards)):
-            if card != placeholder and not 4 <= card <= 4 * v.ranks + 3:
-                text = (
-                    card_name(card)
-                    if card in (EMPTY, FACE_DOWN) or 4 <= card <= 4 * KING + 3
-                    else f"code {card}"
-                )
-                faults.append(f"{name} has {text}, allowed there: cards of ranks 1 to {v.ranks}")
-    if faults:
-        return faults
-    for number, pile in enumerate(position.tableau, 1):
-        if len(pile) > rules.pile_capacity:
-            faults.append(f"t{number} has {len(pile)} cards, at most {rules.pile_capacity} fit")
-    if len(position.waste) + len(position.stock) > v.stock:
-        faults.append(
-            f"stock and waste have {len(position.waste) + len(position.stock)} cards, at most {v.stock}"
-        )
-    hidden = position.stock.count(FACE_DOWN)
-    if hidden not in (0, len(position.stock)):
-        faults.append(
-            f"stock has {hidden} hidden cards of {len(position.stock)}, allowed: all of them or none"
-        )
-    for suit, tops in enumerate(position.foundations):
-        if not all(0 <= top <= v.ranks for top in tops):
-            faults.append(f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: ranks 0 to {v.ranks}")
-        elif len(tops) != v.decks or list(tops) != sorted(tops, reverse=True):
-            faults.append(
-                f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: {v.decks} ranks, highest first"
-            )
-    if faults:
-        return faults
-    known = _known_cards(position)
-    if len(known) + hidden != v.cards:
-        faults.append(f"{len(known) + hidden} cards, {v.name} has {v.cards}")
-    for card, copies in sorted(Counter(known).items()):
-        if copies > v.decks:
-            faults.append(f"{copies} copies of {card_name(card)}, {v.name} has {v.decks}")
-    return faults
 
 
 # ---------------------------------------------------------------------------------- position text
@@ -213,6 +104,17 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
     elif named != variant.name:
         raise ValueError(f"position text is of variant {named[:40]!r}, allowed here: {variant.name!r}")
     return _parse_fields(fields, variant)
+
+
+def read_position(position: Position | str, variant: Variant) -> Position:
+    """A position of a game: itself, or the one of a text.
+
+    Raises
+    ------
+    ValueError
+        If it is of another game or not possible.
+    """
+    return position if isinstance(position, Position) else parse_position(position, variant)
 
 
 def _parse_fields(fields: dict[str, list[str]], variant: Variant) -> Position:
@@ -284,119 +186,17 @@ def _parse_foundations(words: list[str], variant: Variant) -> tuple[Pile, ...]:
     return tuple(tops)
 
 
-# --------------------------------------------------------------------------------- position rows
-
-
-def position_to_row(position: Position) -> npt.NDArray[np.int8]:
-    """The position row, int8 ``[row_size]``. The stock must be known."""
-    r = make_rules(position.variant)
-    row = np.zeros(r.row_size, dtype=np.int8)
-
-    def put(start: int, codes: Pile) -> None:
-        row[start : start + len(codes)] = codes
-
-    for number, pile in enumerate(position.tableau):
-        put(number * r.pile_capacity, pile)
-    put(r.row_cells, position.cells)
-    put(r.row_waste, position.waste)
-    put(r.row_foundations, tuple(top for tops in position.foundations for top in tops))
-    if r.has_stock:
-        row[r.row_stock_count] = min(len(position.stock), MAX_STOCK_COUNT)
-        put(r.row_stock, position.stock)
-    return row
-
-
-def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
-    """The position of a row (int8 ``[row_size]``), or of its part that a player sees, the ``cards``
-    observation.
-
-    From the latter the stock is face down; its count follows from the cards that are seen. Whether the
-    position is a possible one, :func:`position_faults` says.
-
-    Raises
-    ------
-    ValueError
-        If the shape is another, or there are no whole numbers in it.
-    """
-    r = make_rules(variant)
-    if not np.issubdtype(row.dtype, np.integer):
-        raise ValueError(f"a row of {variant.name} is of {row.dtype}, allowed: whole numbers")
-    if row.shape not in ((r.row_size,), (r.row_stock,)):
-        raise ValueError(
-            f"a row of {variant.name} has shape {tuple(row.shape)}, "
-            f"allowed: ({r.row_stock},) as seen, ({r.row_size},) in full"
-        )
-    codes = row.tolist()
-
-    def pile(start: int, stop: int) -> Pile:
-        return tuple(code for code in codes[start:stop] if code != EMPTY)
-
-    flat = codes[r.row_foundations : r.row_stock_count]
-    position = Position(
-        variant=variant,
-        tableau=tuple(pile(p * r.pile_capacity, (p + 1) * r.pile_capacity) for p in range(r.piles)),
-        foundations=tuple(tuple(flat[suit * r.decks : (suit + 1) * r.decks]) for suit in range(SUITS)),
-        cells=tuple(codes[r.row_cells : r.row_waste]),
-        waste=pile(r.row_waste, r.row_foundations),
-        stock=pile(r.row_stock, r.row_size),
-    )
-    if r.has_stock and len(codes) == r.row_stock:
-        hidden = variant.cards - len(_known_cards(position))
-        position = Position(
-            variant,
-            position.tableau,
-            position.foundations,
-            position.cells,
-            position.waste,
-            (FACE_DOWN,) * hidden,
-        )
-    return position
-
-
 # ----------------------------------------------------------------------------------- action text
-
-
-def source_name(variant: Variant, source: int) -> str:
-    """Name of a source: ``t1``.. for tableau piles, ``w`` for the waste, ``c1``.. for cells."""
-    r = make_rules(variant)
-    if source < r.piles:
-        return f"t{source + 1}"
-    return "w" if source < r.first_cell else f"c{source - r.first_cell + 1}"
 
 
 def action_text(variant: Variant, number: int) -> str:
     """Text of an action, one to one with its number."""
-    action = action_layout(variant).decode(number)
-    if action.kind == "draw":
-        return "draw"
-    source = source_name(variant, action.source)
-    if action.kind == "tableau":
-        return f"{source}>t{action.target + 1}"
-    cards = f"x{action.cards}" if action.cards > 1 else ""
-    return f"{source}{cards}>{ {'home': 'f', 'cell': 'c', 'space': 's'}[action.kind] }"
+    return action_layout(variant).text(number)
 
 
 def parse_action(variant: Variant, text: str) -> int:
     """Number of an action from its text, the inverse of :func:`action_text`."""
-    layout = action_layout(variant)
-    number = _action_numbers(variant).get(text) if isinstance(text, str) else None
-    if number is None:
-        some = ", ".join(action_text(variant, where.start) for where in layout.offsets.values())
-        raise ValueError(
-            f"{variant.name} has no action {shown(text)}, "
-            f"allowed: 0 to {layout.size - 1} as text, such as {some}"
-        )
-    return number
-
-
-_ACTION_NUMBERS: dict[Variant, dict[str, int]] = {}
-
-
-def _action_numbers(variant: Variant) -> dict[str, int]:
-    if variant not in _ACTION_NUMBERS:
-        size = action_layout(variant).size
-        _ACTION_NUMBERS[variant] = {action_text(variant, number): number for number in range(size)}
-    return _ACTION_NUMBERS[variant]
+    return action_layout(variant).parse(text)
 
 
 class Move(NamedTuple):

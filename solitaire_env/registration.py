@@ -4,8 +4,9 @@ from typing import Any, Final
 
 import gymnasium as gym
 
-from solitaire_env.messages import shown
-from solitaire_env.variants import VARIANTS, Variant, add_variant, known_variants, variant_to_dict
+from solitaire_env.core.variant import Build, Moves, Spaces, Variant, variant_from_dict, variant_to_dict
+from solitaire_env.util.messages import shown
+from solitaire_env.variants import VARIANTS, add_variant, get_variant, known_variants
 
 NAMESPACE: Final = "Solitaire"
 VERSION: Final = 0
@@ -23,8 +24,6 @@ def env_id(variant: Variant) -> str:
 
 def env_variant(id_or_name: str) -> Variant:
     """The variant of a Gymnasium id (with or without ``solitaire_env:``), a name, a title or an alias."""
-    from solitaire_env.variants import get_variant
-
     if not isinstance(id_or_name, str):
         raise TypeError(f"game is a {type(id_or_name).__name__}, allowed: an id, a name, a title or an alias")
     wanted = id_or_name.removeprefix("solitaire_env:")
@@ -34,6 +33,25 @@ def env_variant(id_or_name: str) -> Variant:
     if "/" in wanted:
         raise ValueError(f"unknown id {shown(wanted)}, allowed: {', '.join(map(env_id, known_variants()))}")
     return get_variant(wanted)
+
+
+def resolve_variant(
+    game: str | Variant | dict[str, Any],
+    *,
+    build: Build | None = None,
+    spaces: Spaces | None = None,
+    moves: Moves | None = None,
+) -> Variant:
+    """The variant of an id, a name, a record or its plain data, with house rules."""
+    if isinstance(game, str):
+        game = env_variant(game)
+    elif isinstance(game, dict):
+        game = variant_from_dict(game)
+    elif not isinstance(game, Variant):
+        raise TypeError(
+            f"variant is a {type(game).__name__}, allowed: a name, a Variant or its fields as a dict"
+        )
+    return game.with_rules(build=build, spaces=spaces, moves=moves)
 
 
 def step_limit(variant: Variant) -> int:

@@ -11,10 +11,12 @@ from gymnasium.utils import seeding
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-from solitaire_env.batch import Batch, Settings, observation_space, resolve_variant
-from solitaire_env.env import RESET_OPTIONS, check_options
-from solitaire_env.layout import action_layout
-from solitaire_env.registration import env_variant, step_limit
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.variant import Build, Moves, Spaces, Variant
+from solitaire_env.env import RESET_OPTIONS, check_options, observation_space
+from solitaire_env.notation import format_position, read_position
+from solitaire_env.registration import resolve_variant, step_limit
 from solitaire_env.render import (
     RENDER_FPS,
     SIZE,
@@ -23,7 +25,6 @@ from solitaire_env.render import (
     check_render_size,
     render,
 )
-from solitaire_env.variants import Variant
 
 REGISTERED = "registered"
 """The step limit with which a variant is registered."""
@@ -43,19 +44,19 @@ class SolitaireVecEnv(VecEnv):
         env_id: str | Variant,
         num_envs: int = 1,
         *,
-        build: str | None = None,
-        spaces: str | None = None,
-        moves: str | None = None,
+        build: Build | None = None,
+        spaces: Spaces | None = None,
+        moves: Moves | None = None,
         max_episode_steps: int | str | None = REGISTERED,
         render_mode: str | None = None,
         render_size: tuple[int, int] = SIZE,
         **settings: Any,
     ) -> None:
-        variant = env_variant(env_id) if isinstance(env_id, str) else env_id
-        self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
+        self.variant = resolve_variant(env_id, build=build, spaces=spaces, moves=moves)
         limit = step_limit(self.variant) if max_episode_steps == REGISTERED else max_episode_steps
         self.settings = Settings(max_episode_steps=limit, **settings)  # type: ignore[arg-type]
-        self.batch = Batch(self.variant, self.settings, num_envs)
+        self.game = GameSpec(self.variant, self.settings)
+        self.batch = Batch(self.game, num_envs)
         self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
         self.render_size = check_render_size(render_size)
         self.metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
@@ -67,8 +68,8 @@ class SolitaireVecEnv(VecEnv):
         self._streams_started = False
         super().__init__(
             size,
-            observation_space(self.variant, self.settings),
-            Discrete(action_layout(self.variant).size),
+            observation_space(self.game),
+            Discrete(self.game.num_actions),
         )
 
     def reset(self) -> VecEnvObs:
@@ -82,7 +83,7 @@ class SolitaireVecEnv(VecEnv):
         batch.deal_next(np.array([row for row, options in enumerate(given) if not options], dtype=np.int64))
         for row, options in enumerate(given):
             if "position" in options:
-                batch.place(row, options["position"])
+                batch.place(row, read_position(options["position"], self.variant))
             elif "deal" in options:
                 batch.deal(self._rows[row : row + 1], [options["deal"]])
         self._reset_seeds()
@@ -188,7 +189,7 @@ class SolitaireVecEnv(VecEnv):
             masks = self.action_masks()
             return [masks[row] for row in rows]
         methods: dict[str, Callable[..., Any]] = {
-            "position": self.batch.position_text,
+            "position": self._position_text,
             "get_state": self.batch.get_state,
             "set_state": self.batch.set_state,
         }
@@ -197,6 +198,10 @@ class SolitaireVecEnv(VecEnv):
                 f"no method {method_name!r} on single games, allowed: action_masks, {', '.join(methods)}"
             )
         return [methods[method_name](row, *args, **kwargs) for row in rows]
+
+    def _position_text(self, row: int, hidden: bool = False) -> str:
+        position = self.batch.position(row)
+        return format_position(position.hidden() if hidden else position)
 
     def has_attr(self, attr_name: str) -> bool:
         """Whether games have the attribute; sb3-contrib asks for ``action_masks``."""

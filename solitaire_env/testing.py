@@ -19,11 +19,12 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from solitaire_env import deals, encoders, engine, shortcuts
-from solitaire_env.batch import INVALID, Batch, IllegalActionError, Settings
-from solitaire_env.engine import State
+from solitaire_env.core import deals, engine, observations, supermoves
+from solitaire_env.core.batch import Batch, IllegalActionError
+from solitaire_env.core.engine import State
+from solitaire_env.core.layout import PLAYING, WON, action_layout
+from solitaire_env.core.spec import INVALID, GameSpec, Settings
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.layout import PLAYING, WON, action_layout
 from solitaire_env.notation import (
     action_text,
     format_position,
@@ -49,7 +50,7 @@ def check_state(games: Any) -> list[str]:
     Parameters
     ----------
     games
-        A :class:`~solitaire_env.batch.Batch` or an environment, single or vector, wrapped or not.
+        A :class:`~solitaire_env.core.batch.Batch` or an environment, single or vector, wrapped or not.
     """
     batch = _batch(games)
     rebuilt = engine.make_state(batch.rules, batch.size)
@@ -126,7 +127,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _new_batch(variant: Variant, rng: np.random.Generator, size: int = GAMES, **settings: Any) -> Batch:
-    batch = Batch(variant, Settings(**settings), size)
+    batch = Batch(GameSpec(variant, Settings(**settings)), size)
     rows = np.arange(size)
     batch.seed_streams(rows, [rng] * size)
     batch.deal_next(rows)
@@ -192,18 +193,22 @@ def _check_deals(variant: Variant, rng: np.random.Generator, steps: int) -> None
     again = _new_batch(variant, rng)
     again.deal(rows[::-1].copy(), rows[::-1].tolist())
     for row in rows.tolist():
-        expect(f"deal {row}, dealt again", batch.position_text(row), again.position_text(row))
+        expect(
+            f"deal {row}, dealt again",
+            format_position(batch.position(row)),
+            format_position(again.position(row)),
+        )
         expect(f"deal of game {row}", row, batch.deal_of(row))
 
 
 def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
     """Random games: the state after every step, positions as text, what a step pays, what is hidden."""
     batch = _new_batch(variant, rng)
-    shown = [_new_batch(variant, rng, 1, observation=kind) for kind in encoders.OBSERVATIONS]
+    shown = [_new_batch(variant, rng, 1, observation=kind) for kind in observations.OBSERVATIONS]
     home = np.zeros(batch.size)
     for step in _play(batch, rng, steps):
         row = step % batch.size
-        text = batch.position_text(row)
+        text = format_position(batch.position(row))
         expect("faults of the state", [], check_state(batch), text)
         expect("reward 'progress'", (batch.state.home - home) / batch.rules.cards, batch.rewards, text)
         expect("games won", batch.state.home == batch.rules.cards, batch.state.status == WON, text)
@@ -229,8 +234,8 @@ def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator
 
 def _check_gymnasium(variant: Variant, rng: np.random.Generator, steps: int) -> None:
     """Gymnasium's own checker has no complaint, whatever is observed."""
-    for observation in encoders.OBSERVATIONS:
-        for information in encoders.INFORMATION:
+    for observation in observations.OBSERVATIONS:
+        for information in observations.INFORMATION:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 env = gym.make(_make_spec(variant), observation=observation, information=information)
@@ -420,13 +425,13 @@ def check_supermoves(batch: Batch, row: int) -> int:
     """
     if int(batch.state.status[row]) != PLAYING:
         return 0
-    strict = Batch(shortcuts.strict_variant(batch.variant), Settings(), 1)
-    moved = Batch(batch.variant, Settings(), 1)
-    text = batch.position_text(row)
+    strict = Batch(GameSpec(supermoves.strict_variant(batch.variant)), 1)
+    moved = Batch(GameSpec(batch.variant), 1)
+    text = format_position(batch.position(row))
     spaces = batch.state.heights[row] == 0
     several = 0
     for action in np.flatnonzero(batch.state.mask[row]).tolist():
-        singles = shortcuts.expand(batch.variant, batch.state, row, action)
+        singles = supermoves.expand(batch.variant, batch.state, row, action)
         several += len(singles) > 1
         moved.set_row(0, batch.state.rows[row])
         moved.step(np.array([action]), moved.everyone)
@@ -442,7 +447,7 @@ def check_supermoves(batch: Batch, row: int) -> int:
 
 def _spaces_alike(batch: Batch, spaces: npt.NDArray[np.bool_]) -> list[str]:
     """The position text of the first game, piles that were spaces in an order of their own."""
-    lines = batch.position_text(0).splitlines()
+    lines = format_position(batch.position(0)).splitlines()
     first = len(lines) - len(spaces)
     piles = list(zip(lines[first:], spaces.tolist(), strict=True))
     filled = sorted(line.partition(":")[2] for line, space in piles if space)

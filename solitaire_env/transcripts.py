@@ -34,13 +34,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-from solitaire_env.cards import FACE_DOWN
-from solitaire_env.deals import MAX_DEAL, Deal
-from solitaire_env.encoders import INFORMATION, check_observation
+from solitaire_env.core.cards import FACE_DOWN
+from solitaire_env.core.deals import MAX_DEAL, Deal
+from solitaire_env.core.observations import INFORMATION, check_observation
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.messages import shown
 from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.registration import env_id
+from solitaire_env.util.messages import shown
 from solitaire_env.variants import Build, Moves, Spaces, Variant, known_variants
 
 Result = Literal["won", "stuck", "truncated"]

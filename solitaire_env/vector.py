@@ -10,10 +10,16 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from solitaire_env.batch import Batch, Settings, observation_space, resolve_variant
-from solitaire_env.env import RESET_OPTIONS, check_options
-from solitaire_env.layout import PLAY, action_layout
-from solitaire_env.notation import Position
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAY
+from solitaire_env.core.observations import Information, Observation
+from solitaire_env.core.position import Position
+from solitaire_env.core.rewards import RewardName
+from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
+from solitaire_env.core.variant import Build, Moves, Spaces, Variant
+from solitaire_env.env import RESET_OPTIONS, check_options, observation_space
+from solitaire_env.notation import format_position, read_position
+from solitaire_env.registration import resolve_variant
 from solitaire_env.render import (
     RENDER_FPS,
     SIZE,
@@ -24,7 +30,6 @@ from solitaire_env.render import (
     last_move,
     render,
 )
-from solitaire_env.variants import Variant
 
 Array = npt.NDArray[Any]
 
@@ -57,13 +62,13 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         num_envs: int = 1,
         variant: str | Variant | dict[str, Any] = "forty-thieves",
         *,
-        build: str | None = None,
-        spaces: str | None = None,
-        moves: str | None = None,
-        observation: str = "cards",
-        information: str = "player",
-        reward: str = "progress",
-        on_invalid: str = "noop",
+        build: Build | None = None,
+        spaces: Spaces | None = None,
+        moves: Moves | None = None,
+        observation: Observation = "cards",
+        information: Information = "player",
+        reward: RewardName = "progress",
+        on_invalid: OnInvalid = "noop",
         stall_limit: int | None = None,
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
@@ -87,12 +92,13 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             stall_limit=stall_limit,
             max_episode_steps=max_episode_steps,
         )
-        self.batch = Batch(self.variant, self.settings, num_envs)
+        self.game = GameSpec(self.variant, self.settings)
+        self.batch = Batch(self.game, num_envs)
         self.num_envs = self.batch.size
         self.copy = copy
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_space(self.variant, self.settings)
-        self.single_action_space = Discrete(action_layout(self.variant).size)
+        self.single_observation_space = observation_space(self.game)
+        self.single_action_space = Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._all = np.ones(self.num_envs, dtype=np.bool_)
@@ -206,7 +212,8 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def position(self, row: int, hidden: bool = False) -> str:
         """Position text of a game, in full; with ``hidden=True`` as the player sees it."""
         self._need_start()
-        return self.batch.position_text(self._row(row), hidden)
+        position = self.batch.position(self._row(row))
+        return format_position(position.hidden() if hidden else position)
 
     def get_state(self, row: int) -> dict[str, Any]:
         """All that a game's future depends on, as :meth:`SolitaireEnv.get_state` gives it."""
@@ -349,7 +356,12 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def _read_positions(self, rows: npt.NDArray[np.int64], value: Any) -> dict[int, Position]:
         """The position of each row; all are read before any game is changed."""
         positions = self._per_row("position", value, (list, tuple))
-        return {row: self.batch.read_position(positions[row]) for row in rows.tolist()}
+        return {row: self._read_position(positions[row]) for row in rows.tolist()}
+
+    def _read_position(self, position: Position | str) -> Position:
+        position = read_position(position, self.variant)
+        self.batch.check_position(position)
+        return position
 
     def _per_row(self, name: str, value: Any, several: tuple[type[Any], ...]) -> Any:
         if not isinstance(value, several):

@@ -28,7 +28,7 @@ def no_notice() -> None:
     """Whichever test compiles first would have a line on stderr that is not its own."""
     from numba.core import event
 
-    from solitaire_env import _jit
+    from solitaire_env.core import _jit
 
     if _jit._notice in event._registered["numba:compile"]:
         event.unregister("numba:compile", _jit._notice)

@@ -13,8 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from solitaire_env.cards import card_name
-from solitaire_env.deals import deal_order
+from solitaire_env.core.cards import card_name
+from solitaire_env.core.deals import deal_order
 from solitaire_env.variants import Variant
 from tests.games import OPTIONS, PUBLISHED
 from tests.positions import CASES, fill

@@ -39,11 +39,12 @@ import gymnasium as gym
 import numpy as np
 
 from solitaire_env import cli
-from solitaire_env.batch import Batch, Settings
-from solitaire_env.deals import MAX_DEAL, deal_order, ordered_pack
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.deals import MAX_DEAL, deal_order, ordered_pack
+from solitaire_env.core.layout import action_layout, make_rules, observation_layout
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Game, evaluate, read_games
-from solitaire_env.layout import action_layout, make_rules, observation_layout
 from solitaire_env.notation import (
     Position,
     action_text,
@@ -427,13 +428,13 @@ GAMES = [
 def games(variant: Variant) -> list[tuple[str, dict[str, Any]]]:
     """Position texts and states of some random games, from the deal on."""
     size = 3
-    batch = Batch(variant, Settings(), size)
+    batch = Batch(GameSpec(variant), size)
     rng = np.random.default_rng(0)
     batch.deal(np.arange(size), list(range(size)))
     found = []
     for step in range(101 if COMPILED else 11):
         if step in (0, 1, 10, 30, 60, 100):
-            found += [(batch.position_text(row), batch.get_state(row)) for row in range(size)]
+            found += [(format_position(batch.position(row)), batch.get_state(row)) for row in range(size)]
         batch.step(np.argmax(batch.state.mask * rng.random(batch.state.mask.shape), axis=1), batch.everyone)
     return found
 

@@ -1792,7 +1792,7 @@ BATCH: dict[str, list[tuple[str, ...]]] = {
     "observations": [
         (
             "features are those of the step before",
-            "encoders.write_features(self.rules, self.state, self.settings.information, self._features)",
+            "observations.write_features(self.rules, self.state, self.settings.information, self._features)",
         ),
         ("a player sees the stock", ", : self._seen]", "]"),
     ],
@@ -1843,8 +1843,8 @@ FILES: dict[str, dict[str, list[tuple[str, ...]]]] = {
     "solitaire_env/engine.py": {"": CONSTANTS, **ENGINE},
     "solitaire_env/deals.py": DEALS,
     "solitaire_env/layout.py": LAYOUT,
-    "solitaire_env/shortcuts.py": SHORTCUTS,
-    "solitaire_env/encoders.py": ENCODERS,
+    "solitaire_env/supermoves.py": SHORTCUTS,
+    "solitaire_env/observations.py": ENCODERS,
     "solitaire_env/batch.py": BATCH,
     "solitaire_env/notation.py": NOTATION,
 }

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solitaire_env.advice import Adviser, load_class, load_policy
-from solitaire_env.batch import IllegalActionError
+from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import policy_layout
+from solitaire_env.play.hints import Adviser, load_class, load_policy
 from solitaire_env.transcripts import Thought
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses

@@ -14,7 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks import episodes, ours, parts, peers, startup, table, training
 from benchmarks.parts import Arguments
 from benchmarks.rounds import Contestant, Speed, take_turns
-from solitaire_env.speed import TIMED
+from solitaire_env.evaluation.speed import TIMED
 
 SMALL = ["--games", "eights-down", "--num-envs", "4", "--threads", "1", "--calls", "5"]
 QUICK = ["--rounds", "1", "--seconds", "0"]

@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solitaire_env.cards import EMPTY, FACE_DOWN, card_name, is_red, make_card, parse_card, rank_of, suit_of
-from solitaire_env.layout import Action, action_layout, make_rules, observation_layout
-from solitaire_env.messages import shown
+from solitaire_env.core.cards import (
+    EMPTY,
+    FACE_DOWN,
+    card_name,
+    is_red,
+    make_card,
+    parse_card,
+    rank_of,
+    suit_of,
+)
+from solitaire_env.core.layout import Action, action_layout, make_rules, observation_layout
 from solitaire_env.notation import action_text
+from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
 from tests.conftest import Refuses
 from tests.fuzz import nested

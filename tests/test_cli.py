@@ -15,11 +15,11 @@ import pytest
 
 from solitaire_env import cli
 from solitaire_env.env import SolitaireEnv
+from solitaire_env.evaluation.speed import Recording
 from solitaire_env.notation import Move, parse_position
-from solitaire_env.progress import CLEAR
+from solitaire_env.play.session import Session
 from solitaire_env.render.ansi import WASTE_SHOWN, render_ansi
-from solitaire_env.session import Session
-from solitaire_env.speed import Recording
+from solitaire_env.util.progress import CLEAR
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import ALL, PUBLISHED
 

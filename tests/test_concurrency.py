@@ -26,8 +26,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from solitaire_env import _jit
-from solitaire_env._jit import GAMES_PER_THREAD, ParallelKernel
+from solitaire_env.core import _jit
+from solitaire_env.core._jit import GAMES_PER_THREAD, ParallelKernel
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from solitaire_env import engine
-from solitaire_env.cards import card_name
-from solitaire_env.deals import (
+from solitaire_env.core import engine
+from solitaire_env.core.cards import card_name
+from solitaire_env.core.deals import (
     MAX_DEAL,
     RESERVED_DEALS,
     Deal,

@@ -14,21 +14,22 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from solitaire_env import _jit, encoders, engine
-from solitaire_env import batch as batch_module
-from solitaire_env.batch import Batch, Settings
-from solitaire_env.cards import card_name
-from solitaire_env.deals import ordered_pack
-from solitaire_env.layout import DEAL, PLAYING, STUCK, WON, make_rules
-from solitaire_env.notation import parse_action
-from solitaire_env.perft import count_nodes
+from solitaire_env.core import _jit, engine, observations
+from solitaire_env.core import batch as batch_module
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.cards import card_name
+from solitaire_env.core.deals import ordered_pack
+from solitaire_env.core.layout import DEAL, PLAYING, STUCK, WON, make_rules
+from solitaire_env.core.perft import count_nodes
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.notation import format_position, parse_action
 from solitaire_env.testing import check_state, check_supermoves
 from solitaire_env.variants import Variant, get_variant
 from tests.games import ALL, COMPILED
 from tests.positions import cells, fill, run, spaces
 from tests.reference import ReferenceRules
 
-KERNEL_FILES: tuple[ModuleType, ...] = (engine, encoders, batch_module)
+KERNEL_FILES: tuple[ModuleType, ...] = (engine, observations, batch_module)
 """Every file with jitted functions."""
 
 # ------------------------------------------------------------------------------ how it is compiled
@@ -76,7 +77,9 @@ def faults_of_kernels(source: str) -> list[str]:
     }
     origin = imported(tree)
     eternal = {
-        name for name, module in origin.items() if module in ("solitaire_env.cards", "solitaire_env.layout")
+        name
+        for name, module in origin.items()
+        if module in ("solitaire_env.core.cards", "solitaire_env.core.layout")
     }
     allowed = {
         "np",
@@ -105,8 +108,8 @@ def test_kernels_lean_on_their_own_file(module: ModuleType) -> None:
 
 def test_the_check_of_kernels_sees_a_fault() -> None:
     source = """
-from solitaire_env.layout import WON, make_rules
-from solitaire_env import engine
+from solitaire_env.core.layout import WON, make_rules
+from solitaire_env.core import engine
 LIMIT = 3
 @jit
 def _mine(x):
@@ -164,15 +167,15 @@ def test_every_file_with_kernels_is_checked() -> None:
 
 def play_everything(variant: Variant) -> None:
     """Use every kernel on a variant."""
-    for observation in encoders.OBSERVATIONS:
+    for observation in observations.OBSERVATIONS:
         for size in (1, 3):
             settings = Settings(observation, "thoughtful", "progress+win", stall_limit=9, max_episode_steps=9)
-            batch = Batch(variant, settings, size)
+            batch = Batch(GameSpec(variant, settings), size)
             rows = np.arange(size)
             batch.seed_streams(rows, [np.random.default_rng(0)] * size)
             batch.deal_next(rows)
             batch.deal(rows[:1], [3])
-            text = batch.position_text(0, hidden=True)
+            text = format_position(batch.position(0).hidden())
             batch.place(0, text)
             batch.set_state(0, batch.get_state(0))
             for _ in range(3):
@@ -197,16 +200,16 @@ def test_each_kernel_is_compiled_once() -> None:
         for name, value in vars(module).items()
         if name in kernels(ast.parse(Path(str(module.__file__)).read_text()))
     }
-    public = [name for name in called if name.startswith("solitaire_env.engine.") and "._" not in name]
+    public = [name for name in called if name.startswith("solitaire_env.core.engine.") and "._" not in name]
     assert len(public) == 9
-    from_python = [*public, "solitaire_env.encoders._features", "solitaire_env.batch._account"]
+    from_python = [*public, "solitaire_env.core.observations._features", "solitaire_env.core.batch._account"]
     assert {name: len(called[name]) for name in from_python} == dict.fromkeys(from_python, 1)
 
 
 def test_it_is_said_once_that_the_engine_is_compiled(capsys: pytest.CaptureFixture[str]) -> None:
     notice = _jit._Notice()
     event.register("numba:compile", notice)
-    for module in ("numpy", "__main__", "solitaire_env.engine"):
+    for module in ("numpy", "__main__", "solitaire_env.core.engine"):
         assert notice in event._registered["numba:compile"]
         dispatcher = SimpleNamespace(__module__=module)
         notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
@@ -219,7 +222,7 @@ def test_it_is_said_once_that_the_engine_is_compiled(capsys: pytest.CaptureFixtu
 
 
 def started(variant: Variant, size: int, deal: int = 0) -> Batch:
-    batch = Batch(variant, Settings(), size)
+    batch = Batch(GameSpec(variant), size)
     batch.deal(np.arange(size), list(range(deal, deal + size)))
     return batch
 
@@ -269,7 +272,7 @@ def test_stock_count_stops_at_127() -> None:
     counts = []
     for left in (128, 127, 126):
         counts.append(int(batch.state.rows[0, batch.rules.row_stock_count]))
-        assert batch.state.stock[0] == left == batch.position_text(0).splitlines()[1].count(" ")
+        assert batch.state.stock[0] == left == format_position(batch.position(0)).splitlines()[1].count(" ")
         assert batch.position(0).hidden().stock == (1,) * left
         batch.step(np.array([0]), batch.everyone)
     assert counts == [127, 127, 126]
@@ -299,7 +302,7 @@ def test_a_full_pile_takes_no_card(name: str, moved: list[str]) -> None:
         lines = [f"t{n}: {' '.join(pile)}" for n, pile in enumerate(piles, 1)]
         home = "foundations: C 0 0 D 0 0 H 0 0 S 0 0"
         waste, stock = " ".join(islice(others, 30)), " ".join(others)
-        batch = Batch(variant, Settings(), 1)
+        batch = Batch(GameSpec(variant), 1)
         batch.place(0, "\n".join([f"variant: {name}", f"stock: {stock}", f"waste: {waste}", home, *lines]))
         assert bool(batch.state.mask[0, parse_action(variant, "t2>t1")]) == fits
         assert check_state(batch) == []
@@ -310,7 +313,7 @@ def test_a_pile_that_might_get_full_is_known(pile: int) -> None:
     """One that has a card more below its sequence than was dealt to it; until the next deal."""
     batch = started(get_variant("forty-thieves"), 1)
     assert batch.state.tight[0] == 0
-    lines = batch.position_text(0).splitlines()
+    lines = format_position(batch.position(0)).splitlines()
     lines[1], _, card = lines[1].rpartition(" ")
     line = next(n for n, line in enumerate(lines) if line.startswith(f"t{pile + 1}:"))
     lines[line] += f" {card}"
@@ -336,7 +339,7 @@ def test_room_for_a_sequence(below: int, length: int) -> None:
     lines = [f"t{n}: {' '.join(pile)}" for n, pile in enumerate(piles, 1)]
     home = "foundations: C 0 0 D 0 0 H 0 0 S 0 0"
     waste, stock = " ".join(islice(others, 30)), " ".join(others)
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     batch.place(0, "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines]))
     assert batch.state.tight[0] == (below > 3)
     assert check_state(batch) == []
@@ -367,7 +370,7 @@ MOVES = {
 def test_moves(name: str) -> None:
     """Source, target and number of cards, each of its own game in a batch."""
     variant = get_variant(name)
-    batch = Batch(variant, Settings(), len(MOVES[name]))
+    batch = Batch(GameSpec(variant), len(MOVES[name]))
     for row, partial in enumerate(MOVES[name]):
         batch.place(row, fill(f"variant: {name}|{partial}", ReferenceRules.of(variant)))
     for row, moves in enumerate(MOVES[name].values()):
@@ -380,7 +383,7 @@ def test_moves(name: str) -> None:
 @pytest.mark.parametrize("name", ["busy-aces", "eights-down"])
 def test_a_finished_game_changes_no_more(name: str) -> None:
     variant = get_variant(name)
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     rules = ReferenceRules.of(variant)
     won = "foundations: C all D all H all S all|t1..:"
     stuck = f"cells: {'** ' * 8}" if variant.cells else "waste: ... KC"
@@ -412,7 +415,7 @@ def test_supermoves_are_single_moves(name: str, filled_by: str, empty: int, free
     """As long as the capacity allows, and the same position results."""
     variant = replace(get_variant(name), spaces=filled_by, moves="supermove")  # type: ignore[arg-type]
     rules = ReferenceRules.of(variant)
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     several = set()
     for length in range(1, 13):
         cards = run("QS" if onto == "pile" else "KS", length)

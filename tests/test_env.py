@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from solitaire_env import encoders
-from solitaire_env.batch import IllegalActionError
-from solitaire_env.cards import EMPTY, parse_card
-from solitaire_env.deals import RESERVED_DEALS
+from solitaire_env.core import observations
+from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.core.cards import EMPTY, parse_card
+from solitaire_env.core.deals import RESERVED_DEALS
+from solitaire_env.core.layout import make_rules
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.layout import make_rules
-from solitaire_env.messages import shown
 from solitaire_env.notation import Position, format_position, parse_position
 from solitaire_env.registration import env_id, step_limit
+from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS, Variant
 from tests.conftest import Refuses
 from tests.games import ALL, OPTIONS, PUBLISHED
@@ -52,8 +52,8 @@ def play(env: SolitaireEnv, *texts: str) -> Any:
 # -------------------------------------------------------------------------------------- Gymnasium
 
 
-@pytest.mark.parametrize("information", encoders.INFORMATION)
-@pytest.mark.parametrize("observation", encoders.OBSERVATIONS)
+@pytest.mark.parametrize("information", observations.INFORMATION)
+@pytest.mark.parametrize("observation", observations.OBSERVATIONS)
 @pytest.mark.parametrize("env", IDS)
 def test_check_env(env: str, observation: str, information: str) -> None:
     """Rendering and closing included; a warning would be an error."""
@@ -70,7 +70,7 @@ def test_check_env_with_options(name: str) -> None:
     check_env(made.unwrapped)
 
 
-@pytest.mark.parametrize("information", encoders.INFORMATION)
+@pytest.mark.parametrize("information", observations.INFORMATION)
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_bounds_of_cards(name: str, information: str) -> None:
     """A card is up to the King of Spades, a foundation up to the highest rank, the count up to an int8."""
@@ -86,7 +86,7 @@ def test_bounds_of_cards(name: str, information: str) -> None:
 def test_bounds_are_kept_for_all() -> None:
     """Nobody may write to what the next environment gets."""
     with pytest.raises(ValueError, match="read-only"):
-        encoders.cards_high(PUBLISHED["busy-aces"])[0] = 0
+        observations.cards_high(PUBLISHED["busy-aces"])[0] = 0
 
 
 @pytest.mark.parametrize("env", IDS)
@@ -393,7 +393,7 @@ def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, ref
 # ----------------------------------------------------------------------------------- observations
 
 
-@pytest.mark.parametrize("information", encoders.INFORMATION)
+@pytest.mark.parametrize("information", observations.INFORMATION)
 @pytest.mark.parametrize("name", ALL)
 def test_cards_show_the_position(name: str, information: str) -> None:
     """The decoder gives back what the player sees; named slices are where they say."""
@@ -463,7 +463,7 @@ def features_of(seen: Position, runs: list[int], layout: dict[str, slice]) -> np
     return out
 
 
-@pytest.mark.parametrize("information", encoders.INFORMATION)
+@pytest.mark.parametrize("information", observations.INFORMATION)
 @pytest.mark.parametrize("name", [*PUBLISHED, "short-4, any suit, any, sequence", "only-aces"])
 def test_features_are_what_they_say(name: str, information: str) -> None:
     env = SolitaireEnv(ALL[name], observation="features", information=information)
@@ -620,7 +620,7 @@ def test_render() -> None:
 
 
 def test_render_hides_the_stock() -> None:
-    for information in encoders.INFORMATION:
+    for information in observations.INFORMATION:
         env = SolitaireEnv("forty-thieves", render_mode="ansi", information=information)
         env.reset(options={"deal": 7})
         board, before = env.render(), env.get_state()
@@ -719,6 +719,6 @@ def test_thoughtful_shows_the_stock() -> None:
 
 def test_thoughtful_changes_nothing_where_there_is_no_stock() -> None:
     spaces = [
-        SolitaireEnv("eights-down", information=word).observation_space for word in encoders.INFORMATION
+        SolitaireEnv("eights-down", information=word).observation_space for word in observations.INFORMATION
     ]
     assert spaces[0] == spaces[1]

@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from solitaire_env.batch import IllegalActionError
+from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import (
     TOP_ACTIONS,

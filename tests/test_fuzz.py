@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from solitaire_env import batch, evaluation, notation
+from solitaire_env import evaluation, notation
+from solitaire_env.core import batch
 from tests.fuzz import TARGETS, Finding, Target, try_cases
 from tests.games import COMPILED
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solitaire_env.messages import one_line, shown
+from solitaire_env.util.messages import one_line, shown
 from tests.fuzz import ODD_VALUES, ODDER_VALUES
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solitaire_env.batch import Batch, Settings
-from solitaire_env.cards import EMPTY, FACE_DOWN
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.cards import EMPTY, FACE_DOWN
+from solitaire_env.core.layout import make_rules
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.layout import make_rules
 from solitaire_env.notation import (
     MAX_TEXT,
     Position,
@@ -33,12 +34,12 @@ EIGHTS = get_variant("eights-down")
 
 def dealt(variant: Variant, deal: int = 7, steps: int = 0) -> str:
     """Position text of a deal after some random moves."""
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     batch.deal(np.zeros(1, dtype=np.int64), [deal])
     rng = np.random.default_rng(deal)
     for _ in range(steps):
         batch.step(np.array([rng.choice(np.flatnonzero(batch.state.mask[0]))]), batch.everyone)
-    return batch.position_text(0)
+    return format_position(batch.position(0))
 
 
 def changed(text: str, name: str, change: Callable[[list[str]], list[str]]) -> str:

@@ -9,11 +9,12 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from solitaire_env import perft
-from solitaire_env.batch import Batch, Settings
-from solitaire_env.engine import PLAYING
-from solitaire_env.notation import Position, action_text, parse_position
-from solitaire_env.perft import count_nodes, count_unique, divide
+from solitaire_env.core import perft
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.engine import PLAYING
+from solitaire_env.core.perft import count_nodes, count_unique, divide
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.notation import Position, action_text, format_position, parse_position
 from solitaire_env.variants import Variant
 from tests import counts
 from tests.conftest import Refuses
@@ -39,7 +40,7 @@ def position_of(variant: Variant, start: Start) -> Position:
     """The position that a start names."""
     if start.deal is None:
         return parse_position(start.position, variant)
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     batch.deal(np.array([0]), [start.deal])
     return batch.position(0)
 
@@ -62,9 +63,9 @@ def explain(position: Position, depth: int, what: str) -> str:
     differs.
     """
     variant = position.variant
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     batch.place(0, position)
-    twin = ReferenceGame.from_text(batch.position_text(0), ReferenceRules.of(variant))
+    twin = ReferenceGame.from_text(format_position(batch.position(0)), ReferenceRules.of(variant))
     expected = {}
     for action in twin.legal_actions():
         after = twin.copy()
@@ -96,10 +97,10 @@ def first_difference(batch: Batch, start: ReferenceGame, depth: int) -> str:
                 before = twin.copy()
                 twin.play(action)
                 batch.step(np.array([texts.index(action)]), batch.everyone)
-            if twin.text() != batch.position_text(0):
+            if twin.text() != format_position(batch.position(0)):
                 return (
                     f"after {' '.join(way[:-1]) or 'nothing'}, in\n{before.text()}\n"
-                    f"{way[-1]} is expected to lead to\n{twin.text()}\ngot\n{batch.position_text(0)}"
+                    f"{way[-1]} is expected to lead to\n{twin.text()}\ngot\n{format_position(batch.position(0))}"
                 )
             playing = batch.state.status[0] == PLAYING
             got = [texts[action] for action in np.flatnonzero(batch.state.mask[0])] if playing else []

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from solitaire_env.progress import CLEAR, ProgressLine, clock
+from solitaire_env.util.progress import CLEAR, ProgressLine, clock
 
 
 class Clock:

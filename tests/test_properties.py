@@ -39,12 +39,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from solitaire_env._jit import GAMES_PER_THREAD
-from solitaire_env.batch import Batch, IllegalActionError, Settings
-from solitaire_env.deals import MAX_DEAL, deal_order
-from solitaire_env.encoders import OBSERVATIONS
+from solitaire_env.core._jit import GAMES_PER_THREAD
+from solitaire_env.core.batch import Batch, IllegalActionError
+from solitaire_env.core.deals import MAX_DEAL, deal_order
+from solitaire_env.core.layout import action_layout
+from solitaire_env.core.observations import OBSERVATIONS
+from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.layout import action_layout
 from solitaire_env.notation import action_text, format_position, parse_action, parse_position, position_to_row
 from solitaire_env.testing import check_state, expect, expect_results
 from solitaire_env.variants import Variant
@@ -582,8 +583,8 @@ def play_together(games: int, moves: int, threads: int) -> None:
     assert numba.get_num_threads() == threads <= max(1, games // GAMES_PER_THREAD)
     variant = ALL["short-4, same suit, any, sequence"]
     settings = Settings(observation="features", max_episode_steps=moves - 1)
-    together = Batch(variant, settings, games)
-    alone = [Batch(variant, settings, 1) for _ in range(games)]
+    together = Batch(GameSpec(variant, settings), games)
+    alone = [Batch(GameSpec(variant, settings), 1) for _ in range(games)]
     together.deal(np.arange(games), range(games))
     for deal, batch in enumerate(alone):
         batch.deal(np.zeros(1, dtype=np.int64), [deal])
@@ -600,7 +601,7 @@ def play_together(games: int, moves: int, threads: int) -> None:
             differ = got != np.concatenate([each[what] for each in expected])
             for row in np.flatnonzero(differ.reshape(games, -1).any(axis=1)).tolist():
                 where = f"{what} of deal {row} after move {move}, {action_text(variant, actions[row])}"
-                expect(where, expected[row][what][0], got[row], alone[row].position_text(0))
+                expect(where, expected[row][what][0], got[row], format_position(alone[row].position(0)))
 
 
 def everything(batch: Batch, active: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:

@@ -17,8 +17,9 @@ import pytest
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 
-from solitaire_env.batch import Batch, Settings
-from solitaire_env.deals import RESERVED_DEALS, pick_deals, shuffled
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.deals import RESERVED_DEALS, pick_deals, shuffled
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
@@ -148,7 +149,7 @@ def numbered(deals: int) -> Iterator[Numbers]:
 
 def picked(deals: int) -> Iterator[Numbers]:
     """Deal numbers as an environment picks them after ``reset(seed=0)``."""
-    batch = Batch(SHORT, Settings(), 1)
+    batch = Batch(GameSpec(SHORT), 1)
     batch.seed_streams(np.zeros(1, dtype=np.int64), [seeding.np_random(0)[0]])
     for first in range(0, deals, CHUNK):
         yield pick_deals(batch.streams, np.zeros(min(CHUNK, deals - first), dtype=np.int64))
@@ -326,7 +327,7 @@ def test_many_games_by_chance_alone(seed: int | None) -> None:
 
 def streams_of(seeds: range) -> npt.NDArray[np.uint64]:
     """The streams of deal numbers that an environment has after ``reset(seed=...)``."""
-    batch = Batch(SHORT, Settings(), len(seeds))
+    batch = Batch(GameSpec(SHORT), len(seeds))
     batch.seed_streams(np.arange(len(seeds)), [seeding.np_random(seed)[0] for seed in seeds])
     return batch.streams
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solitaire_env.cards import EMPTY, FACE_DOWN, make_card
+from solitaire_env.core.cards import EMPTY, FACE_DOWN, make_card
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.render.board import (

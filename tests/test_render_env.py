@@ -18,7 +18,7 @@ import pytest
 from gymnasium.wrappers import RecordVideo
 from imageio_ffmpeg import get_ffmpeg_exe
 
-from solitaire_env.batch import IllegalActionError
+from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position
 from solitaire_env.render import RENDER_FPS, RENDER_MODES, SIZE, VECTOR_RENDER_MODES

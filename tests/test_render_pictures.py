@@ -18,7 +18,7 @@ import pytest
 from PIL import Image
 
 from solitaire_env import render
-from solitaire_env.cards import SUIT_SYMBOLS
+from solitaire_env.core.cards import SUIT_SYMBOLS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.render import LARGEST, SMALLEST, check_render_mode, check_render_size, picture

@@ -13,9 +13,9 @@ import pytest
 from solitaire_env import cli
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position
-from solitaire_env.replay_page import replay_data, replay_page
+from solitaire_env.play.replay_page import replay_data, replay_page
+from solitaire_env.play.web import board, targets
 from solitaire_env.transcripts import Thought, format_transcript, replay
-from solitaire_env.web import board, targets
 from tests.recorded import recorded_game
 from tests.test_transcripts import RECORDED
 

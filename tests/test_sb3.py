@@ -13,7 +13,7 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
-from solitaire_env.batch import IllegalActionError
+from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.variants import VARIANTS

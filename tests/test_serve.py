@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from solitaire_env import cli, serve
+from solitaire_env import cli
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import draw, wilson_interval
 from solitaire_env.notation import parse_position
+from solitaire_env.play import server as serve
+from solitaire_env.play.web import board, room
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS
-from solitaire_env.web import board, room
 from tests.recorded import recorded_game
 from tests.test_transcripts import RECORDED
 
@@ -486,7 +487,7 @@ def test_ports_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_the_extra_it_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "solitaire_env.serve")
+    monkeypatch.delitem(sys.modules, "solitaire_env.play.server")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert cli.main(["serve"]) == 2
     assert 'pip install "solitaire-env[web]"' in capsys.readouterr().err

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from solitaire_env.batch import IllegalActionError
-from solitaire_env.cards import FACE_DOWN
+from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.session import Session
+from solitaire_env.play.session import Session
 from tests.conftest import Refuses
 
 WON_NEXT = """variant: eights-down

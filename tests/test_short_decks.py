@@ -19,11 +19,12 @@ from typing import NamedTuple, get_args
 import numpy as np
 import pytest
 
-from solitaire_env import engine
-from solitaire_env.batch import Batch, Settings
-from solitaire_env.layout import PLAY, PLAYING, make_rules
+from solitaire_env.core import engine
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAY, PLAYING, make_rules
+from solitaire_env.core.perft import successors, unique_rows
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import action_text, format_position, position_from_row
-from solitaire_env.perft import successors, unique_rows
 from solitaire_env.variants import Build, Moves, Spaces, Variant
 from tests.counts import deal as twin_deal
 from tests.games import COMPILED
@@ -63,7 +64,7 @@ Space = dict[str, View]
 def can_be_compared(variant: Variant, deal: int) -> bool:
     """Whether no more positions than MOST can be reached from a deal."""
     rules = make_rules(variant)
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     batch.deal(np.array([0]), [deal])
     seen = {batch.state.rows[0].tobytes()}
     level = batch.state.rows
@@ -96,7 +97,7 @@ def explore_engine(variant: Variant, deal: int) -> Space:
         engine.derive_rows(rules, state, np.arange(len(rows)))
         return state
 
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     batch.deal(np.array([0]), [deal])
     found: Space = {}
     level = {text(batch.state.rows[0].tobytes()): batch.state.rows[0].copy()}

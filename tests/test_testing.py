@@ -10,8 +10,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from solitaire_env import engine, testing
-from solitaire_env.batch import Batch, Settings
+from solitaire_env import testing
+from solitaire_env.core import engine
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.testing import check_state, check_variant
 from solitaire_env.variants import get_variant
@@ -39,7 +41,7 @@ def test_docstring() -> None:
 
 
 def dealt(name: str = "eights-down") -> Batch:
-    batch = Batch(get_variant(name), Settings(), 2)
+    batch = Batch(GameSpec(get_variant(name)), 2)
     batch.deal(np.arange(2), [0, 1])
     assert check_state(batch) == []
     return batch
@@ -147,7 +149,7 @@ def test_the_suite_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda variant, number: "t1>f",
         "number of 't1>f'\nexpected: 1\ngot: 0",
     )
-    expand = testing.shortcuts.expand
+    expand = testing.supermoves.expand
     monkeypatch.setattr(testing.shortcuts, "expand", lambda *given: expand(*given)[:1])
     with pytest.raises(
         AssertionError, match=r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"

@@ -22,9 +22,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
-from solitaire_env.layout import action_layout
 from solitaire_env.notation import action_text
 from solitaire_env.registration import env_id
 from solitaire_env.transcripts import (

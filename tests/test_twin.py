@@ -21,10 +21,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from solitaire_env.batch import Batch, Settings
-from solitaire_env.deals import deal_order
-from solitaire_env.engine import PLAYING, WON
-from solitaire_env.notation import action_text
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.deals import deal_order
+from solitaire_env.core.engine import PLAYING, WON
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.notation import action_text, format_position
 from solitaire_env.variants import VARIANTS, Variant
 from tests.games import ALL, COMPILED
 from tests.reference import RANKS, SUITS, ReferenceGame, ReferenceRules
@@ -121,7 +122,7 @@ class Table:
         moves = self.twin.moves()
         legal = list(moves)
         if state.rows[row].tolist() != self.expected_row():
-            self.fail("position", self.twin.text(), self.batch.position_text(row))
+            self.fail("position", self.twin.text(), format_position(self.batch.position(row)))
         status = int(state.status[row])
         if status == PLAYING:
             shown = [texts[number] for number in np.flatnonzero(state.mask[row]).tolist()]
@@ -136,14 +137,14 @@ class Table:
             target += source[-number:]
             del source[-number:]
             return numbers[text]
-        if (self.twin.status(), self.batch.position_text(row)) != (
+        if (self.twin.status(), format_position(self.batch.position(row))) != (
             "won" if status == WON else "stuck",
             self.twin.text(),
         ):
             self.fail(
                 "end",
                 f"{self.twin.status()} in\n{self.twin.text()}",
-                f"{status} in\n{self.batch.position_text(row)}",
+                f"{status} in\n{format_position(self.batch.position(row))}",
             )
         if not state.mask[row].all():
             self.fail("mask of a finished game", "all ones", str(state.mask[row]))
@@ -153,7 +154,7 @@ class Table:
         raise Difference(
             f"{what} of {self.batch.variant.name} ({self.batch.variant.build}, {self.batch.variant.spaces}, "
             f"{self.batch.variant.moves}), deal {self.deal} after: {' '.join(self.played) or 'nothing'}\n"
-            f"twin:\n{expected}\nengine:\n{got}\nposition:\n{self.batch.position_text(self.row)}"
+            f"twin:\n{expected}\nengine:\n{got}\nposition:\n{format_position(self.batch.position(self.row))}"
         )
 
 
@@ -166,7 +167,7 @@ def compare(variant: Variant, games: int, first_deal: int = FIRST_DEAL) -> Itera
         With the deal, the actions that led to the position, and what each side says.
     """
     size = min(BATCH, games)
-    batch = Batch(variant, Settings(on_invalid="raise"), size)
+    batch = Batch(GameSpec(variant, Settings(on_invalid="raise")), size)
     rules = ReferenceRules.of(variant)
     texts = [action_text(variant, number) for number in range(batch.rules.actions)]
     numbers = {text: number for number, text in enumerate(texts)}

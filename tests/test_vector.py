@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from solitaire_env.batch import IllegalActionError
-from solitaire_env.deals import RESERVED_DEALS
+from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.registration import env_id
 from solitaire_env.testing import check_state, check_vector

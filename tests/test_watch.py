@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from solitaire_env import cli, render
-from solitaire_env.advice import Adviser
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
-from solitaire_env.session import Session
+from solitaire_env.play.hints import Adviser
+from solitaire_env.play.session import Session
+from solitaire_env.play.watch import Watched, watch_in_terminal, watch_in_window, write_video
 from solitaire_env.transcripts import format_transcript, parse_transcript, replay
 from solitaire_env.variants import get_variant
-from solitaire_env.watch import Watched, watch_in_terminal, watch_in_window, write_video
 from tests.games import PUBLISHED
 
 

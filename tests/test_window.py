@@ -10,12 +10,12 @@ import pygame
 import pytest
 
 from solitaire_env import cli
-from solitaire_env.advice import Adviser, load_policy
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move
+from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.play.session import Session
+from solitaire_env.play.window import KEYS, Window
 from solitaire_env.render.board import CARD_HEIGHT, Board, Spot, lay_out
-from solitaire_env.session import Session
-from solitaire_env.window import KEYS, Window
 from tests.games import PUBLISHED
 from tests.recorded import recorded_game
 from tests.test_cli import ALMOST_WON, STUCK

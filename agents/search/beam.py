@@ -15,10 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.search.layers import Layer, make_layer, widen
-from agents.search.positions import make_trail, send_home
-from agents.search.rollouts import Known, hand_on, make_known, make_room, near, play_out_all
+from agents.search.positions import make_trail
+from agents.search.rollouts import Known, hand_on, make_known, near, play_out_all
 from solitaire_env import Variant
-from solitaire_env.batch import Batch, Settings
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.autoplay import send_home
+from solitaire_env.move_features.linear_scores import make_room
 
 Array = npt.NDArray[Any]
 
@@ -98,7 +101,7 @@ class Beam:
     def __init__(
         self, variant: Variant, megabytes: float, weights: Array, expects: Expects | None = None
     ) -> None:
-        self.batch = Batch(variant, Settings(), 2)
+        self.batch = Batch(GameSpec(variant), 2)
         self.trail = make_trail(self.batch.rules)
         self.room = make_room(self.batch.rules)
         self.trial = np.zeros(LONGEST, dtype=np.int64)

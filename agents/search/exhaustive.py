@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.engine import copy, jit, jit_inner, stand, step, write
-from agents.search.positions import WON, find, follow, keys_after, send_home
-from agents.search.rollouts import look_at
+from agents.search.positions import WON, find, follow, keys_after
+from solitaire_env.core import jit_allocating, jit_inline
+from solitaire_env.core.engine import copy, place, step, write_row
+from solitaire_env.move_features.autoplay import send_home
+from solitaire_env.move_features.linear_scores import look_at
 
 Array = npt.NDArray[Any]
 
@@ -50,7 +52,7 @@ def make_store(rules: Any, megabytes: float) -> Store:
     )
 
 
-@jit_inner
+@jit_inline
 def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-untyped-def]
     """Keep a position that was not met before, to be looked at next; whether there was room."""
     slot, met = find(store.table, keys)
@@ -60,7 +62,7 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
     if n == store.rows.shape[0]:
         return False
     store.table[slot, 0], store.table[slot, 1] = keys
-    write(state.rows[b], store.rows[n])
+    write_row(state.rows[b], store.rows[n])
     store.parents[n] = parent
     store.actions[n] = action
     store.waiting[store.counts[1]] = n
@@ -69,7 +71,7 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
     return True
 
 
-@jit
+@jit_allocating
 def begin(rules, state, events, forced, trail, store):  # type: ignore[no-untyped-def]
     """Keep the game in row 0, to be looked at first; whether there was room."""
     if forced:
@@ -78,7 +80,7 @@ def begin(rules, state, events, forced, trail, store):  # type: ignore[no-untype
     return enter(rules, state, 0, keys_after(rules, state, 0, 0, trail), -1, -1, store)
 
 
-@jit
+@jit_allocating
 def explore(rules, state, events, weights, forced, budget, trail, store, room):  # type: ignore[no-untyped-def]
     """Look at waiting positions, depth first, the best move first, until one is won.
 
@@ -100,7 +102,7 @@ def explore(rules, state, events, weights, forced, budget, trail, store, room): 
             return MORE
         store.counts[1] -= 1
         at = store.waiting[store.counts[1]]
-        stand(rules, state, 0, store.rows[at])
+        place(rules, state, 0, store.rows[at])
         if int(state.status[0]) == WON:
             return FOUND
         if int(state.status[0]) != 0:

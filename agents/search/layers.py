@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.engine import copy, jit, jit_inner, stand, step, write
-from agents.search.positions import WON, find, follow, keys_after, send_home
+from agents.search.positions import WON, find, follow, keys_after
+from solitaire_env.core import jit_allocating, jit_inline
+from solitaire_env.core.engine import copy, place, step, write_row
+from solitaire_env.move_features.autoplay import send_home
 
 Array = npt.NDArray[Any]
 
@@ -43,7 +45,7 @@ def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
     )
 
 
-@jit_inner
+@jit_inline
 def _meet(keys, layer):  # type: ignore[no-untyped-def]
     """Whether a position is met for the first time; it is kept while a quarter of the slots is free."""
     slot, met = find(layer.table, keys)
@@ -53,7 +55,7 @@ def _meet(keys, layer):  # type: ignore[no-untyped-def]
     return not met
 
 
-@jit
+@jit_allocating
 def widen(rules, state, events, rows, forced, trail, layer):  # type: ignore[no-untyped-def]
     """All positions, not met before, that one move leads to from each of ``rows``, int8 ``[n, row_size]``.
 
@@ -65,7 +67,7 @@ def widen(rules, state, events, rows, forced, trail, layer):  # type: ignore[no-
     """
     n = 0
     for at in range(len(rows)):
-        stand(rules, state, 0, rows[at])
+        place(rules, state, 0, rows[at])
         follow(rules, state, 0, trail)
         for action in range(rules.actions):
             if int(state.mask[0, action]) == 0:
@@ -79,7 +81,7 @@ def widen(rules, state, events, rows, forced, trail, layer):  # type: ignore[no-
                 continue
             if n == len(layer.rows):
                 return n, False
-            write(state.rows[1], layer.rows[n])
+            write_row(state.rows[1], layer.rows[n])
             layer.froms[n] = at
             layer.actions[n] = action
             layer.home[n] = state.home[1]

@@ -20,16 +20,18 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 
-from agents.models import NetworkPlayer
-from agents.networks import Scores
-from agents.policies.linear import weights_for
+from agents.networks.networks import Scores
+from agents.runs.models import NetworkPlayer
 from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of
-from agents.search.rollouts import finish, make_room
+from agents.search.rollouts import finish
 from agents.search.solver import Solver
 from agents.search.stocks import draw_stocks, unseen
 from solitaire_env import Variant
-from solitaire_env.batch import Batch, Settings
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.linear_scores import make_room
+from solitaire_env.policies.linear import weights_for
 
 Array = npt.NDArray[Any]
 
@@ -104,7 +106,7 @@ class Searcher:
         self.variant = variant.with_rules(moves=player.moves)
         self.player = player.in_32_bits()
         rows = max(self.budget.simulations + self.budget.candidates, 16)
-        self.batch = Batch(self.variant, Settings(), rows)
+        self.batch = Batch(GameSpec(self.variant), rows)
         solves = not variant.stock and self.budget.nodes > 0
         self.solver = Solver(self.variant) if solves else None
         self.weights = weights_for(variant.name, stock=variant.stock > 0)

@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.engine import jit, jit_inner, step
-from solitaire_env.batch import Batch
+from solitaire_env.core import jit_allocating, jit_inline
+from solitaire_env.core.batch import Batch
+from solitaire_env.move_features.autoplay import sure_home
 
 Array = npt.NDArray[Any]
 
@@ -18,7 +19,7 @@ SALT: Final = np.uint64(0x9E3779B97F4A7C15)
 SALT_2: Final = np.uint64(0xD1B54A32D192ED03)
 
 
-@jit_inner
+@jit_inline
 def _mix(z):  # type: ignore[no-untyped-def]
     """SplitMix64's output function: each bit of an uint64 changes half of the others."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -26,13 +27,13 @@ def _mix(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@jit_inner
+@jit_inline
 def _grown(key, card):  # type: ignore[no-untyped-def]
     """The key of a pile, or of the waste, with a card more on it."""
     return _mix(key + np.uint64(card))
 
 
-@jit_inner
+@jit_inline
 def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def]
     """The key of a position, from the sum of its piles' mixed keys and the key of its waste."""
     for cell in range(rules.row_cells, rules.row_cells + rules.cells):
@@ -43,7 +44,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
     return piles ^ _mix(rest)
 
 
-@jit_inner
+@jit_inline
 def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
     """64 bits that say a position; the same when piles or cells change places, as they are alike."""
     piles = np.uint64(0)
@@ -59,7 +60,7 @@ def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
     return _joined(rules, state, b, salt, piles, waste)
 
 
-@jit
+@jit_allocating
 def keys_of(rules, state, n, salt, keys):  # type: ignore[no-untyped-def]
     """The keys of the first ``n`` games, into uint64 ``keys``."""
     for b in range(n):
@@ -85,7 +86,7 @@ def make_trail(rules: Any) -> Trail:
     )
 
 
-@jit_inner
+@jit_inline
 def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
     """Write the trail of a position."""
     for pile in range(rules.piles):
@@ -103,7 +104,7 @@ def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
         trail.waste[k + 1, 1] = _grown(trail.waste[k, 1], card)
 
 
-@jit_inner
+@jit_inline
 def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
@@ -131,7 +132,7 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     )
 
 
-@jit_inner
+@jit_inline
 def find(table, keys):  # type: ignore[no-untyped-def]
     """Where in uint64 ``[slots, 2]``, a power of 2 of slots, a position stands or would, and whether it does.
 
@@ -145,38 +146,6 @@ def find(table, keys):  # type: ignore[no-untyped-def]
             return slot, True
         slot = (slot + 1) & (slots - 1)
     return slot, False
-
-
-@jit_inner
-def sure_home(rules, state, b):  # type: ignore[no-untyped-def]
-    """A move home that cannot be wrong where sequences are in suit, -1 for none: of a card whose next lower
-    ones are home, of all decks. Nothing is left that could lie on it in the tableau, and its foundation waits
-    for it or for its copy.
-    """
-    for source in range(rules.sources):
-        if int(state.mask[b, rules.home_actions + source]) == 0:
-            continue
-        card = int(state.tops[b, source])
-        lowest = rules.ranks
-        first = rules.row_foundations + (card & 3) * rules.decks
-        for place in range(first, first + rules.decks):
-            lowest = min(lowest, int(state.rows[b, place]))
-        if lowest >= (card >> 2) - 1:
-            return rules.home_actions + source
-    return -1
-
-
-@jit_inner
-def send_home(rules, state, events, b):  # type: ignore[no-untyped-def]
-    """Send home what is sure to go; how many cards."""
-    gone = 0
-    while int(state.status[b]) == 0:
-        action = sure_home(rules, state, b)
-        if action < 0:
-            break
-        step(rules, state, events, b, action)
-        gone += 1
-    return gone
 
 
 def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, home: int) -> list[int]:

@@ -1,6 +1,6 @@
 """Games played to their end by a weighted sum of what a move looks like, and nested rollouts.
 
-The numbers of a move are those of :data:`agents.moves.MOVE_FEATURES`, read here from what the engine keeps of
+The numbers of a move are those of :data:`solitaire_env.move_features.moves.MOVE_FEATURES`, read here from what the engine keeps of
 a game, not from an observation: a move in a playout takes about a microsecond. A test compares the two.
 """
 
@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.moves import NUM_MOVE
-from agents.search.engine import copy, decode, jit, jit_inner, stand, step
-from agents.search.positions import send_home
+from solitaire_env.core import jit_allocating
+from solitaire_env.core.engine import copy, step
+from solitaire_env.move_features.autoplay import send_home
+from solitaire_env.move_features.linear_scores import best_action, look_at
 
 Array = npt.NDArray[Any]
 
@@ -19,145 +20,12 @@ NOISE: Final = 2.0
 """Standard deviation of what is added to weights for another habit."""
 
 
-class Room(NamedTuple):
-    """Where the legal moves of a game are looked at; made once."""
-
-    bits: Array
-    """int64 ``[3]``: the cards that the foundations take next, all playable ones, those of piles alone."""
-    near: Array
-    """float64 ``[piles]``: how near a wanted card is to the end of each pile."""
-    actions: Array
-    """int64 ``[actions]``: the legal ones."""
-    scores: Array
-    """float64 ``[actions]``: of each of these."""
-
-
-def make_room(rules: Any) -> Room:
-    """Room for one game at a time."""
-    return Room(
-        np.zeros(3, dtype=np.int64),
-        np.zeros(rules.piles, dtype=np.float64),
-        np.zeros(rules.actions, dtype=np.int64),
-        np.zeros(rules.actions, dtype=np.float64),
-    )
-
-
 def near(weights: Array, n: int, random: np.random.Generator) -> Array:
     """``n`` habits, float64 ``[n, NUM_MOVE]``: weights that differ from these by chance."""
     return weights + NOISE * random.standard_normal((n, len(weights)))
 
 
-@jit_inner
-def _read(rules, state, b, room):  # type: ignore[no-untyped-def]
-    """What all moves of a game are measured by; the rank of its lowest foundation."""
-    wanted = 0
-    lowest = rules.ranks
-    for suit in range(4):
-        for deck in range(rules.decks):
-            top = int(state.rows[b, rules.row_foundations + suit * rules.decks + deck])
-            lowest = min(lowest, top)
-            wanted |= 16 << (4 * top + suit)
-    on_piles = playable = 0
-    for source in range(rules.sources):
-        playable |= 1 << int(state.tops[b, source])
-        if source == rules.piles - 1:
-            on_piles = playable
-    both = wanted | wanted << 4
-    for pile in range(rules.piles):
-        room.near[pile] = 0.0
-        height = int(state.heights[b, pile])
-        end = pile * rules.pile_capacity + height - 1
-        for above in range(height):
-            card = int(state.rows[b, end - above])
-            if (both >> card) & 1:
-                of_card = (1.0 if (wanted >> card) & 1 else 0.5) / (1 + above)
-                room.near[pile] = max(room.near[pile], of_card)
-    room.bits[0] = wanted
-    room.bits[1] = playable & ~1
-    room.bits[2] = on_piles & ~1
-    return lowest
-
-
-@jit_inner
-def _score(rules, state, b, kind, source, target, count, lowest, weights, room):  # type: ignore[no-untyped-def]
-    """The weighted sum of the numbers of a move."""
-    if kind == 0:
-        return weights[27] * int(state.spaces[b]) / 4
-    wanted, playable, on_piles = room.bits[0], room.bits[1], room.bits[2]
-    card = int(state.tops[b, source])
-    from_pile = source < rules.piles
-    from_waste = not from_pile and source < rules.first_cell
-    height = int(state.heights[b, source]) - count if from_pile else 0
-    deepest = int(state.rows[b, source * rules.pile_capacity + height]) if from_pile else card
-    score = weights[12] * count / 13
-    if kind == 1:
-        score += weights[0] + weights[9] * ((card >> 2) - 1 - lowest) / 13
-        score += weights[10] * ((playable >> (card - 4)) & 1)
-    elif kind == 2:
-        score += weights[7 if from_pile else 8] + weights[13] * (card >> 2) / 13
-        score += weights[26] * (int(state.empty_cells[b]) - 1) / 4
-    else:
-        score += weights[11] * ((playable >> (card - 4)) & 1)
-        place = 0 if from_pile else 1 if from_waste else 2
-        if kind == 3:
-            score += weights[1 + place] + weights[21] * room.near[target]
-            score += weights[20] * int(state.heights[b, target]) / 13
-        else:
-            score += weights[4 + place] + weights[13] * (deepest >> 2) / 13
-            score += weights[25] * (int(state.spaces[b]) - 1) / 4
-    if from_pile:
-        score += weights[14] * (height == 0) + weights[18] * height / 13 + weights[19] * room.near[source]
-        if height:
-            under = int(state.rows[b, source * rules.pile_capacity + height - 1])
-            score += weights[15] * (under == deepest + 4) + weights[16] * ((wanted >> under) & 1)
-            if under >> 2 < rules.ranks:
-                score += weights[17] * ((on_piles >> (under + 4)) & 1)
-    elif from_waste:
-        score += weights[22] * int(state.stock[b]) / rules.stock_capacity
-        waste = int(state.waste[b])
-        if waste > 1:
-            under = int(state.rows[b, rules.row_waste + waste - 2])
-            score += weights[23] * ((wanted >> under) & 1)
-            if under >> 2 < rules.ranks:
-                score += weights[24] * ((on_piles >> (under + 4)) & 1)
-    return score
-
-
-@jit_inner
-def look_at(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
-    """The legal moves of a game that goes on, and their scores, into ``room``; how many."""
-    lowest = _read(rules, state, b, room)
-    n = 0
-    for action in range(rules.actions):
-        if int(state.mask[b, action]) == 0:
-            continue
-        kind = source = target = 0
-        count = 1
-        if action >= rules.home_actions:
-            kind = 1
-            for first in (rules.cell_actions, rules.tableau_actions, rules.space_actions):
-                kind += action >= first
-            source, target, count = decode(rules, state, b, action)
-        room.actions[n] = action
-        room.scores[n] = _score(
-            rules, state, b, kind, source, target, count, lowest, weights, room
-        )  # fmt: skip
-        n += 1
-    return n
-
-
-@jit_inner
-def best_action(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
-    """The action with the highest score in a game that goes on; of equal ones the first."""
-    n = look_at(rules, state, b, weights, room)
-    best = 0
-    for k in range(1, n):
-        if room.scores[k] > room.scores[best]:
-            best = k
-    return room.actions[best]
-
-
-@jit
+@jit_allocating
 def play_out(  # type: ignore[no-untyped-def]
     rules, state, events, b, weights, patience, forced, line, start, room
 ):  # fmt: skip
@@ -185,7 +53,7 @@ def play_out(  # type: ignore[no-untyped-def]
     return length, moves
 
 
-@jit
+@jit_allocating
 def finish(rules, state, events, games, weights, patience, forced, line, room):  # type: ignore[no-untyped-def]
     """Play each of ``games``, int64 ``[n]``, from where it stands; the last one's actions into ``line``. How
     many moves were played.
@@ -199,7 +67,7 @@ def finish(rules, state, events, games, weights, patience, forced, line, room): 
     return moves
 
 
-@jit
+@jit_allocating
 def nested_rollouts(  # type: ignore[no-untyped-def]
     rules, state, events, habits, patience, forced, line, trial, room
 ):  # fmt: skip
@@ -277,7 +145,7 @@ def make_known(n: int, longest: int) -> Known:
     )
 
 
-@jit
+@jit_allocating
 def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
     """What is known after a move from one of some positions, ``froms``, int64 ``[n]``, by an action, int16
     ``[n]``, is known from where it leads: into ``after``.
@@ -292,7 +160,7 @@ def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
                 after.lines[n, k - 1] = known.lines[at, k]
 
 
-@jit
+@jit_allocating
 def play_out_all(  # type: ignore[no-untyped-def]
     rules, state, events, rows, weights, patience, forced, trial, room, sums, known, first
 ):  # fmt: skip
@@ -304,7 +172,7 @@ def play_out_all(  # type: ignore[no-untyped-def]
     for n in range(len(rows)):
         place = first + n
         sums[n] = 0
-        stand(rules, state, 0, rows[n])
+        place(rules, state, 0, rows[n])
         for k in range(len(weights)):
             copy(rules, state, 0, 1)
             end, played = play_out(rules, state, events, 1, weights[k], patience, forced, trial, 0, room)
@@ -318,6 +186,3 @@ def play_out_all(  # type: ignore[no-untyped-def]
                 if home == rules.cards:
                     return moves
     return moves
-
-
-assert NUM_MOVE == 28, "the numbers of a move have changed: _score knows them by their places"

@@ -19,16 +19,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.policies.linear import weights_for
 from agents.search.beam import LONGEST, Beam
 from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store
 from agents.search.positions import SALT, keys_of, make_trail, spell_out
-from agents.search.rollouts import make_room, near, nested_rollouts
+from agents.search.rollouts import near, nested_rollouts
 from solitaire_env import Variant
-from solitaire_env.batch import Batch, Settings
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.move_features.linear_scores import make_room
+from solitaire_env.policies.linear import weights_for
 
 if TYPE_CHECKING:
-    from agents.models import NetworkPlayer
+    from agents.runs.models import NetworkPlayer
 
 Array = npt.NDArray[Any]
 
@@ -167,7 +169,7 @@ class Solver:
         self.megabytes = megabytes
         self.seed = seed
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
-        self.batch = Batch(self.variant, Settings(), 3)
+        self.batch = Batch(GameSpec(self.variant), 3)
         self.room = make_room(self.batch.rules)
         self.trail = make_trail(self.batch.rules)
         self.lines = np.zeros((2, LONGEST), dtype=np.int64)
@@ -196,7 +198,7 @@ class Solver:
 
     def solve_deal(self, deal: int | str, **limits: Any) -> Solution:
         """Solve a numbered or named deal; see :meth:`solve`."""
-        batch = Batch(self.variant, Settings(), 1)
+        batch = Batch(GameSpec(self.variant), 1)
         batch.deal(np.zeros(1, dtype=np.int64), [deal])
         return self.solve(batch.state.rows[0], **limits)
 
@@ -316,9 +318,9 @@ class Solver:
         """
         if self.variant == self.strict:
             return line
-        planned = Batch(self.variant, Settings(), 1)
-        seen = Batch(self.variant, Settings(), self.batch.rules.actions)
-        played = Batch(self.strict, Settings(on_invalid="raise"), 1)
+        planned = Batch(GameSpec(self.variant), 1)
+        seen = Batch(GameSpec(self.variant), self.batch.rules.actions)
+        played = Batch(GameSpec(self.strict, Settings(on_invalid="raise")), 1)
         for batch in (planned, played):
             batch.set_row(0, cards)
         one = np.ones(1, dtype=np.int8)

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 
-from agents.models import NetworkPlayer
+from agents.runs.models import NetworkPlayer
 from solitaire_env import Variant
-from solitaire_env.batch import Batch, Settings
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +29,7 @@ class Expected:
             raise ValueError(f"the network plays {player.moves!r} moves, beams {variant.moves!r} ones")
         self.value = player.in_32_bits().value
         self.network = player.network
-        batch = Batch(variant, Settings(), 1)
+        batch = Batch(GameSpec(variant), 1)
         self.seen = batch.observations().shape[1]
         first = batch.rules.row_foundations
         self.foundations = slice(first, first + 4 * variant.decks)

@@ -5,10 +5,10 @@ from importlib.util import find_spec
 from operator import index
 from typing import Any, Final, NamedTuple
 
-from solitaire_env import engine
-from solitaire_env.layout import PLAYING
-from solitaire_env.messages import shown
+from solitaire_env.core import engine
+from solitaire_env.core.layout import PLAYING
 from solitaire_env.notation import Move, Position, action_text, describe_action, move_of
+from solitaire_env.util.messages import shown
 from solitaire_env.variants import Variant
 
 RENDER_MODES: Final = ("ansi", "rgb_array", "human")

@@ -1,6 +1,6 @@
 """A position as a text board, at most 80 columns wide for up to 20 tableau piles."""
 
-from solitaire_env.cards import (
+from solitaire_env.core.cards import (
     EMPTY,
     FACE_DOWN,
     RANK_NAMES,

@@ -7,8 +7,8 @@ squeezed where they would not fit, so nothing ever lies outside. A picture scale
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
-from solitaire_env.cards import EMPTY, FACE_DOWN, make_card, rank_of, suit_of
-from solitaire_env.layout import make_rules
+from solitaire_env.core.cards import EMPTY, FACE_DOWN, make_card, rank_of, suit_of
+from solitaire_env.core.layout import make_rules
 from solitaire_env.notation import Move, Pile, Position
 
 CARD_HEIGHT: Final = 1.4

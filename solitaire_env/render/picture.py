@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
-from solitaire_env.cards import EMPTY, FACE_DOWN, RANK_NAMES, SUIT_SYMBOLS, is_red, rank_of, suit_of
+from solitaire_env.core.cards import EMPTY, FACE_DOWN, RANK_NAMES, SUIT_SYMBOLS, is_red, rank_of, suit_of
 from solitaire_env.notation import Position
 from solitaire_env.render import SIZE
 from solitaire_env.render.board import CARD_HEIGHT, Board, Label, Mark, lay_out

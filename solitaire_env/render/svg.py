@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-from solitaire_env.cards import (
+from solitaire_env.core.cards import (
     EMPTY,
     FACE_DOWN,
     RANK_NAMES,

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agents import experiments, leaderboard, results, strength, verdicts
-from agents.policies import shipped
+from agents.commands import ablations as experiments
+from agents.commands import leaderboard
+from agents.commands import search_results as strength
+from agents.reports import solver_results as verdicts
+from agents.reports import stored as results
+from solitaire_env.policies import shipped
 
 
 @pytest.fixture

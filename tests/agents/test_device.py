@@ -17,12 +17,12 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from agents.checkpoints import load_checkpoint, save_checkpoint
 from agents.config import make_config
-from agents.learners import make_env, make_model
-from agents.models import load_model, save_model
-from agents.networks import NetworkPolicy
-from solitaire_env.batch import describe_layout
+from agents.learners.ppo import make_env, make_model
+from agents.networks.networks import NetworkPolicy
+from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.models import load_model, save_model
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import policy_layout
 
 AWAY = th.device("meta")
@@ -108,7 +108,7 @@ def made(**values: Any) -> tuple[Any, Any, dict[str, Any]]:
     config = make_config({**VALUES, **values}, "test")
     config.device = str(AWAY)
     env = make_env(config)
-    layout = describe_layout(env.variant, env.settings)
+    layout = GameSpec(env.variant, env.settings).layout
     return make_model(config, env, layout), config, layout
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agents import experiments, leaderboard
+from agents.commands import ablations as experiments
+from agents.commands import leaderboard
 from agents.config import load_config
-from agents.policies import shipped
 from solitaire_env.evaluation import read_games
+from solitaire_env.policies import shipped
 from tests.conftest import Refuses
 
 RUN = str(shipped.SHIPPED / "eights-down")

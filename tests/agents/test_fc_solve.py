@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agents import fc_solve
-from agents.fc_solve import Cards, Move, board_text, main, our_action, solve, take
+from agents.commands import fc_solve
+from agents.commands.fc_solve import Cards, Move, board_text, main, our_action, solve, take
 from solitaire_env import SolitaireEnv, get_variant
 from solitaire_env.transcripts import Transcript, parse_transcript, replay
 

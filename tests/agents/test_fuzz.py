@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 import torch as th
 
-from agents import learners
-from agents.checkpoints import load_checkpoint, save_checkpoint
 from agents.config import ConfigError, TrainConfig, dump_config, load_config, make_config, parse_deals
-from agents.models import CARD, WEIGHTS, NetworkPlayer, load_model, save_model
-from agents.networks import NETWORKS
-from agents.plot import read_curve
-from agents.runs import CURVE_COLUMNS
-from solitaire_env.batch import Batch, Settings, describe_layout
+from agents.learners import ppo as learners
+from agents.networks.networks import NETWORKS
+from agents.reports.plots import read_curve
+from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.folders import CURVE_COLUMNS
+from agents.runs.models import CARD, WEIGHTS, NetworkPlayer, load_model, save_model
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import policy_layout
 from solitaire_env.variants import VARIANTS, get_variant
 from tests.fuzz import Records, Target, Texts, as_bytes, expect, folder, try_cases, written
@@ -179,7 +180,7 @@ def read_model(case: tuple[bytes | None, bytes | None]) -> NetworkPlayer:
 
 @cache
 def some_games() -> Batch:
-    batch = Batch(get_variant(GAME), Settings(), 4)
+    batch = Batch(GameSpec(get_variant(GAME)), 4)
     batch.deal(np.arange(4), [0, 1, 2, 3])
     return batch
 
@@ -199,7 +200,7 @@ def trainee() -> Any:
     values = {"env": GAME, **SIZES["piles"], "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
     config = make_config(values, "test")
     env = learners.make_env(config)
-    model = learners.make_model(config, env, describe_layout(env.variant, env.settings))
+    model = learners.make_model(config, env, GameSpec(env.variant, env.settings).layout)
     checkpoints = []
     for _ in range(2):
         path = folder() / "made"

@@ -17,17 +17,18 @@ import pytest
 import torch as th
 from safetensors.torch import load_file
 
-from agents import imitate, train
+from agents import train
+from agents.commands import imitate
+from agents.commands.imitate import Arguments, Pupil, main, parse_arguments
 from agents.config import load_config, make_config
-from agents.dataset import Game, Positions, discounted, positions_of, read_games
-from agents.imitate import Arguments, Pupil, main, parse_arguments
-from agents.learners import make_env, make_model
+from agents.learners.dataset import Game, Positions, discounted, positions_of, read_games
+from agents.learners.ppo import make_env, make_model
 from agents.policies import Greedy, make_policy
 from solitaire_env import SolitaireEnv
-from solitaire_env.batch import describe_layout
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate, policy_layout
-from solitaire_env.progress import ProgressLine
 from solitaire_env.transcripts import Transcript, format_transcript, parse_transcript
+from solitaire_env.util.progress import ProgressLine
 from tests.conftest import Refuses
 
 SMALL = {"minutes": 5, "hidden": [16], "width": 8, "batch_size": 256, "threads": 1, "learning_rate": 3e-3}
@@ -364,7 +365,7 @@ def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch
 def started(**values: Any) -> Any:
     config = make_config({**SMALL, "env": "eights-down", **values}, "test")
     env = make_env(config, 4)
-    return make_model(config, env, describe_layout(env.variant, env.settings)).policy
+    return make_model(config, env, GameSpec(env.variant, env.settings).layout).policy
 
 
 @pytest.mark.training

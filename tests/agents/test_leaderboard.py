@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import leaderboard, results
+from agents.commands import leaderboard
+from agents.commands.leaderboard import main
 from agents.evaluate import main as evaluate_main
-from agents.leaderboard import main
-from agents.policies import shipped
-from agents.report import against, signed_rank
-from agents.results import Entry, read_store
+from agents.reports import stored as results
+from agents.reports.stored import Entry, read_store
+from agents.reports.tables import against, signed_rank
 from solitaire_env.evaluation import draw, mcnemar, read_games, summarize
+from solitaire_env.policies import shipped
 from tests.conftest import Refuses
 
 PAGE = leaderboard.PAGE
@@ -130,7 +131,7 @@ def test_add_and_write(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert add("--policy", "random", "--deals", "0:12,100:104") == 0
     assert add(*MINE, *MADE, "--steps", "1500000", "--minutes", "2.5", "--machine", "a desk") == 0
     out = capsys.readouterr().out
-    assert "greedy, 0-11" in out and "random, 100-103" in out and "next: python -m agents.leaderboard" in out
+    assert "greedy, 0-11" in out and "random, 100-103" in out and "next: python -m agents leaderboard" in out
 
     folder = board / "eights-down"
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -142,7 +143,7 @@ def test_add_and_write(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert about["speed"]["ms_per_move"] > 0 and about["author"] == "Me" and about["weights"] is None
 
     assert main(["--check"]) == 1
-    assert "python -m agents.leaderboard" in capsys.readouterr().err and not leaderboard.PAGE.exists()
+    assert "python -m agents leaderboard" in capsys.readouterr().err and not leaderboard.PAGE.exists()
     assert main([]) == 0 and main(["--check"]) == 0
     capsys.readouterr()
     text = as_told(leaderboard.PAGE.read_text())
@@ -247,7 +248,7 @@ Change = Callable[[list[dict[str, Any]]], Any]
 
 DAMAGED: list[tuple[Change, list[str]]] = [
     (lambda rows: rows.append(rows[3]), ["deal 3", "2 times"]),
-    (lambda rows: rows.pop(4), ["1 of deals 0-11", "the first is 4", "agents.leaderboard add"]),
+    (lambda rows: rows.pop(4), ["1 of deals 0-11", "the first is 4", "agents.commands.leaderboard add"]),
     (lambda rows: rows.append({**rows[0], "deal": 100}), ["3 of deals 100-103", "the first is 101"]),
     (lambda rows: rows.append({**rows[0], "deal": 77}), ["deal 77", "0-11 and 100-103"]),
     (lambda rows: rows[0].update(deal="ms:1"), ["'ms:1'"]),

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agents.commands.fit_linear import START, main, play_sets
 from agents.evaluate import main as evaluate_main
-from agents.linear import START, main, play_sets
-from agents.moves import MOVE_FEATURES, look, moves_of
-from agents.policies import Greedy, linear
-from agents.policies.linear import WEIGHTS, Linear, load_linear
-from solitaire_env.batch import Batch, Settings
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate, policy_layout
+from solitaire_env.move_features.moves import MOVE_FEATURES, look, moves_of
+from solitaire_env.policies import linear
+from solitaire_env.policies.greedy import Greedy
+from solitaire_env.policies.linear import WEIGHTS, Linear, load_linear
 from solitaire_env.variants import VARIANTS, get_variant
 from tests.conftest import Refuses
 
@@ -29,7 +31,7 @@ def shipped(name: str) -> Linear:
 def test_plays_the_highest_sum(name: str) -> None:
     policy = shipped(name)
     variant = get_variant(name).with_rules(moves=policy.moves)
-    batch = Batch(variant, Settings(), 30)
+    batch = Batch(GameSpec(variant), 30)
     batch.deal(np.arange(30), range(30))
     moves = moves_of(policy_layout(variant))
     for _ in range(40):
@@ -63,7 +65,7 @@ def test_beats_greedy(name: str) -> None:
 
 def test_of_equal_moves_the_first() -> None:
     layout = policy_layout("busy-aces")
-    batch = Batch(get_variant("busy-aces"), Settings(), 10)
+    batch = Batch(GameSpec(get_variant("busy-aces")), 10)
     batch.deal(np.arange(10), range(10))
     actions = Linear(layout, np.zeros(len(MOVE_FEATURES)))(batch.observations(), batch.state.mask)
     assert (actions == batch.state.mask.argmax(1)).all()
@@ -94,7 +96,7 @@ def test_needs_weights_for_the_game(refuses: Refuses) -> None:
         lambda: load_linear(lambda policy: policy_layout(variant, policy)),
         "'linear'",
         "busy-aces",
-        "agents.linear",
+        "agents.commands.fit_linear",
     )
     refuses(lambda: Linear(policy_layout("busy-aces"), np.zeros(3)), "3 weights", str(len(MOVE_FEATURES)))
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents import memory
 from agents.config import make_config
-from agents.learners import make_env, make_model
-from agents.memory import Memory
-from agents.moves import NUM_MOVE, Look, look, moves_of, num_position
-from agents.networks import MovesNetwork
-from solitaire_env.batch import Batch, Settings, describe_layout
+from agents.learners.ppo import make_env, make_model
+from agents.networks import cache as memory
+from agents.networks.cache import Memory
+from agents.networks.networks import MovesNetwork
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import policy_layout
+from solitaire_env.move_features.moves import NUM_MOVE, Look, look, moves_of, num_position
 from solitaire_env.variants import VARIANTS, get_variant
 
 NAMES = [variant.name for variant in VARIANTS]
@@ -34,7 +35,7 @@ def test_gives_what_look_gives(name: str, room: int, monkeypatch: pytest.MonkeyP
     digs = 1 + room % 3
     sizes = NUM_MOVE + num_position(digs), num_position(digs)
     kept = Memory(lambda *seen: look(*seen, moves, digs=digs), sizes, room)
-    batch = Batch(variant, Settings(), 12)
+    batch = Batch(GameSpec(variant), 12)
     batch.deal(np.arange(12), range(12))
     random = np.random.default_rng(0)
     played = []
@@ -55,7 +56,7 @@ def test_gives_what_look_gives(name: str, room: int, monkeypatch: pytest.MonkeyP
 
 
 def test_the_same_position_with_other_legal_moves_is_another() -> None:
-    batch = Batch(get_variant("busy-aces"), Settings(), 1)
+    batch = Batch(GameSpec(get_variant("busy-aces")), 1)
     batch.deal(np.arange(1), [0])
     moves = moves_of(policy_layout("busy-aces"))
     kept = Memory(lambda *seen: look(*seen, moves), (NUM_MOVE + num_position(), num_position()), 8)
@@ -72,7 +73,7 @@ def test_training_looks_once_at_each_step() -> None:
     given = {"env": "busy-aces", "num_envs": 8, "n_steps": 16, "batch_size": 32, "hidden": [8], "width": 8}
     config = make_config(given, "test")
     env = make_env(config)
-    model = make_model(config, env, describe_layout(env.variant, env.settings))
+    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
     network = model.policy.network
     assert isinstance(network, MovesNetwork) and network.memory is not None
     model.learn(8 * 16)

@@ -18,9 +18,9 @@ import torch as th
 from safetensors.torch import load_file, save_file
 from sb3_contrib import MaskablePPO
 
-from agents.models import NetworkPlayer, load_model, load_policy, save_model
-from agents.networks import NETWORKS, DenseNetwork
-from solitaire_env.batch import layout_hash
+from agents.networks.networks import NETWORKS, DenseNetwork
+from agents.runs.models import NetworkPlayer, load_model, load_policy, save_model
+from solitaire_env.core.spec import layout_hash
 from solitaire_env.evaluation import Game, evaluate, policy_layout
 from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses

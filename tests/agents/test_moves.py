@@ -11,8 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from agents.digs import NUM_DIG, WASTE_DIG
-from agents.moves import (
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING, Action, action_layout
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation import policy_layout
+from solitaire_env.move_features.digs import NUM_DIG, WASTE_DIG
+from solitaire_env.move_features.moves import (
     DEEP,
     DRAW,
     MOVE_FEATURES,
@@ -25,10 +29,7 @@ from agents.moves import (
     num_position,
     position_features,
 )
-from solitaire_env.batch import Batch, Settings
-from solitaire_env.evaluation import policy_layout
-from solitaire_env.layout import PLAYING, Action, action_layout
-from solitaire_env.notation import Position, parse_action
+from solitaire_env.notation import Position, format_position, parse_action
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import ODD, OPTIONS, SHORT
@@ -43,7 +44,7 @@ IN_SUIT = {name: variant for name, variant in SHORT.items() if variant.build == 
 
 def played(variant: Variant, steps: int, size: int = 40, seed: int = 0) -> Batch:
     """Games after some random moves, those that are over left out of the mask."""
-    batch = Batch(variant, Settings(), size)
+    batch = Batch(GameSpec(variant), size)
     batch.deal(np.arange(size), range(seed, seed + size))
     random = np.random.default_rng(seed)
     for _ in range(steps):
@@ -333,7 +334,7 @@ def test_positions_counted_slowly(name: str, digs: int, reach: int) -> None:
                 )
                 if abs(a - b) > 1e-5
             ]
-            assert not off, batch.position_text(row)
+            assert not off, format_position(batch.position(row))
 
 
 # ------------------------------------------------------------------------------ what moves lead to
@@ -352,7 +353,7 @@ def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
         if not len(rows):
             continue
         seen = look(observations, masks, moves, digs=3, reach=2)
-        after = Batch(variant, Settings(), len(seen.games))
+        after = Batch(GameSpec(variant), len(seen.games))
         for k, game in enumerate(seen.games):
             after.set_row(k, before.state.rows[rows[game]])
         after.step(seen.actions, after.everyone)
@@ -396,7 +397,7 @@ def test_table_names_the_actions(name: str) -> None:
 def told(variant: str, partial: str, action: str, **rules: str) -> dict[str, float]:
     """What is told of a move, all that is not 0."""
     game = get_variant(variant).with_rules(**rules)
-    batch = Batch(game, Settings(), 1)
+    batch = Batch(GameSpec(game), 1)
     batch.place(0, fill(f"variant: {variant} | {partial}", REFERENCE[variant]))
     seen = look(batch.observations(), batch.state.mask, moves_of(policy_layout(game)))
     numbers = seen.moves[seen.actions.tolist().index(parse_action(game, action)), :NUM_MOVE]

@@ -9,11 +9,12 @@ import pytest
 import torch as th
 from sb3_contrib import MaskablePPO
 
-from agents.moves import MOVE_FEATURES
-from agents.networks import NETWORKS, MlpNetwork, MovesNetwork, NetworkPolicy, PileNetwork
-from agents.policies.linear import Linear
-from solitaire_env.batch import Batch, Settings, describe_layout
-from solitaire_env.layout import Action, action_layout, make_rules
+from agents.networks.networks import NETWORKS, MlpNetwork, MovesNetwork, NetworkPolicy, PileNetwork
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import Action, action_layout, make_rules
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.move_features.moves import MOVE_FEATURES
+from solitaire_env.policies.linear import Linear
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
@@ -29,7 +30,7 @@ def positions(variant: Variant, steps: int = 60, size: int = 16, **settings: Any
 
 
 def _played(variant: Variant, steps: int, size: int, **settings: Any) -> Batch:
-    batch = Batch(variant, Settings(**settings), size)
+    batch = Batch(GameSpec(variant, Settings(**settings)), size)
     batch.deal(np.arange(size), range(size))
     random = np.random.default_rng(0)
     for _ in range(steps):
@@ -45,7 +46,7 @@ def masks_of(variant: Variant, steps: int = 60, size: int = 16, **settings: Any)
 
 def network_of(variant: Variant, **sizes: Any) -> PileNetwork:
     th.manual_seed(0)
-    network = PileNetwork(describe_layout(variant, Settings()), **{"width": 16, "depth": 8, **sizes})
+    network = PileNetwork(GameSpec(variant).layout, **{"width": 16, "depth": 8, **sizes})
     for weights in network.parameters():
         # Heads start small, biases at zero: so that no mistake hides there.
         with th.no_grad():
@@ -181,7 +182,7 @@ def test_each_kind_has_its_head(name: str) -> None:
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
 def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
-    network = NETWORKS[kind](describe_layout(GAMES[name], Settings()))
+    network = NETWORKS[kind](GameSpec(GAMES[name]).layout)
     observations, masks = positions(GAMES[name], size=4), masks_of(GAMES[name], size=4)
     together = network.score(observations, masks)
     for k in range(4):
@@ -198,7 +199,7 @@ def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
 @th.no_grad()
 def test_dense_scores(kind: str) -> None:
     variant = GAMES["busy-aces"]
-    network = NETWORKS[kind](describe_layout(variant, Settings()))
+    network = NETWORKS[kind](GameSpec(variant).layout)
     masks = masks_of(variant)
     seen = network.score(positions(variant), masks)
     dense = seen.dense(masks.shape[1])
@@ -209,7 +210,7 @@ def test_dense_scores(kind: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
-    network = NETWORKS[kind](describe_layout(GAMES[name], Settings()))
+    network = NETWORKS[kind](GameSpec(GAMES[name]).layout)
     observations, masks = positions(GAMES[name]), masks_of(GAMES[name])
     if kind != "moves":
         masks[:] = 1  # they score all actions
@@ -224,7 +225,7 @@ def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
 def test_moves_network_begins_as_linear_policy() -> None:
     """Its head aside, the weighted sum of the numbers of a move is all that it has."""
     variant = GAMES["busy-aces, supermove"]
-    layout = describe_layout(variant, Settings())
+    layout = GameSpec(variant).layout
     network = MovesNetwork(layout)
     network.head.weight.zero_()
     weights = th.randn(len(MOVE_FEATURES))
@@ -238,14 +239,14 @@ def test_moves_network_begins_as_linear_policy() -> None:
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_other_observations(kind: str, refuses: Refuses) -> None:
     variant = get_variant("busy-aces")
-    features = describe_layout(variant, Settings(observation="features"))
+    features = GameSpec(variant, Settings(observation="features")).layout
     if kind == "mlp":
         scores, hidden = MlpNetwork(features, hidden=(8, 4))(positions(variant, observation="features"))
         assert scores.shape == (16, 171) and hidden.shape == (16, 4)
     else:
         refuses(lambda: NETWORKS[kind](features), f"'{kind}'", "'cards'", "'features'")
     thoughtful = Settings(information="thoughtful")
-    network = NETWORKS[kind](describe_layout(variant, thoughtful))
+    network = NETWORKS[kind](GameSpec(variant, thoughtful).layout)
     seen = network.score(
         positions(variant, information="thoughtful"), masks_of(variant, information="thoughtful")
     )
@@ -256,7 +257,7 @@ def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, Any, Any]:
     """A model with its policy, and observations and masks of its games."""
     env = SolitaireVecEnv("eights-down", 8)
     env.seed(0)
-    layout = describe_layout(env.variant, env.settings)
+    layout = GameSpec(env.variant, env.settings).layout
     model = MaskablePPO(
         NetworkPolicy,
         env,

@@ -10,15 +10,23 @@ import pytest
 import torch as th
 
 from agents.config import make_config
-from agents.learners import make_env, make_model
-from agents.moves import NUM_MOVE, NUM_PLAIN, look, look_at_positions, moves_of, sure_homes
-from agents.networks import MovesNetwork
-from agents.onward import Onward, num_onward, variant_of
-from agents.policies.linear import Linear, weights_for, weights_of
-from agents.pqn import PQN
-from solitaire_env.batch import Batch, Settings, describe_layout
+from agents.learners.ppo import make_env, make_model
+from agents.learners.pqn import PQN
+from agents.networks.networks import MovesNetwork
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING, make_rules
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import policy_layout
-from solitaire_env.layout import PLAYING, make_rules
+from solitaire_env.move_features.moves import (
+    NUM_MOVE,
+    NUM_PLAIN,
+    look,
+    look_at_positions,
+    moves_of,
+    sure_homes,
+)
+from solitaire_env.move_features.onward import Onward, num_onward, variant_of
+from solitaire_env.policies.linear import Linear, weights_for, weights_of
 from solitaire_env.variants import VARIANTS, Variant
 from tests.agents.test_moves import played, playing
 from tests.games import ALL, ODD, OPTIONS
@@ -44,7 +52,7 @@ def test_games_of_their_layouts(name: str) -> None:
 
 def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[Array, int, int]:
     """The observation that the linear policy comes to, in how many moves, and how many cards went home."""
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     batch.set_row(0, row)
     before = int(batch.state.home[0])
     draws = variant.stock > 0
@@ -127,7 +135,7 @@ def test_training_begins_with_the_linear_policy(learner: str) -> None:
     given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}
     config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")
     env = make_env(config)
-    model = make_model(config, env, describe_layout(env.variant, env.settings))
+    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
     weights = th.from_numpy(weights_of(policy_layout("forty-bandits"))).float()
     assert weights.abs().sum() > 0
     model.learn(8 * 16)

@@ -12,14 +12,15 @@ from safetensors.torch import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
-from agents.learners import make_env, make_model
-from agents.models import load_model
-from agents.moves import moves_of, sure_homes
-from agents.playouts import CANDIDATES, Decisions, Judge, Playouts
-from agents.policies.linear import load_linear
+from agents.learners.ppo import make_env, make_model
+from agents.learners.rollout import CANDIDATES, Decisions, Judge, Playouts
+from agents.runs.models import load_model
 from agents.search.player import PATIENCE
-from solitaire_env.batch import Batch, Settings, describe_layout
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import policy_layout
+from solitaire_env.move_features.moves import moves_of, sure_homes
+from solitaire_env.policies.linear import load_linear
 from solitaire_env.variants import Variant, get_variant
 from tests.agents.test_moves import played
 from tests.agents.test_train import VALUES, assert_monotone, command, curve
@@ -30,8 +31,8 @@ from tests.conftest import Refuses
 
 def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
     """Cards home, and whether the game is won, after an action and the linear policy's moves."""
-    batch = Batch(variant, Settings(), 1)
-    table = moves_of(describe_layout(variant, Settings()))
+    batch = Batch(GameSpec(variant), 1)
+    table = moves_of(GameSpec(variant).layout)
     linear = load_linear(lambda policy: policy_layout(variant, policy))
     batch.set_row(0, row)
     batch.step(np.array([action]), batch.everyone)
@@ -95,7 +96,7 @@ def learner(**changes: Any) -> Playouts:
     config = make_config(values | {"kl_coef": 0.01, "num_playouts": 8, "sure_home": True} | changes, "test")
     env = make_env(config)
     env.seed(0)
-    model = make_model(config, env, describe_layout(env.variant, env.settings))
+    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
     assert isinstance(model, Playouts)
     return model
 

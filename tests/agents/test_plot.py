@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from agents.config import dump_config, make_config
-from agents.plot import (
+from agents.reports.plots import (
     PICTURES,
     STYLE,
     draw_curve,
@@ -27,7 +27,7 @@ from agents.plot import (
     read_played,
     read_run,
 )
-from agents.runs import CURVE_COLUMNS
+from agents.runs.folders import CURVE_COLUMNS
 from solitaire_env.evaluation import Game, wilson_interval
 from tests.conftest import Refuses
 

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.policies import LAST, Greedy, Random, make_policy
-from solitaire_env.batch import Batch, Settings
+from agents.policies import make_policy
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate, policy_layout
+from solitaire_env.notation import format_position
+from solitaire_env.policies.greedy import LAST, Greedy
+from solitaire_env.policies.random import Random
 from solitaire_env.variants import VARIANTS, get_variant
 from tests.conftest import Refuses
 from tests.games import SHORT
@@ -48,7 +52,7 @@ def test_greedy_never_goes_back(name: str) -> None:
     variant = {**ACTION_SETS, **IN_SUIT}[name]
     policy = Greedy(policy_layout(variant))
     rows = np.arange(20)
-    batch = Batch(variant, Settings(), len(rows))
+    batch = Batch(GameSpec(variant), len(rows))
     batch.deal(rows, rows.tolist())
     stood: list[dict[bytes, int]] = [{} for _ in rows]
     undone = np.full(len(rows), -1)
@@ -61,7 +65,7 @@ def test_greedy_never_goes_back(name: str) -> None:
         undone[policy._scores(observations.astype(np.int64))[rows, actions] <= LAST] = step
         for row in rows[playing].tolist():
             before = stood[row].get(observations[row].tobytes(), step)
-            assert before == step or undone[row] >= before, batch.position_text(row)
+            assert before == step or undone[row] >= before, format_position(batch.position(row))
             stood[row][observations[row].tobytes()] = step
         batch.step(actions, playing.astype(np.int8))
 
@@ -121,7 +125,7 @@ def test_random_is_reproducible_and_even() -> None:
 
 def test_greedy_plays_single_rows_alike() -> None:
     variant = get_variant("eights-down")
-    batch = Batch(variant, Settings(), 8)
+    batch = Batch(GameSpec(variant), 8)
     batch.deal(np.arange(8), range(8))
     policy = Greedy(policy_layout(variant))
     together = policy(batch.observations(), batch.state.mask)

@@ -17,15 +17,13 @@ import numpy.typing as npt
 import pytest
 import torch as th
 
-from agents import solve, verdicts
-from agents.leaderboard import known_winnable
-from agents.models import NetworkPlayer
-from agents.moves import NUM_MOVE, look, moves_of, sure_homes
-from agents.networks import MovesNetwork
+from agents import solve
+from agents.commands.leaderboard import known_winnable
+from agents.networks.networks import MovesNetwork
 from agents.policies import make_searcher
-from agents.policies.linear import weights_for
-from agents.policies.shipped import load_shipped
-from agents.results import STORE, read_entry
+from agents.reports import solver_results as verdicts
+from agents.reports.stored import STORE, read_entry
+from agents.runs.models import NetworkPlayer
 from agents.search import beam, positions, rollouts, solver
 from agents.search.beam import Beam, Expects, Found
 from agents.search.budget import Budget
@@ -34,11 +32,15 @@ from agents.search.solver import Solver
 from agents.search.stocks import draw_stocks, unseen
 from agents.search.values import Expected
 from solitaire_env import SolitaireEnv
-from solitaire_env.advice import Adviser, load_policy
-from solitaire_env.batch import Batch, Settings
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import LayoutOf, evaluate, policy_layout
-from solitaire_env.layout import PLAYING
+from solitaire_env.move_features.moves import NUM_MOVE, look, moves_of, sure_homes
 from solitaire_env.notation import parse_position
+from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.policies.linear import weights_for
+from solitaire_env.policies.shipped import load_shipped
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.agents.test_moves import played
 from tests.conftest import Refuses
@@ -106,7 +108,7 @@ def test_keys_are_of_positions_not_of_places() -> None:
 def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
     """Told from the position before, whatever goes home in between, and from nothing."""
     variant = ALL[name]
-    batch = Batch(variant, Settings(), 2)
+    batch = Batch(GameSpec(variant), 2)
     rules, state = batch.rules, batch.state
     trail = positions.make_trail(rules)
     random = np.random.default_rng(0)
@@ -209,7 +211,7 @@ def test_without_room_nothing_is_proved() -> None:
 def test_a_won_position_needs_no_move() -> None:
     variant = SMALL["small-busy-aces"]
     ours = Solver(variant)
-    won = Batch(variant, Settings(), 1).state.rows[0]
+    won = Batch(GameSpec(variant), 1).state.rows[0]
     rules = ours.batch.rules
     won[rules.row_foundations : rules.row_foundations + 4] = 4
     solution = ours.solve(won)
@@ -229,7 +231,7 @@ def beams_of(variant: Variant, expects: Expects, cards: Array, width: int) -> li
 
 def played_out(variant: Variant, cards: Array, found: Found, deal: int) -> int:
     """Play what a beam found in the environment: cards home."""
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     line = positions.spell_out(batch, cards, found.line, variant.build == "same suit", found.home)
     *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(line))
     assert won == (home == variant.cards)
@@ -246,7 +248,7 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
     network = MovesNetwork(layout)
     player = NetworkPlayer(network, "untrained", layout, variant.moves, value=th.nn.Linear(network.width, 1))
     expects = Expected(variant, player)
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     env = SolitaireEnv(variant)
     ends: Counter[bool] = Counter()
     for deal in range(20):
@@ -268,7 +270,7 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
 def test_a_beam_without_room_proves_nothing() -> None:
     """Here each of the positions that the first move leads to leads to more than there is room for."""
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     batch.deal(np.array([0]), [18])
     small = Beam(variant, 1, weights_for(variant.name, stock=variant.stock > 0))
     assert not small.search(batch.state.rows[0].copy(), 16, np.random.default_rng(0)).exhausted
@@ -278,7 +280,7 @@ def test_a_beam_without_room_proves_nothing() -> None:
 def test_lines_of_beams_can_be_played(game: str) -> None:
     player = shipped(game)
     variant = get_variant(game).with_rules(moves=player.moves)
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     for deal in range(2):
         batch.deal(np.array([0]), [deal])
         cards = batch.state.rows[0].copy()
@@ -292,7 +294,7 @@ def test_a_beam_keeps_the_line_that_is_known(game: str) -> None:
     variant = get_variant(game).with_rules(moves=shipped(game).moves)
     forced = variant.build == "same suit"
     beam = Beam(variant, 20, weights_for(variant.name, stock=variant.stock > 0))
-    batch = Batch(variant, Settings(), 1)
+    batch = Batch(GameSpec(variant), 1)
     for deal in range(3):
         batch.deal(np.array([0]), [deal])
         cards = batch.state.rows[0].copy()
@@ -351,7 +353,7 @@ def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
 def test_all_is_compiled_before_time_counts() -> None:
     """Each kernel that solving calls from Python is known to have been called by then."""
     code = """
-from agents.policies.shipped import load_shipped
+from solitaire_env.policies.shipped import load_shipped
 from agents.search import beam, exhaustive, layers, positions, rollouts, solver
 from solitaire_env.evaluation import LayoutOf
 from solitaire_env.variants import get_variant
@@ -542,7 +544,7 @@ def searcher(game: str, **budget: Any) -> Searcher:
 def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
     """The same seen, the same chance, another stock: the same move, each time until a card is drawn."""
     player = searcher(game, simulations=8, depth=4, playouts=playouts)
-    one, other = (Batch(player.variant, Settings(), 1) for _ in range(2))
+    one, other = (Batch(GameSpec(player.variant), 1) for _ in range(2))
     random = np.random.default_rng(0)
     rules = one.rules
     searched = 0
@@ -567,7 +569,7 @@ def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
 
 def test_every_order_of_the_unseen_cards_is_as_likely() -> None:
     player = searcher("forty-thieves")
-    batch = Batch(player.variant, Settings(), 1)
+    batch = Batch(GameSpec(player.variant), 1)
     rules = batch.rules
     batch.deal(np.array([0]), [5])
     # All but three cards of the stock are drawn.
@@ -637,7 +639,7 @@ def test_the_networks_moves_are_kept_to_while_they_win() -> None:
 
 def test_where_nothing_happens_any_more_nothing_is_tried() -> None:
     player = searcher("forty-bandits", simulations=4, depth=1, candidates=3)
-    batch = Batch(player.variant, Settings(), 1)
+    batch = Batch(GameSpec(player.variant), 1)
     simulated = []
     for turn in range(60):
         if turn < 60 - IDLE - 10:
@@ -659,7 +661,7 @@ def test_without_the_solver_it_tries_moves() -> None:
 
 def test_no_position_comes_back_while_another_move_is_left() -> None:
     player = searcher("forty-thieves", simulations=4, depth=1)
-    batch = Batch(player.variant, Settings(), 1)
+    batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
     seen = set()
     random = np.random.default_rng(0)
@@ -699,7 +701,7 @@ def test_trials_are_played_to_their_end() -> None:
 def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Searcher, "_values", None)
     player = searcher("forty-thieves", simulations=8, depth=2, playouts=True, least=0.0)
-    batch = Batch(player.variant, Settings(), 1)
+    batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
     for _ in range(10):
         chosen = player(batch.observations(), batch.state.mask, np.array([0.3]))
@@ -709,7 +711,7 @@ def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_move_may_be_given_its_time() -> None:
     player = searcher("busy-aces", simulations=4, depth=2, milliseconds=20.0)
-    batch = Batch(player.variant, Settings(), 1)
+    batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
     for _ in range(12):
         chosen = player(batch.observations(), batch.state.mask)
@@ -720,7 +722,7 @@ def test_a_move_may_be_given_its_time() -> None:
 def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agents.search.player.REMEMBERED", 2)
     player = searcher("busy-aces", simulations=2, depth=0)
-    batch = Batch(player.variant, Settings(), 1)
+    batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
     for game in range(-9, -4):
         player(batch.observations(), batch.state.mask, games=np.array([game]))

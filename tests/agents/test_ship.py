@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 import yaml
 
-from agents import leaderboard, results, ship, train
+from agents import train
+from agents.commands import leaderboard, ship
+from agents.commands.ship import CURVE_ROWS, MAX_BYTES, main, thinned
 from agents.config import load_config
 from agents.evaluate import main as evaluate_main
-from agents.plot import read_curve
 from agents.policies import make_policy
-from agents.policies.shipped import load_shipped, shipped_games
-from agents.results import read_store, weights_hash
-from agents.runs import history_of
-from agents.ship import CURVE_ROWS, MAX_BYTES, main, thinned
+from agents.reports import stored as results
+from agents.reports.plots import read_curve
+from agents.reports.stored import read_store, weights_hash
+from agents.runs.folders import history_of
 from solitaire_env.evaluation import evaluate, policy_layout, read_games
+from solitaire_env.policies.shipped import load_shipped, shipped_games
 from tests.conftest import Refuses
 
 TINY: dict[str, Any] = {

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from agents import strength, verdicts
-from agents.compare import play_policy
-from agents.results import STORE, read_store
+from agents.commands import search_results as strength
+from agents.reports import solver_results as verdicts
+from agents.reports.compare import play_policy
+from agents.reports.stored import STORE, read_store
 from solitaire_env import VARIANTS
 from solitaire_env.evaluation import evaluate, read_games
 from tests.conftest import Refuses

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from wandb.proto.wandb_internal_pb2 import Record
 
-from agents import tracking
+from agents.runs import tracking
 from tests.agents.test_train import ROOT, Outcome, assert_refused, command, config_file, progress
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "WANDB_MODE": "offline"}
@@ -104,7 +104,7 @@ def test_one_run_after_another(tmp_path: Path) -> None:
         from pathlib import Path
         from torch.utils.tensorboard import SummaryWriter
         from agents.config import TrainConfig
-        from agents.tracking import tracked
+        from agents.runs.tracking import tracked
         for name in ("first", "second"):
             run = Path(sys.argv[1], name)
             run.mkdir()

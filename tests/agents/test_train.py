@@ -24,19 +24,20 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
-from agents.checkpoints import load_checkpoint, save_checkpoint
 from agents.config import TrainConfig, load_config, make_config
-from agents.learners import make_env, make_model, start_of
-from agents.models import load_model, save_model
-from agents.moves import moves_of, sure_homes
-from agents.networks import MovesNetwork
-from agents.plot import read_curve
-from agents.policies.linear import WEIGHTS
-from agents.runs import CURVE_COLUMNS, new_run
+from agents.learners.ppo import make_env, make_model, start_of
+from agents.networks.networks import MovesNetwork
+from agents.reports.plots import read_curve
+from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.folders import CURVE_COLUMNS, new_run
+from agents.runs.models import load_model, save_model
 from agents.train import main
 from solitaire_env import SolitaireEnv
-from solitaire_env.batch import Batch, Settings, describe_layout
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import policy_layout, read_games
+from solitaire_env.move_features.moves import moves_of, sure_homes
+from solitaire_env.policies.linear import WEIGHTS
 from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
@@ -220,7 +221,7 @@ def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
 
     def fresh(seed: int) -> Any:
         env = make_env(config)
-        model = make_model(config, env, describe_layout(env.variant, env.settings))
+        model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
         model.set_random_seed(seed)
         return model
 
@@ -506,7 +507,7 @@ def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
     """Beside it the same games one by one, in which each card is sent home by an action of its own."""
     config = make_config({"env": env, "sure_home": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
-    table = moves_of(describe_layout(training.variant, training.settings))
+    table = moves_of(GameSpec(training.variant, training.settings).layout)
     twin = SolitaireEnv(training.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
     training.seed(3)
     training.reset()
@@ -555,7 +556,7 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
         layout=layout, steps=0, sure_home=True,
     )  # fmt: skip
     player = load_model(tmp_path, lambda _: layout)
-    batch = Batch(config.variant, Settings(), 16)
+    batch = Batch(GameSpec(config.variant), 16)
     batch.deal(np.arange(16), list(range(16)))
     random = np.random.default_rng(0)
     kept = 0
@@ -577,12 +578,12 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
 def test_starts_from_the_linear_policy() -> None:
     config = make_config({"env": "busy-aces", **VALUES, "linear_start": 2.0}, "test")
     env = make_env(config)
-    model = make_model(config, env, describe_layout(env.variant, env.settings))
+    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
     weights = json.loads(WEIGHTS.read_text())["busy-aces"]["weights"]
     network = model.policy.network
     assert network.linear.weight[0].tolist() == pytest.approx([w / 2 for w in weights.values()], abs=1e-5)
     plain = make_model(
-        make_config({"env": "busy-aces", **VALUES}, "test"), env, describe_layout(env.variant, env.settings)
+        make_config({"env": "busy-aces", **VALUES}, "test"), env, GameSpec(env.variant, env.settings).layout
     )
     assert not plain.policy.network.linear.weight.any()
 
@@ -590,7 +591,7 @@ def test_starts_from_the_linear_policy() -> None:
 def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> None:
     config = make_config({"env": "busy-aces", **VALUES}, "test")
     env = make_env(config)
-    layout = describe_layout(env.variant, env.settings)
+    layout = GameSpec(env.variant, env.settings).layout
     policies = []
     for seed in (1, 2, 3):
         policy = make_model(replace(config, seed=seed), env, layout).policy
@@ -631,7 +632,7 @@ def test_at_first_only_the_value_learns(tmp_path: Path) -> None:
         tensors = load_file(runs / "busy-aces-1" / CHECKPOINT)
         config = load_config(runs / "busy-aces-1" / "config.yaml")
         env = make_env(config)
-        model = make_model(config, env, describe_layout(env.variant, env.settings))
+        model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
         begun = model.policy.state_dict()
         changed.append({name for name, w in begun.items() if not th.equal(w, tensors[f"policy/{name}"])})
     value = {"value_net.weight", "value_net.bias"} | {name for name in begun if ".to_value." in name}

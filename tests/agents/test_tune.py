@@ -19,9 +19,9 @@ import pytest
 import sqlalchemy
 from optuna.trial import TrialState
 
-from agents import tune
+from agents.commands import tune
+from agents.commands.tune import Arguments, configured, main, open_study, own_values
 from agents.config import TrainConfig, load_config, make_config
-from agents.tune import Arguments, configured, main, open_study, own_values
 from tests.agents.test_train import ROOT, VALUES, Outcome, assert_refused, command
 
 BASE = {**VALUES, "total_steps": 1024, "linear_start": 2.0, "hidden": [8]}
@@ -106,7 +106,7 @@ def test_ctrl_c_and_another_process() -> None:
     """The trial in hand is lost, the study is not; a second process makes trials of it meanwhile."""
     more = ["--deals", DEALS, "--study", "study.db", "--trials", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "agents.tune", "tiny.yaml", "--total-steps", str(10**9), *more],
+        [sys.executable, "-m", "agents.commands.tune", "tiny.yaml", "--total-steps", str(10**9), *more],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
     )  # fmt: skip
     try:
@@ -257,8 +257,8 @@ def test_refuses_a_base_that_cannot_be_read() -> None:
 def test_without_its_packages(module: str) -> None:
     """Each says what to install, and that is an extra."""
     code = (
-        f"import sys, runpy; sys.modules['{module}'] = None; sys.argv = ['agents.tune', 'tiny.yaml', "
-        "'--study', 'study.db', '--wandb', 'project']; runpy.run_module('agents.tune', run_name='__main__')"
+        f"import sys, runpy; sys.modules['{module}'] = None; sys.argv = ['agents.commands.tune', 'tiny.yaml', "
+        "'--study', 'study.db', '--wandb', 'project']; runpy.run_module('agents.commands.tune', run_name='__main__')"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=ENVIRONMENT

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, parse_position
-from solitaire_env.replay_page import write_page
+from solitaire_env.play.replay_page import write_page
 from solitaire_env.transcripts import Thought, parse_transcript, replay
 from solitaire_env.variants import VARIANTS, Variant
 from tests.browser.conftest import SCREENSHOTS, OpenPage

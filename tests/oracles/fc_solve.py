@@ -1,6 +1,6 @@
 """fc-solve as a player of our games: its Eight Off is our Eights Down.
 
-How it is asked, and what its moves are here, :mod:`agents.fc_solve` tells. Its moves are replayed in our
+How it is asked, and what its moves are here, :mod:`agents.commands.fc_solve` tells. Its moves are replayed in our
 environment, beside a board of fc-solve's on which only its moves are made, and after each move the two must
 show the same position.
 
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from agents.fc_solve import (
+from agents.commands.fc_solve import (
     EIGHT_OFF,
     HOME,
     Answer,
@@ -35,7 +35,7 @@ from agents.fc_solve import (
     read_answer,
     take,
 )
-from solitaire_env.deals import Deal
+from solitaire_env.core.deals import Deal
 from solitaire_env.variants import Variant
 from tests.reference import ReferenceGame, ReferenceRules, suit
 

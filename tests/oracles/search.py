@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solitaire_env.layout import Rules, make_rules
+from solitaire_env.core.layout import Rules, make_rules
+from solitaire_env.core.perft import Rows, successors
 from solitaire_env.notation import Position, format_position, position_from_row, position_to_row
-from solitaire_env.perft import Rows, successors
 from solitaire_env.variants import Variant
 
 TOGETHER = 256

@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-from solitaire_env.deals import Deal
+from solitaire_env.core.deals import Deal
+from solitaire_env.core.layout import make_rules
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.layout import make_rules
 from solitaire_env.notation import parse_position, position_to_row
 from solitaire_env.variants import Variant
 from tests.oracles.fc_solve import (

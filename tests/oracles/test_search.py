@@ -9,15 +9,15 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from solitaire_env.core.layout import make_rules
+from solitaire_env.core.perft import successors
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.layout import make_rules
 from solitaire_env.notation import (
     Position,
     format_position,
     parse_position,
     position_to_row,
 )
-from solitaire_env.perft import successors
 from solitaire_env.variants import Variant
 from tests.games import COMPILED
 from tests.oracles.fc_solve import Impossible, make_env, read_impossible, without_stock

@@ -1,0 +1,41 @@
+"""``python -m agents COMMAND``: the commands of this folder, each a module in :mod:`agents.commands`."""
+
+import sys
+from importlib import import_module
+from typing import Final
+
+COMMANDS: Final = {
+    "ablations": ("agents.commands.ablations", "store trainings that are compared"),
+    "evaluate": ("agents.evaluate", "play numbered deals with a policy"),
+    "fc-solve": ("agents.commands.fc_solve", "write fc-solve's solutions of Eights Down as transcripts"),
+    "fit-linear": ("agents.commands.fit_linear", "fit the weights of the linear policy"),
+    "imitate": ("agents.commands.imitate", "train a policy from transcripts"),
+    "leaderboard": ("agents.commands.leaderboard", "write the leaderboard, add to it, replay stored games"),
+    "plot": ("agents.reports.plots", "plot learning curves, win rates and endings of runs"),
+    "search-results": ("agents.commands.search_results", "store and plot the results of search"),
+    "ship": ("agents.commands.ship", "make a run the shipped policy of its game"),
+    "solve": ("agents.solve", "solve deals whose stock is known"),
+    "train": ("agents.train", "train a policy"),
+    "tune": ("agents.commands.tune", "search training settings with Optuna"),
+}
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run a command; its exit status."""
+    args = list(sys.argv[1:] if args is None else args)
+    if args and args[0] in COMMANDS:
+        status: int = import_module(COMMANDS[args[0]][0]).main(args[1:])
+        return status
+    usage = "\n".join(f"  {name:<16}{what}" for name, (_, what) in COMMANDS.items())
+    usage = f"usage: python -m agents COMMAND [OPTIONS]\n\n{usage}\n\nEach takes --help."
+    if args in (["--help"], ["-h"]):
+        print(usage)
+        return 0
+    if args:
+        print(f"error: unknown command {args[0][:40]!r}", file=sys.stderr)
+    print(usage, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

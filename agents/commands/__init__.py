@@ -1,0 +1,1 @@
+"""The commands behind ``python -m agents COMMAND``, one module each, and how they read options."""

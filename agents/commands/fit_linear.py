@@ -1,0 +1,161 @@
+"""Find weights for the linear policy: ``python -m agents fit-linear busy-aces``.
+
+By the cross-entropy method (Rubinstein, 1999): of many sets of weights, drawn from a normal distribution, the
+best are kept, the distribution is fitted to them, and so on.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import tyro
+
+from agents.commands.options import run_command
+from solitaire_env import Variant, env_id, get_variant
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec, Settings, layout_hash
+from solitaire_env.evaluation import policy_layout
+from solitaire_env.move_features.moves import MOVE_FEATURES
+from solitaire_env.policies.linear import WEIGHTS, Linear
+from solitaire_env.registration import env_variant
+from solitaire_env.util.files import read_json, write_json
+from solitaire_env.util.progress import ProgressLine, clock
+
+Array = npt.NDArray[Any]
+
+START: Final = {
+    "home": 3.0, "pile to pile": 1.0, "waste to pile": 1.0, "cell to pile": 1.0,
+    "pile to space": -1.0, "waste to space": -1.0, "cell to space": -1.0,
+    "pile to cell": -1.0, "waste to cell": -1.0,
+    "source: becomes a space": 1.0, "source: a sequence is broken": -3.0,
+    "source: the card under it goes home now": 1.0, "source: a wanted card lies near the top": 0.5,
+    "target: a wanted card lies near the top": -1.0,
+}  # fmt: skip
+"""Where the search begins: home first, then onto piles, and nothing that breaks a sequence. All else is 0."""
+
+FIRST_DEAL: Final = 2**20
+"""Deals below it are kept for evaluation."""
+
+
+@dataclass
+class Arguments:
+    """Find weights for the linear policy by the cross-entropy method."""
+
+    env: tyro.conf.Positional[str]
+    """Gymnasium id, or name of a variant; a one-card game is played with supermoves."""
+    generations: int = 60
+    """Times that the distribution is fitted anew."""
+    population: int = 64
+    """Sets of weights in a generation."""
+    elite: int = 10
+    """Sets that the distribution is fitted to."""
+    deals: int = 96
+    """Deals that each set plays; each generation has others."""
+    noise: float = 0.3
+    """Added to the standard deviations at first, less and less down to nothing after four fifths."""
+    stall_limit: int = 60
+    """A game is given up after so many moves without a card going home or coming off the stock."""
+    seed: int = 0
+    """Of weights and deals."""
+    out: Path = WEIGHTS
+    """JSON file into which the weights are written, beside those of other games."""
+    quiet: bool = False
+    """No progress line."""
+
+
+def play_sets(
+    variant: Variant, weights: Array, deals: Sequence[int], stall_limit: int | None = None
+) -> tuple[Array, Array]:
+    """Play deals with each of several sets of weights: cards home and whether won, ``[sets, deals]`` each."""
+    rows = np.arange(len(weights) * len(deals))
+    batch = Batch(GameSpec(variant, Settings(stall_limit=stall_limit)), len(rows))
+    batch.deal(rows, list(deals) * len(weights))
+    policy = Linear(policy_layout(variant), weights)
+    sets = np.repeat(np.arange(len(weights)), len(deals))
+    actions = np.zeros(len(rows), dtype=np.int64)
+    todo = np.ones(len(rows), dtype=np.int8)
+    while len(playing := np.flatnonzero(todo)):
+        actions[playing] = policy(batch.observations()[playing], batch.state.mask[playing], sets[playing])
+        batch.step(actions, todo)
+        todo[batch.ended] = 0
+    shape = (len(weights), len(deals))
+    home = batch.state.home.reshape(shape).copy()
+    return home, home == variant.cards
+
+
+def tune(variant: Variant, a: Arguments, line: ProgressLine) -> dict[str, Any]:
+    """Find weights; they and how they were found, as they stand in the file."""
+    random = np.random.Generator(np.random.PCG64(a.seed))
+    mean = np.array([START.get(name, 0.0) for name in MOVE_FEATURES])
+    spread = np.ones(len(mean))
+    start = time.monotonic()
+    curve = []
+    for generation in range(a.generations):
+        weights = mean + spread * random.standard_normal((a.population, len(mean)))
+        deals = random.integers(FIRST_DEAL, 2**62, size=a.deals).tolist()
+        home, won = play_sets(variant, weights, deals, a.stall_limit)
+        scores = home.mean(1) / variant.cards + won.mean(1)
+        best = np.argsort(-scores)[: a.elite]
+        mean = weights[best].mean(0)
+        spread = weights[best].std(0) + a.noise * max(0.0, 1 - generation / (0.8 * a.generations))
+        curve.append([round(float(won.mean()), 4), round(float(home.mean()), 2)])
+        seconds = time.monotonic() - start
+        line.show(partial(_text, generation + 1, a.generations, seconds, won, home))
+    line.close()
+    return {
+        "moves": None if variant == get_variant(variant.name) else variant.moves,
+        "layout_hash": layout_hash(policy_layout(variant)),
+        "weights": {name: round(float(w), 4) for name, w in zip(MOVE_FEATURES, mean, strict=True)},
+        "tuned": {
+            "generations": a.generations, "population": a.population, "elite": a.elite, "deals": a.deals,
+            "noise": a.noise, "stall_limit": a.stall_limit, "seed": a.seed,
+            "seconds": round(time.monotonic() - start), "won_and_home": curve,
+        },
+    }  # fmt: skip
+
+
+def _text(done: int, generations: int, seconds: float, won: Array, home: Array) -> str:
+    left = seconds / done * (generations - done)
+    return (
+        f"tuning: generation {done} of {generations}, all sets won {100 * won.mean():.1f} %, "
+        f"cards home {home.mean():.1f}, {clock(left)} left"
+    )
+
+
+def run(a: Arguments) -> int:
+    """Find weights, and write them; the exit status."""
+    for name, least in (("generations", 1), ("population", 2), ("elite", 1), ("deals", 1)):
+        if getattr(a, name) < least:
+            raise ValueError(f"{name} is {getattr(a, name)}, allowed: at least {least}")
+    if a.elite > a.population:
+        raise ValueError(f"elite is {a.elite}, allowed: at most the population, {a.population}")
+    variant = env_variant(a.env)
+    if variant.moves == "one card":
+        variant = variant.with_rules(moves="supermove")
+    entries = read_json(a.out) if a.out.exists() else {}
+    entries[variant.name] = tune(variant, a, ProgressLine(a.quiet))
+    write_json(a.out, dict(sorted(entries.items())))
+    print(f"weights for {env_id(variant)} in {a.out}")
+    print(f"next: python -m agents.evaluate --policy linear --env {env_id(variant)}")
+    return 0
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    a = tyro.cli(
+        Arguments,
+        args=args,
+        prog="python -m agents fit-linear",
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    return run_command(lambda: run(a), "stopped; nothing was written")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

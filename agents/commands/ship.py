@@ -1,0 +1,184 @@
+"""Ship a trained policy: ``python -m agents ship runs/busy-aces-1`` makes it ``shipped``.
+
+Its network, configuration, versions and curve go to ``agents/policies/<game>/``; it plays the deals of the
+leaderboard, and its model card and the leaderboard are written anew. Further runs, of other seeds, show how
+much hangs on the seed: their curves and games go along.
+"""
+
+import csv
+import io
+import shutil
+import sys
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import tyro
+
+from agents.commands import leaderboard
+from agents.config import TrainConfig, dump_config, load_config
+from agents.policies import BUILT_IN
+from agents.reports.plots import read_curve
+from agents.runs.folders import HISTORY, history_of, starts_of
+from agents.runs.models import load_model
+from solitaire_env import get_variant
+from solitaire_env.evaluation import policy_layout
+from solitaire_env.policies import shipped
+from solitaire_env.util.files import read_json, write_text
+from solitaire_env.util.messages import shown
+
+MAX_BYTES: Final = 2_000_000
+"""No shipped file is larger."""
+CURVE_ROWS: Final = 300
+"""A curve is thinned to so many rows."""
+FREE: Final = ("seed", "threads", "eval_deals", "checkpoint_minutes")
+"""Keys in which the configurations of several seeds may differ."""
+
+
+@dataclass
+class Arguments:
+    """Make a finished run the shipped policy of its game."""
+
+    run: tyro.conf.Positional[Path]
+    """Run folder of agents.train."""
+    others: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """Runs of the same configuration with other seeds, whose curves and games are shipped beside it."""
+    deals: str = "0:1000"
+    """Deals to play: the standard ones, or 0:1000,100000:101000 for the final test too."""
+    force: bool = False
+    """Put it in the place of the policy that is shipped now."""
+    quiet: bool = False
+    """No progress line."""
+
+
+@dataclass
+class Run:
+    """A finished run folder."""
+
+    folder: Path
+    config: TrainConfig = field(init=False)
+    games: Path = field(init=False)
+    """The games that its policy played at the end."""
+
+    def __post_init__(self) -> None:
+        """Read it, and refuse what is not finished or cannot be shipped."""
+        self.config = load_config(self.folder / "config.yaml")
+        played = [path for path in self.folder.glob("evaluation/*.jsonl") if path.stem not in BUILT_IN]
+        if len(played) != 1 or not read_curve(self.folder):
+            raise ValueError(
+                f"{self.folder}: not a finished run, it has no curve or no evaluation; "
+                f"go on with: python -m agents.train --resume {self.folder}"
+            )
+        self.games = played[0]
+        read_json(self.folder / "versions.json")
+        if not self._recorded():
+            raise ValueError(
+                f"{self.folder}: started from {shown(self.config.start)}, whose training is not recorded"
+            )
+        variant = self.config.variant
+        published = get_variant(variant.name)
+        supermove = published.with_rules(moves="supermove") if published.moves == "one card" else published
+        if variant not in (published, supermove) or self.config.information != "player":
+            raise ValueError(
+                f"{self.folder}: trained for {variant.build}, {variant.spaces}, {variant.moves}, "
+                f"information {self.config.information!r}, allowed: the published game, with supermoves or "
+                "without, information 'player'"
+            )
+        load_model(self.folder / "model", lambda wants: policy_layout(published, wants))
+
+    def _recorded(self) -> bool:
+        """Whether it is told how all networks were trained from which its own descends."""
+        history = history_of(self.folder)
+        if len(history) < len(self.config.starts):
+            return False
+        paths = [record / "config.yaml" for record in history]
+        return all(path.is_file() for path in paths) and all(
+            start.parent.name == HISTORY for path in paths for start in load_config(path).starts
+        )
+
+
+def thinned(curve: Path) -> str:
+    """A learning curve with at most :data:`CURVE_ROWS` rows, evenly spaced, first and last among them."""
+    with curve.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    kept = np.unique(np.linspace(0, len(rows) - 1, min(CURVE_ROWS, len(rows))).round().astype(int))
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([head, *(rows[k] for k in kept)])
+    return out.getvalue()
+
+
+def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
+    """Write the folder of a shipped policy, whole or not at all; it has no model card yet."""
+    folder = shipped.SHIPPED / run.config.variant.name
+    if folder.exists() and not force:
+        raise ValueError(f"{folder}: there is one already, --force puts this in its place")
+    seeds = [of.config.seed for of in (run, *others)]
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"the runs have seeds {shown(seeds)}, allowed: each another")
+    mine = _learned(run.config)
+    for other in others:
+        differ = [key for key, value in _learned(other.config).items() if value != mine[key]]
+        if differ:
+            raise ValueError(
+                f"{other.folder}: differs from {run.folder} in {', '.join(differ)}, allowed: seed"
+            )
+    part = folder.with_name(folder.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        for name in ("model/model.safetensors", "model/model.json"):
+            shutil.copyfile(run.folder / name, part / Path(name).name)
+        starts = [record.relative_to(run.folder).as_posix() for record in starts_of(run.folder, run.config)]
+        _ship_records(run.folder, part, ",".join(starts) or None)  # no paths of this machine
+        for record in history_of(run.folder):
+            start = load_config(record / "config.yaml").start
+            _ship_records(record, part / record.relative_to(run.folder), start)
+        for other in others:
+            seed = other.config.seed
+            write_text(part / f"curve-seed-{seed}.csv", thinned(other.folder / "curve.csv"))
+            shutil.copyfile(other.games, part / f"games-seed-{seed}.jsonl")
+        for path in part.rglob("*.*"):
+            if path.stat().st_size > MAX_BYTES:
+                raise ValueError(f"{path.name} has {path.stat().st_size:,} bytes, allowed: {MAX_BYTES:,}")
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def _ship_records(source: Path, target: Path, start: str | None) -> None:
+    """How a network was trained: configuration, versions, curve."""
+    target.mkdir(parents=True, exist_ok=True)
+    config = load_config(source / "config.yaml")
+    write_text(target / "config.yaml", dump_config(replace(config, start=start)))
+    for name in ("versions.json", "imitation.json", "model.json"):
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)
+    if (source / "curve.csv").is_file():
+        write_text(target / "curve.csv", thinned(source / "curve.csv"))
+
+
+def _learned(config: TrainConfig) -> dict[str, Any]:
+    """What a network hangs on, but for its seed."""
+    return {key: value for key, value in asdict(config).items() if key not in FREE}
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    a = tyro.cli(Arguments, args=args, prog="python -m agents ship", config=(tyro.conf.FlagCreatePairsOff,))
+    try:
+        run = Run(a.run)
+        folder = ship(run, [Run(other) for other in a.others], force=a.force)
+        print(f"shipped: {folder}", flush=True)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    play = ["add", "--policy", "shipped", "--env", run.config.variant.name, "--deals", a.deals, "--force"]
+    status = leaderboard.main([*play, *(["--quiet"] if a.quiet else [])])
+    return status or leaderboard.main([])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

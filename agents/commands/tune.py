@@ -1,0 +1,340 @@
+"""Search for settings of training:
+``python -m agents tune configs/busy-aces.yaml --trials 20 --study busy-aces.db``.
+
+An Optuna study in an SQLite file. Each trial trains by the configuration with other values of the searched
+keys, and its policy is scored on deals that nothing else plays. The best configuration is written beside the
+study.
+"""
+
+import sys
+import warnings
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from agents.commands.options import parse_options
+from agents.config import ConfigError, TrainConfig, dump_config, make_config, parse_deals
+from agents.learners.ppo import check_device
+from agents.reports import stored as results
+from agents.reports.compare import play_policy
+from agents.runs.folders import new_run
+from agents.runs.tracking import check_wandb, tracked
+from agents.train import Watch, learn
+from solitaire_env.util.files import write_text
+from solitaire_env.util.messages import one_line, shown
+from solitaire_env.util.progress import ProgressLine
+
+try:
+    import optuna
+    import sqlalchemy
+    from optuna.trial import FrozenTrial, TrialState
+except ImportError as error:
+    needed = f"agents.commands.tune needs {error.name}: pip install -e '.[tune]'"
+    if __name__ != "__main__":
+        raise ImportError(needed) from None
+    print(f"error: {needed}", file=sys.stderr)
+    sys.exit(2)
+
+RANGES: Final = {
+    # On both sides of 1e-3 about half a decade: Adam on small networks is seldom at its best outside.
+    "learning_rate": (3e-4, 3e-3, "log"),
+    # learning_rate_end / learning_rate, from falling to nothing to staying as it is.
+    "final_rate": (0.0, 1.0, "linear"),
+    # Games take 100 to 300 steps, and 0.99, half forgotten after 70, was tried and lost.
+    "gamma": (0.99, 1.0, "linear"),
+    # From values that are trusted after ten steps to returns alone.
+    "gae_lambda": (0.9, 1.0, "linear"),
+    "clip_range": (0.05, 0.3, "linear"),
+    # More, and the policy stays a random one: rewards of a whole game are at most 2.
+    "ent_coef": (0.0, 0.01, "linear"),
+    # From hardly ever another move than the linear policy's to often.
+    "linear_start": (0.5, 4.0, "log"),
+}
+"""Numbers that are searched: lowest, highest, and whether factors or differences are alike."""
+
+CHOICES: Final = {
+    # Of the 32,768 steps between updates: from 128 minibatches to 8.
+    "batch_size": (256, 512, 1024, 2048, 4096),
+    # More passes learn more of a step and cost as much again.
+    "n_epochs": (1, 2, 3, 4, 6),
+    # Shorter limits end games that could still be won, longer ones spend steps on games that go in circles.
+    "stall_limit": (20, 40, 60, 80),
+    # Larger ones learn more of a step and make fewer steps a minute.
+    "hidden": ("32 16", "64 32", "128 64", "64 64 32"),
+}
+"""Keys that are searched among values."""
+
+REPORTS: Final = (50, 75)
+"""At so many hundredths of its training a trial is given up if it does worse than half of the others did."""
+
+KEPT: Final = {
+    "the comparison at the end": results.STANDARD,
+    "the published results": results.HELD_OUT,
+}
+"""Deals that others are told of: a configuration chosen by them would be no news to them."""
+
+FREE: Final = ("device", "threads", "checkpoint_minutes", "eval_deals", "wandb")
+"""Keys in which the processes of a study may differ."""
+
+SHOWN: Final = 10
+"""So many of the best trials are shown."""
+
+
+@dataclass
+class Arguments:
+    """Search for settings of training."""
+
+    config: Annotated[TrainConfig, tyro.conf.arg(name="")]
+    study: Path = tyro.MISSING
+    """SQLite file of the study; one that is there goes on."""
+    trials: int = 20
+    """Trials in all, of earlier calls and of other processes too."""
+    deals: str = "200000:200500"
+    """Deals on which the policies are scored."""
+    runs: Path = Path("runs/tune")
+    """Folder in which the run folders of the trials are made."""
+    quiet: bool = False
+    """No progress line."""
+
+
+# ---------------------------------------------------------------------------------- what is searched
+
+
+def own_values(config: TrainConfig) -> dict[str, Any]:
+    """The searched parameters as a configuration has them; those that mean nothing to it are left out."""
+    values = {
+        **asdict(config),
+        "final_rate": config.learning_rate_end / config.learning_rate,
+        "hidden": None if config.network == "piles" else " ".join(map(str, config.hidden)),
+    }
+    return {name: values[name] for name in (*RANGES, *CHOICES) if values[name] is not None}
+
+
+def suggest(trial: optuna.Trial, config: TrainConfig) -> TrainConfig:
+    """A trial's configuration. The space reaches as far as the configuration's own values, if need be."""
+    values: dict[str, Any] = {}
+    for name, own in own_values(config).items():
+        if name in RANGES:
+            low, high, scale = RANGES[name]
+            values[name] = trial.suggest_float(name, min(low, own), max(high, own), log=scale == "log")
+        else:
+            choices = CHOICES[name]
+            values[name] = trial.suggest_categorical(name, choices if own in choices else (*choices, own))
+    return configured(config, values)
+
+
+def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
+    """A configuration with the values of a trial."""
+    values = dict(values)
+    rate_end = values["learning_rate"] * values.pop("final_rate")
+    values["learning_rate_end"] = float(f"{rate_end:.6g}")
+    if "hidden" in values:
+        values["hidden"] = [int(size) for size in values["hidden"].split()]
+    return make_config({**asdict(config), **values}, "trial")
+
+
+# ------------------------------------------------------------------------------------------- trials
+
+
+def run_trial(trial: optuna.Trial, a: Arguments) -> float:
+    """Train and score; the score is cards home / all + games won / all, 2 at most.
+
+    The win rate alone would tell nothing where few games are won, cards home little where most are.
+    """
+    config = suggest(trial, a.config)
+    run = new_run(a.runs, config)
+    trial.set_user_attr("run", str(run))
+    if not a.quiet:
+        drawn = ", ".join(f"{name} {_short(value)}" for name, value in trial.params.items())
+        print(f"trial {trial.number}, {run}: {drawn}", file=sys.stderr)
+    due = list(REPORTS)
+
+    def told(watch: Watch) -> None:
+        if not due or 100 * watch.share < due[0] or not watch.won:
+            return
+        step = due.pop(0)
+        trial.report(float(np.mean(watch.home)) / config.variant.cards + float(np.mean(watch.won)), step)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+
+    try:
+        with tracked(config, run, quiet=a.quiet):
+            ended = learn(config, run, resume=False, quiet=a.quiet, told=told)
+        if not ended:
+            raise KeyboardInterrupt
+        scored = replace(config, eval_deals=a.deals)
+        score = play_policy(str(run), scored, None, ProgressLine(a.quiet)).summary
+    except ConfigError:
+        raise
+    except ValueError:  # its weights are no numbers any more, and its actions none of the game's
+        raise optuna.TrialPruned from None
+    trial.set_user_attr("win_rate", score.win_rate)
+    trial.set_user_attr("cards_home", score.cards_home)
+    return score.cards_home / config.variant.cards + score.win_rate
+
+
+def open_study(a: Arguments) -> optuna.Study:
+    """The study in a file, made if there is none; one with other settings is refused."""
+    a.study.parent.mkdir(parents=True, exist_ok=True)
+    url = sqlalchemy.URL.create("sqlite", database=str(a.study.absolute()))
+    with warnings.catch_warnings():
+        # A process that was killed leaves a trial that seems to run: it is told by its heartbeat.
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        storage = optuna.storages.RDBStorage(
+            url.render_as_string(), heartbeat_interval=10, grace_period=60,
+            engine_kwargs={"connect_args": {"timeout": 60}},
+        )  # fmt: skip
+    study = optuna.create_study(
+        storage=storage, study_name="tune", direction="maximize", load_if_exists=True,
+        pruner=optuna.pruners.MedianPruner(),
+    )  # fmt: skip
+    # Another process, or the next call, draws others.
+    study.sampler = optuna.samplers.TPESampler(seed=a.config.seed + len(study.trials))
+    settings = {name: value for name, value in asdict(a.config).items() if name not in FREE}
+    settings["deals"] = a.deals
+    if not study.user_attrs:
+        study.set_user_attr("settings", settings)
+    # Keys that are newer than the study had no say in it: as if they had had their defaults.
+    before = {**asdict(TrainConfig()), **study.user_attrs["settings"]}
+    for name, value in settings.items():
+        if before[name] != value:
+            raise ConfigError(
+                f"{a.study}: its trials have {name} {shown(before[name])}, here it is {shown(value)}; "
+                "allowed: the same, or another file"
+            )
+    return study
+
+
+def search(study: optuna.Study, a: Arguments) -> None:
+    """Make the trials that are left."""
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            optuna.storages.fail_stale_trials(study)
+        trials = study.get_trials(deepcopy=False)
+        counted = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
+        begun = sum(trial.state in counted for trial in trials)
+        if begun >= a.trials:
+            return
+        if all(trial.state == TrialState.FAIL for trial in trials):
+            study.enqueue_trial(own_values(a.config))  # what the others have to beat
+        study.optimize(
+            lambda trial: run_trial(trial, a), n_trials=1, callbacks=[] if a.quiet else [_say_how_it_ended]
+        )
+
+
+def _say_how_it_ended(_: optuna.Study, trial: FrozenTrial) -> None:
+    if trial.value is not None and trial.state == TrialState.COMPLETE:
+        won, home = trial.user_attrs["win_rate"], trial.user_attrs["cards_home"]
+        how = f"score {trial.value:.3f}, won {100 * won:.1f} %, cards home {home:.1f}"
+    else:
+        how = f"given up at {trial.last_step} % of its training" if trial.last_step else "diverged"
+    print(f"trial {trial.number}: {how}", file=sys.stderr)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+# ------------------------------------------------------------------------------------------ results
+
+
+def best_trials(study: optuna.Study) -> list[FrozenTrial]:
+    """The trials that were scored, best first."""
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return sorted(trials, key=lambda trial: -(trial.value or 0.0))
+
+
+def table_of(trials: list[FrozenTrial]) -> Table:
+    """The best trials with what was searched."""
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    names = list(trials[0].params)
+    for head in ("trial", "score", "games won", "cards home", *names):
+        table.add_column(head.replace("_", " "), justify="right")
+    for trial in trials[:SHOWN]:
+        values = (trial.params[name] for name in names)
+        table.add_row(
+            str(trial.number),
+            f"{trial.value:.3f}",
+            f"{100 * trial.user_attrs['win_rate']:.1f} %",
+            f"{trial.user_attrs['cards_home']:.1f}",
+            *map(_short, values),
+        )
+    return table
+
+
+def show(study: optuna.Study, a: Arguments) -> None:
+    """Print the best trials, and write the best configuration."""
+    trials = best_trials(study)
+    states = [trial.state for trial in study.get_trials(deepcopy=False)]
+    counts = ", ".join(
+        f"{states.count(state)} {word}"
+        for state, word in (
+            (TrialState.COMPLETE, "scored"),
+            (TrialState.PRUNED, "given up"),
+            (TrialState.FAIL, "stopped or failed"),
+            (TrialState.RUNNING, "running in other processes"),
+        )
+        if state in states
+    )
+    print(f"{a.study}: {counts or 'no trials'}")
+    if not trials:
+        return
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(table_of(trials))
+    best = a.study.with_name(f"{a.study.stem}-best.yaml")
+    head = f"# Trial {trials[0].number} of {a.study.name}: score {trials[0].value:.3f} on deals {a.deals}.\n"
+    write_text(best, head + dump_config(configured(a.config, trials[0].params)))
+    print(f"\nbest configuration  {best}")
+    print(f"next: python -m agents.train {best}")
+
+
+# ------------------------------------------------------------------------------------------ command
+
+
+def check(a: Arguments) -> None:
+    """Refuse what cannot be searched with."""
+    if a.trials < 1:
+        raise ValueError(f"trials is {a.trials}, allowed: at least 1")
+    deals = parse_deals(a.deals)
+    for whose, kept in KEPT.items():
+        if taken := sum(deal in kept for deal in deals):
+            raise ValueError(
+                f"deals {shown(a.deals)}: {taken} of them are kept for {whose} "
+                f"({kept.start}-{kept.stop - 1}), allowed: others, such as 200000:200500"
+            )
+    check_device(a.config.device)
+    check_wandb(a.config)
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    a: Arguments | None = None
+    study: optuna.Study | None = None
+    try:
+        a = parse_options(sys.argv[1:] if args is None else args, Arguments, "python -m agents tune CONFIG")
+        check(a)
+        study = open_study(a)
+        search(study, a)
+        show(study, a)
+    except (ValueError, OSError, ImportError, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
+        reason = one_line(str(error).partition("\n")[0])
+        print(f"error: {a.study if a else ''}: not a study that can be used ({reason})", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nstopped; the same command goes on", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What learns: one algorithm, one file, read from top to bottom."""

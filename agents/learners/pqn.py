@@ -1,0 +1,205 @@
+"""PQN: Q-learning from many games side by side, over legal moves alone.
+
+Gallici and others, "Simplifying Deep Temporal Difference Learning" (2024): no replay buffer and no target
+network. All games play some steps by the network in hand, mostly the move of highest value; then what the
+moves were worth is counted back from the end of these steps, by Peng's Q(lambda), and the network learns it.
+Layer normalization in the network keeps values from running away.
+
+Of SB3's DQN nothing would be left: its buffer keeps no masks, its maximum looks at illegal actions, and it
+learns a batch a step. So this is an algorithm of its own on SB3's base class, with its vector environments,
+callbacks and loggers.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch as th
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.type_aliases import MaybeCallback
+from stable_baselines3.common.vec_env import VecEnv
+from torch.nn import functional as F
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from agents.networks.networks import NetworkPolicy, Scores
+
+Array = npt.NDArray[Any]
+
+
+AVERAGE = 0.999
+"""Of the average weights so much is kept in a minibatch."""
+HIGH = 1e3
+"""Above every value."""
+
+
+class Steps(NamedTuple):
+    """So many steps of all games; arrays ``[steps, games]`` first."""
+
+    observations: Array
+    masks: Array
+    """Of the move that was made alone, so that the network reads no other."""
+    rewards: Array
+    ended: Array
+    best: Array
+    """The highest value of a move after the step."""
+
+
+def returns(steps: Steps, gamma: float, trace: float) -> Array:
+    """What each move is worth by what came of it, ``[steps, games]``: Peng's Q(lambda).
+
+    Parameters
+    ----------
+    trace
+        Lambda: 0 trusts the value after one step, 1 what was paid to the end of the steps.
+    """
+    worth = np.empty_like(steps.rewards)
+    after = steps.best[-1]
+    for t in reversed(range(len(worth))):
+        worth[t] = steps.rewards[t] + gamma * ~steps.ended[t] * after
+        if t:
+            after = (1 - trace) * steps.best[t - 1] + trace * worth[t]
+    return worth
+
+
+class PQN(BaseAlgorithm):
+    """Learn what each legal move is worth.
+
+    What it came to is ``average.module``: the network whose weights are the average of those that the last
+    thousand minibatches or so led to, which is steadier than any of them.
+
+    Parameters
+    ----------
+    share
+        Tells how much of the training is done, 0 to 1.
+    exploration
+        Shares of moves that are drawn from the legal ones, all alike: at the start, and from the middle of
+        the training on; linear in between.
+    trace
+        Lambda of the returns.
+    """
+
+    policy: NetworkPolicy
+
+    def __init__(
+        self, env: VecEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
+        n_epochs: int, gamma: float, trace: float, exploration: tuple[float, float], max_grad_norm: float,
+        share: Callable[[], float], seed: int, device: str, policy_kwargs: dict[str, Any],
+    ) -> None:  # fmt: skip
+        super().__init__(
+            NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
+            support_multi_env=True,
+        )  # fmt: skip
+        self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
+        self.gamma, self.trace, self.exploration = gamma, trace, exploration
+        self.max_grad_norm = max_grad_norm
+        self.done = share
+        self._setup_model()
+
+    def _setup_model(self) -> None:
+        self._setup_lr_schedule()
+        self.set_random_seed(self.seed)
+        self.random = np.random.default_rng(self.seed)
+        self.policy = NetworkPolicy(
+            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
+        ).to(self.device)
+        averaged: Any = get_ema_multi_avg_fn(AVERAGE)  # type: ignore[no-untyped-call]
+        self.average = AveragedModel(self.policy.network, self.device, multi_avg_fn=averaged)
+        self.policy.average = self.average  # so that checkpoints keep it
+
+    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
+        return ["policy", "policy.optimizer"], []
+
+    def learn(
+        self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
+        tb_log_name: str = "pqn", reset_num_timesteps: bool = True, progress_bar: bool = False,
+    ) -> "PQN":  # fmt: skip
+        """Play and learn until the callback ends it, or after so many steps of all games."""
+        total, callback = self._setup_learn(
+            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
+        )
+        assert self.env is not None
+        self.seen = np.asarray(self._last_obs)
+        self.masks = np.asarray(self.env.env_method("action_masks"))
+        self.values = self.value()
+        callback.on_training_start(locals(), globals())
+        while self.num_timesteps < total:
+            steps = self.play(callback)
+            if steps is None:
+                break
+            self.train(steps)
+            self.logger.dump(self.num_timesteps)
+        callback.on_training_end()
+        return self
+
+    @th.inference_mode()
+    def value(self) -> Scores:
+        """What the legal moves of the positions in hand are worth."""
+        self.policy.set_training_mode(False)
+        return self.policy.network.score(th.as_tensor(self.seen, device=self.device), self.masks)
+
+    def choose(self) -> Array:
+        """Moves of highest value, ``[games]``, and now and then any legal one."""
+        seen = self.values
+        first, last = self.exploration
+        share = first + (last - first) * min(1.0, 2 * self.done())
+        explores = th.rand(len(self.masks), device=seen.games.device) < share
+        drawn = HIGH + th.rand_like(seen.scores)
+        chosen = seen.choose(th.where(explores[seen.games], drawn, seen.scores))
+        actions: Array = seen.actions[chosen].cpu().numpy()
+        return actions
+
+    def play(self, callback: Any) -> Steps | None:
+        """Some steps of all games; None when the callback ends the training."""
+        assert self.env is not None
+        callback.on_rollout_start()
+        n, size = self.masks.shape
+        rows = np.arange(n)
+        steps = Steps(
+            np.empty((self.n_steps, *self.seen.shape), self.seen.dtype),
+            np.zeros((self.n_steps, n, size), dtype=np.int8),
+            np.empty((self.n_steps, n), dtype=np.float32),
+            np.empty((self.n_steps, n), dtype=np.bool_),
+            np.empty((self.n_steps, n), dtype=np.float32),
+        )
+        for t in range(self.n_steps):
+            actions = self.choose()
+            steps.observations[t] = self.seen
+            steps.masks[t, rows, actions] = 1
+            observations, rewards, dones, infos = self.env.step(actions)
+            self.seen = np.asarray(observations)
+            self.masks = np.asarray(self.env.env_method("action_masks"))
+            self.values = self.value()
+            steps.rewards[t], steps.ended[t] = rewards, dones
+            steps.best[t] = self.values.highest(self.values.scores).cpu()
+            self.num_timesteps += n
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return None
+        callback.on_rollout_end()
+        return steps
+
+    def train(self, steps: Steps) -> None:
+        """Learn what the moves of these steps were worth."""
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        worth = th.from_numpy(returns(steps, self.gamma, self.trace).ravel()).to(self.device)
+        observations = steps.observations.reshape(len(worth), -1)
+        masks = steps.masks.reshape(len(worth), -1)
+        losses = []
+        for _ in range(self.n_epochs):
+            order = self.random.permutation(len(worth))
+            for part in np.split(order, range(self.batch_size, len(order), self.batch_size)):
+                scores = self.policy.network.score(
+                    th.as_tensor(observations[part], device=self.device), masks[part]
+                ).scores
+                loss = F.mse_loss(scores, worth[th.from_numpy(part).to(self.device)])
+                self.policy.optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                th.nn.utils.clip_grad_norm_(self.policy.network.parameters(), self.max_grad_norm)
+                self.policy.optimizer.step()
+                self.average.update_parameters(self.policy.network)
+                losses.append(loss.item())
+        self.logger.record("train/value_loss", float(np.mean(losses)))
+        self.logger.record("train/explained_variance", 1 - losses[-1] / max(worth.var().item(), 1e-12))
+        self.logger.record("train/value", worth.mean().item())

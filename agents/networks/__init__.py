@@ -1,0 +1,1 @@
+"""The torch modules, and the SB3 policy around them."""

@@ -1,0 +1,97 @@
+"""The policies that need no training and a trained one on the same deals."""
+
+from pathlib import Path
+from typing import Any
+
+from agents.config import TrainConfig, parse_deals
+from agents.policies import make_policy
+from agents.reports.tables import summary_table
+from solitaire_env import Variant, env_id
+from solitaire_env.evaluation import Evaluation, Game, LayoutOf, Summary, evaluate, mcnemar
+from solitaire_env.policies.linear import has_weights
+from solitaire_env.registration import env_variant
+from solitaire_env.util.files import write_text
+from solitaire_env.util.progress import ProgressLine
+
+
+def seen_game(config: TrainConfig) -> tuple[Variant, str | None, LayoutOf]:
+    """The game that is played, the shortcut moves if policies choose those, and what gives them their layout.
+
+    A one-card game is played by its own rule also when the configuration has its policies choose supermoves.
+    """
+    published = env_variant(config.env).with_rules(build=config.build, spaces=config.spaces)
+    shortcut = config.moves if config.moves == "supermove" and published.moves == "one card" else None
+    variant = published if shortcut else published.with_rules(moves=config.moves)
+
+    return variant, shortcut, LayoutOf(variant, shortcut)
+
+
+def play_policy(
+    name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
+    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = 256, prior: str = "shipped",
+    budget: Any = None,
+) -> Evaluation:  # fmt: skip
+    """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,
+    ``prior`` and ``budget`` are for ``search``.
+    """
+    variant, shortcut, layout_of = seen_game(config)
+    policy = make_policy(name, layout_of, trust_model=trust_model, prior=prior, budget=budget)
+    if shortcut and getattr(policy, "moves", None) is None:
+        policy.moves = shortcut
+    label = label or (Path(name).name if Path(name).exists() else name)
+    deals = parse_deals(config.eval_deals)
+
+    def progress(games: list[Game], total: int) -> None:
+        done = len(games)
+        line.count(
+            done, total, lambda: f"playing {label}: {done} of {total} deals, {sum(g.won for g in games)} won"
+        )
+
+    done = evaluate(
+        policy,
+        variant,
+        deals,
+        name=label,
+        results=results,
+        transcripts=transcripts,
+        progress=progress,
+        num_envs=num_envs,
+    )
+    line.close()
+    return done
+
+
+def best_game(evaluation: Evaluation) -> Game:
+    """The win in the fewest steps, or else the game with the most cards home."""
+    return max(evaluation.games, key=lambda game: (game.won, -game.steps if game.won else game.cards_home))
+
+
+def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
+    """Evaluate the run's policy and those that need no training: writes games and the best, gives a table."""
+    line = ProgressLine(quiet)
+    folder = run / "evaluation"
+    folder.mkdir(exist_ok=True)
+    rows: list[tuple[str, str, Summary]] = []
+    evaluations = {}
+    *_, layout_of = seen_game(config)
+    known = ["linear"] if has_weights(layout_of) else []
+    for name in ("random", "greedy", *known, str(run)):
+        label = Path(name).name
+        results = folder / f"{label}.jsonl"
+        # A run that went on has another policy than its last evaluation.
+        results.unlink(missing_ok=True)
+        evaluations[label] = done = play_policy(name, config, results, line, transcripts=name == str(run))
+        rows.append((label, done.games[0].moves, done.summary))
+    trained = evaluations[run.name]
+    best = best_game(trained)
+    write_text(run / "best_game.txt", trained.transcripts[best.deal])
+    rival = max(
+        (name for name in evaluations if name != run.name), key=lambda name: evaluations[name].summary.wins
+    )
+    only_trained, only_rival, p = mcnemar(trained.games, evaluations[rival].games)
+    table = summary_table(rows)
+    write_text(run / "evaluation.txt", table + "\n")
+    return (
+        f"\n{env_id(config.variant)}, deals {config.eval_deals}, intervals of 95 %\n\n{table}\n\n"
+        f"deals that only {run.name} won: {only_trained}, only {rival}: {only_rival} (McNemar p = {p:.2g})"
+    )

@@ -1,0 +1,172 @@
+"""The model cards of the shipped policies, written from their files and from the stored results."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from safetensors import safe_open
+
+from agents.config import TrainConfig, load_config
+from agents.reports import stored as results
+from agents.reports.plots import read_curve
+from agents.reports.stored import Entry, Training
+from agents.reports.tables import cost, home, table, won
+from agents.runs.folders import history_of, starts_of
+from solitaire_env import env_id
+from solitaire_env.evaluation import read_games
+from solitaire_env.util.files import model_folder, read_json
+
+NOTE: Final = "<!-- Written by `python -m agents leaderboard`: change that, or the stored results. -->\n"
+
+LEARNERS: Final = {
+    "ppo": ("MaskablePPO, sb3-contrib", "sb3-contrib"),
+    "pqn": ("PQN, torch", "torch"),
+    "playouts": ("playouts of likely moves, torch", "torch"),
+}
+"""Learners by their names in a configuration: in words, and the package whose version counts."""
+
+CARD: Final = """# {title}: a trained policy
+
+{note}
+A network that chooses among the legal moves of {title}: the policy `shipped`, wherever a command takes one.
+
+{facts}
+
+`config.yaml` holds the whole configuration, `versions.json` what it was trained with, `curve.csv` the
+learning curve, thinned: win rate and cards home of the last 1,000 games of training.
+
+## Results
+
+{results}
+
+Games won with Wilson's 95 % interval, cards home with a bootstrap interval.{rows}
+No game of this training has a number below 1,048,576, and nothing was chosen by deals {held_out}.
+{seeds}
+## Limits
+
+- It plays this game by its published rules, and sees what a player sees. Another layout of observations or
+  actions is refused.
+- It draws its moves from the network's probabilities. In an evaluation the draws hang on the deal alone, and
+  the network counts in 64 bits: a game is the same whatever is played beside it. Another machine may round
+  the sixteenth digit in another way, and could, if hardly ever, come to another move.
+- It looks one move ahead{onward}, and remembers nothing:
+  a position that comes back is new to it.
+
+## Again
+
+```sh
+python -m agents.evaluate --policy shipped --env {env} --deals 0:1000
+python -m agents leaderboard replay --policy shipped --env {game}    # are they the stored games?
+{again}
+```
+
+Training for so many minutes comes to other steps on another machine, and so to another network.
+
+## Licence
+
+MIT, as the code.
+"""
+
+
+def machine(versions: dict[str, Any]) -> str:
+    """Where a network was trained, from its ``versions.json``."""
+    gpu = f"{versions['gpu']}, " if versions.get("gpu") else ""
+    count = versions.get("threads")
+    threads = f", {count} thread{'s' * (count != 1)}" if count else ""
+    name = versions.get("processor") or versions.get("machine") or "a processor that is not told"
+    return f"{gpu}{name}, {versions.get('processors') or '?'} processors{threads}"
+
+
+def training_of(folder: Path) -> Training:
+    """What training the network of a run folder, or a shipped one, took, with what it started from."""
+    parts = [*history_of(folder), folder]
+    minutes = [curve[-1]["minutes"] for part in parts if (curve := read_curve(part))]
+    return Training(
+        steps=sum(int(read_json(model_folder(part) / "model.json")["steps"]) for part in parts),
+        minutes=round(sum(minutes), 2) if minutes else None,
+        machine=machine(read_json(folder / "versions.json")),
+    )
+
+
+def model_card(folder: Path, entry: Entry | None) -> str:
+    """The card of a shipped policy; results are told where they are stored."""
+    config = load_config(folder / "config.yaml")
+    card, versions = read_json(folder / "model.json"), read_json(folder / "versions.json")
+    training = training_of(folder)
+    with safe_open(folder / "model.safetensors", framework="np") as file:
+        numbers = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - no mapping
+    sizes = ", ".join(f"{name} {value}" for name, value in card["sizes"].items())
+    learner, package = LEARNERS[config.learner]
+    begin = "nothing learned"
+    if config.linear_start is not None:
+        begin = f"the linear policy at temperature {config.linear_start:g}"
+    elif config.start is not None:
+        names = [f"`{record.relative_to(folder).as_posix()}/`" for record in starts_of(folder, config)]
+        begin = f"the mean of {' and '.join(names)}" if len(names) > 1 else f"the network of {names[0]}"
+    action_set = card["moves"]
+    if action_set == "supermove":
+        action_set += ", each played as the single cards that it stands for"
+    if card.get("sure_home"):
+        action_set += "; what is sure to go home goes home first"
+    facts = {
+        "game": f"`{env_id(config.variant)}`, published rules",
+        "moves": action_set,
+        "sees": f"`{config.observation}`, what a player knows",
+        "network": f"`{card['network']}` ({sizes}), {numbers:,} numbers",
+        "learner": f"{learner} {versions.get(package, '?')}",
+        "began as": begin,
+        "trained": f"{cost(training)}, seed {config.seed}",
+        "on": str(training.machine),
+    }
+    played, rows = "Not evaluated yet.", ""
+    if entry is not None:
+        parts = zip(results.parts(), entry.games, strict=True)
+        played = table(
+            ["deals", "won", "cards home"],
+            [[f"{part[0]}-{part[-1]}", won(games), home(games)] for part, games in parts if games],
+        )
+        rows = f"\nThe games are the rows of `leaderboard/{entry.game}/shipped.jsonl`."
+    onward = ", and on to where the linear policy would draw" if card["sizes"].get("onward") else ""
+    return CARD.format(
+        title=config.variant.title,
+        note=NOTE,
+        facts=table(["", ""], [[key, value] for key, value in facts.items()], texts=2),
+        results=played,
+        rows=rows,
+        held_out=f"{results.HELD_OUT[0]}-{results.HELD_OUT[-1]}",
+        seeds=_seeds(folder),
+        env=env_id(config.variant),
+        game=config.variant.name,
+        again=_again(folder, config),
+        onward=onward,
+    )
+
+
+def _again(folder: Path, config: TrainConfig) -> str:
+    """The commands that train it, and what it starts from, once more."""
+    game, commands = config.variant.name, []
+    for part in (*history_of(folder), folder):
+        path = Path("agents/policies", game, part.relative_to(folder), "config.yaml")
+        starts = ",".join(f"runs/{game}-{start.name}" for start in load_config(part / "config.yaml").starts)
+        commands.append(
+            f"python -m agents.train {path.as_posix()}" + (f" --start {starts}" if starts else "")
+        )
+    return "\n".join(commands)
+
+
+def _seeds(folder: Path) -> str:
+    """What other seeds came to, from the games that stand beside the model."""
+    rows = []
+    for path in sorted(folder.glob("games-seed-*.jsonl"), key=lambda path: int(path.stem.split("-")[-1])):
+        seed = path.stem.split("-")[-1]
+        games = tuple(read_games(path))
+        last = read_curve(folder, f"curve-seed-{seed}.csv")[-1]
+        took = cost(Training(steps=int(last["steps"]), minutes=last["minutes"]))
+        rows.append([seed, took, str(len(games)), won(games), home(games)])
+    if not rows:
+        each = "Each training on the way to it was done" if history_of(folder) else "It was trained"
+        return f"\n{each} with one seed.\n"
+    return (
+        "\n## Other seeds\n\nThe same configuration with other seeds; their networks are not kept, their"
+        " games and\ncurves stand in `games-seed-N.jsonl` and `curve-seed-N.csv`.\n\n"
+        f"{table(['seed', 'training', 'deals', 'won', 'cards home'], rows)}\n"
+    )

@@ -1,0 +1,448 @@
+"""Pictures of results: ``python -m agents plot runs/busy-aces-1 runs/busy-aces-2 -o pictures``.
+
+``curve``
+    How training went: games won and cards home, of the last 1,000 games, against steps. Runs whose
+    configurations differ by the seed alone are one line, the mean; the band reaches from the lowest of them
+    to the highest, as far as the shortest went; thin lines are the runs themselves.
+``win_rates``
+    Games won by each policy on the evaluated deals, with Wilson's 95 % interval.
+``endings``
+    Where games end. Each policy has a histogram of cards home, by how the game ended, and a point for each
+    game that was not won, cards home against steps: whether a policy digs itself in early or late, or goes
+    to and fro until the step limit, and how near to a win.
+"""
+
+import contextlib
+import csv
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import cycle, groupby
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+import tyro
+
+from agents.commands.options import run_command
+from agents.config import TrainConfig, load_config
+from solitaire_env import VARIANTS, env_id
+from solitaire_env.evaluation import Game, read_games, summarize
+from solitaire_env.registration import env_variant
+from solitaire_env.util.files import write_whole
+from solitaire_env.util.messages import one_line
+from solitaire_env.util.progress import ProgressLine
+
+COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours, which the colour-blind tell apart too."""
+ENDINGS: Final = {"won": ("#009E73", "o"), "stuck": ("#D55E00", "x"), "cut off": ("#0072B2", "+")}
+"""How a game may end: colour and mark."""
+LEGEND: Final = {
+    "won": "won",
+    "stuck": "stuck: no move was legal",
+    "cut off": "cut off at the step limit, or in a circle",
+}
+ALLOWED: Final = "a folder that agents.train made, or a JSON-lines file of agents.evaluate --games"
+PICTURES: Final = ("curve", "win_rates", "endings")
+STYLE: Final[Any] = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "font.size": 10,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "solitaire-env",
+}
+WIDTH: Final = 8.0
+"""Of every picture, in inches."""
+
+
+# ----------------------------------------------------------------------------------- what is read
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training run."""
+
+    folder: Path
+    config: TrainConfig
+    curve: list[dict[str, float]]
+    """Numbers by column, a row an update; only rows that have rates."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """The games of one policy under one set of rules."""
+
+    env: str
+    policy: str
+    moves: str
+    rules: str
+    folder: str
+    """Of the run that trained the policy; else empty."""
+    games: tuple[Game, ...]
+
+    @property
+    def cards(self) -> int:
+        """Cards of the game."""
+        with contextlib.suppress(ValueError):
+            return env_variant(self.env).cards
+        return max(game.cards_home for game in self.games)  # a game of somebody's own
+
+
+def read_curve(run: Path, name: str = "curve.csv") -> list[dict[str, float]]:
+    """The learning curve of a run: numbers by column, a row an update."""
+    path = run / name
+    if not path.exists():
+        return []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return [{key: float(value) for key, value in row.items() if value} for row in rows]
+    except (csv.Error, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a learning curve ({one_line(error)})") from None
+
+
+def read_run(folder: Path) -> Run:
+    """The configuration and curve of a run folder."""
+    rows = read_curve(folder)
+    columns = ("steps", "win_rate", "cards_home")
+    if any("steps" not in row for row in rows):
+        raise ValueError(f"{folder / 'curve.csv'}: not a learning curve (it has no column steps)")
+    rated = [row for row in rows if all(math.isfinite(row.get(column, math.nan)) for column in columns)]
+    return Run(folder, load_config(folder / "config.yaml"), sorted(rated, key=lambda row: row["steps"]))
+
+
+def find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The run folders and the results files that some paths name: runs, folders of runs, JSON-lines files.
+
+    Raises
+    ------
+    ValueError
+        Naming a path that is none of these.
+    """
+    runs: list[Path] = []
+    files: list[Path] = []
+    for path in paths:
+        if path.is_file():
+            files.append(path)
+            continue
+        if not path.is_dir():
+            raise ValueError(f"{path}: not found, allowed: {ALLOWED}")
+        found = (
+            [path]
+            if (path / "config.yaml").is_file()
+            else sorted(folder.parent for folder in path.glob("*/config.yaml"))
+        )
+        loose = sorted(path.glob("*.jsonl"))
+        if not found and not loose:
+            raise ValueError(f"{path}: holds neither runs nor results, allowed: {ALLOWED}")
+        runs += found
+        files += loose + [file for run in found for file in sorted(run.glob("evaluation/*.jsonl"))]
+    return list(dict.fromkeys(runs)), list(dict.fromkeys(files))
+
+
+def read_played(files: Iterable[Path]) -> list[Played]:
+    """The games of results files by policy, in the order of the games' list; a deal is counted once."""
+    found: dict[tuple[str, str, str, str, str], dict[int | str, Game]] = {}
+    for file in files:
+        run = file.parent.parent
+        for game in read_games(file):
+            # Only a run's own policy is another one when it comes from another folder.
+            folder = str(run) if file.parent.name == "evaluation" and game.policy == run.name else ""
+            key = (game.env, game.policy, game.moves, game.rules, folder)
+            found.setdefault(key, {}).setdefault(game.deal, game)
+    known = {env_id(variant): place for place, variant in enumerate(VARIANTS)}
+    plain = {"random": 0, "greedy": 1, "linear": 2}
+
+    def place(of: Played) -> tuple[Any, ...]:
+        digits = [(part.zfill(9) if part.isdecimal() else part) for part in re.split("([0-9]+)", of.policy)]
+        return (
+            known.get(of.env, 99),
+            of.env,
+            plain.get(of.policy, len(plain)),
+            digits,
+            of.moves,
+            of.rules,
+            of.folder,
+        )
+
+    return sorted((Played(*key, tuple(games.values())) for key, games in found.items()), key=place)
+
+
+# ------------------------------------------------------------------------------------- the pictures
+
+
+def new_figure(height: float) -> Any:
+    """An empty picture, of no window and no global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def title_of(env: str) -> str:
+    """The title of a game that has this id."""
+    with contextlib.suppress(ValueError):
+        return env_variant(env).title
+    return env
+
+
+def draw_curve(runs: Sequence[Run]) -> Any:
+    """Learning curves: a row a game, games won on the left, cards home on the right."""
+    by_env: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.curve:
+            by_env.setdefault(env_id(run.config.variant), []).append(run)
+    figure = new_figure(0.5 + 2.9 * len(by_env))
+    rows = figure.subplots(len(by_env), 2, squeeze=False)
+    for (env, of_game), (left, right) in zip(sorted(by_env.items()), rows, strict=True):
+        for color, (label, seeds) in zip(cycle(COLORS), group(of_game).items(), strict=False):
+            draw_seeds(left, seeds, "win_rate", 100, color, label)
+            draw_seeds(right, seeds, "cards_home", 1, color, label)
+        left.set(title=title_of(env), xlabel="million steps", ylabel="games won, % of the last 1,000")
+        right.set(xlabel="million steps", ylabel="cards home, mean of the last 1,000")
+        for axes in (left, right):
+            axes.set_xlim(left=0)
+            axes.set_ylim(0, max(5, axes.get_ylim()[1]))
+        right.legend(loc="lower right")
+    return figure
+
+
+def group(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Runs of one game that differ by the seed alone, by what their configurations differ in from others'."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(json.dumps({**asdict(run.config), "seed": None}, sort_keys=True), []).append(run)
+    configs = [json.loads(key) for key in groups]
+    differ = [key for key in configs[0] if any(config[key] != configs[0][key] for config in configs)]
+    labels = {}
+    for config, seeds in zip(configs, groups.values(), strict=True):
+        said = [f"{key} {config[key]}" for key in differ]
+        said.append(f"seed {seeds[0].config.seed}" if len(seeds) == 1 else f"{len(seeds)} seeds")
+        labels[one_line(", ".join(said), 60)] = seeds
+    return labels
+
+
+def draw_seeds(axes: Any, seeds: Sequence[Run], column: str, scale: float, color: str, label: str) -> None:
+    """The curves of runs that differ by the seed alone: their mean, their lowest to highest, and each."""
+    curves = [
+        (
+            np.array([row["steps"] / 1e6 for row in run.curve]),
+            np.array([scale * row[column] for row in run.curve]),
+        )
+        for run in seeds
+    ]
+    if len(curves) == 1:
+        # A mark, for a curve of one point.
+        axes.plot(*curves[0], color=color, label=label, marker="o" if len(curves[0][0]) == 1 else "")
+        return
+    for steps, values in curves:
+        axes.plot(steps, values, color=color, linewidth=0.8, alpha=0.4)
+    first, last = max(steps[0] for steps, _ in curves), min(steps[-1] for steps, _ in curves)
+    common = np.linspace(first, max(first, last), 200)
+    all_values = np.array([np.interp(common, steps, values) for steps, values in curves])
+    axes.fill_between(common, all_values.min(0), all_values.max(0), color=color, alpha=0.2, linewidth=0)
+    axes.plot(common, all_values.mean(0), color=color, linewidth=2, label=f"{label}: mean, lowest to highest")
+
+
+def labels_of(played: Sequence[Played]) -> list[str]:
+    """What each policy of one game is called: its name, and what tells it from others of that name."""
+    labels = []
+    for one in played:
+        same = [other for other in played if other.policy == one.policy]
+        said = [one.policy]
+        for name in ("moves", "rules", "folder"):
+            if len({getattr(other, name) for other in same}) > 1:
+                # Of a folder, enough to tell it by.
+                said.append("/".join(Path(one.folder).parts[-2:]) if name == "folder" else getattr(one, name))
+        labels.append(one_line(", ".join(said), 40))
+    return labels
+
+
+def draw_win_rates(played: Sequence[Played]) -> Any:
+    """Bars of the games won: a panel a game, a bar a policy, Wilson's interval on it."""
+    panels = [list(of_game) for _, of_game in groupby(played, key=lambda one: one.env)]
+    figure = new_figure(0.5 + sum(0.5 + 0.34 * len(panel) for panel in panels))
+    rows = figure.subplots(
+        len(panels), 1, squeeze=False, sharex=True, height_ratios=[0.6 + len(panel) for panel in panels]
+    )[:, 0]
+    highest = 0.0
+    for panel, axes in zip(panels, rows, strict=True):
+        summaries = [summarize(one.games) for one in panel]
+        rates = np.array([100 * s.win_rate for s in summaries])
+        ends = 100 * np.array([s.win_interval for s in summaries])
+        highest = max(highest, ends.max())
+        # In the order of the list from above; places, not names, so that equal names stay apart.
+        places = -np.arange(len(panel))
+        axes.barh(places, rates, 0.7, color=COLORS[0], alpha=0.85)
+        errors = np.array([rates - ends[:, 0], ends[:, 1] - rates]).clip(0)
+        axes.errorbar(rates, places, xerr=errors, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
+        for place, s, (_, end) in zip(places, summaries, ends, strict=True):
+            said = f"{100 * s.win_rate:.1f} % of {s.games:,}"
+            axes.annotate(said, (end, place), (6, 0), textcoords="offset points", va="center")
+        axes.set(yticks=places, yticklabels=labels_of(panel), title=title_of(panel[0].env))
+        axes.set_ylim(-len(panel) + 0.4, 0.6)
+        axes.grid(axis="y", visible=False)
+        axes.tick_params(axis="y", length=0)
+    rows[-1].set(xlabel="games won, %, with Wilson's 95 % interval", xlim=(0, max(10.0, 1.28 * highest)))
+    return figure
+
+
+def ending(game: Game) -> str:
+    """How a game ended."""
+    return "won" if game.won else "cut off" if game.truncated else "stuck"
+
+
+def draw_endings(played: Sequence[Played]) -> Any:
+    """Where games end: a row a policy, cards home as a histogram, and against steps those not won."""
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
+    figure = new_figure(0.8 + 2.1 * len(played))
+    rows = figure.subplots(len(played), 2, squeeze=False)
+    # Logarithmic: a game without a move counts as one.
+    steps_of = [max(1, game.steps) for one in played for game in one.games]
+    steps_shown = (10 if min(steps_of) >= 10 else 0.8, 2 * max(10, *steps_of))
+    labels = [
+        label for _, panel in groupby(played, key=lambda one: one.env) for label in labels_of(list(panel))
+    ]
+    for label, one, (left, right) in zip(labels, played, rows, strict=True):
+        width = max(1, one.cards // 52)
+        edges = np.arange(-0.5, one.cards + width, width)
+        bottom = np.zeros(len(edges) - 1)
+        for name in ("cut off", "stuck", "won"):
+            color, mark = ENDINGS[name]
+            games = [game for game in one.games if ending(game) == name]
+            home = [game.cards_home for game in games]
+            if name == "won":
+                # Wins stand all in one place: what is lost would be too low to see beside them.
+                left.set_ylim(0, 1.2 * max(1, bottom.max()))
+                if games:
+                    left.annotate(
+                        f"{len(games):,} won", (0.95, 0.88), xycoords="axes fraction", ha="right", color=color
+                    )
+            else:
+                steps = [max(1, game.steps) for game in games]
+                right.scatter(
+                    home, steps, 18, color=color, marker=mark, linewidths=1, alpha=0.5, rasterized=True
+                )
+            counts, _ = np.histogram(home, edges)
+            left.bar(edges[:-1], counts, width, bottom, align="edge", color=color)
+            bottom += counts
+        wins = sum(game.won for game in one.games)
+        left.set(title=f"{title_of(one.env)}, {label}: {wins:,} of {len(one.games):,} won", ylabel="games")
+        left.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
+        right.set(yscale="log", ylabel="steps", ylim=steps_shown)
+        right.yaxis.set_major_locator(LogLocator(10))
+        right.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        right.yaxis.set_minor_formatter(NullFormatter())
+        for axes in (left, right):
+            axes.set_xlim(-1, one.cards + width + 0.5)
+    left.set_xlabel("cards home at the end")
+    right.set_xlabel("cards home at the end, games not won")
+    patches = [Patch(color=color, label=LEGEND[name]) for name, (color, _) in ENDINGS.items()]
+    figure.legend(handles=patches, loc="outside upper left", ncols=len(patches))
+    return figure
+
+
+# ------------------------------------------------------------------------------------- the command
+
+
+def plot(
+    paths: Sequence[Path],
+    folder: Path,
+    kind: str = "png",
+    names: Sequence[str] = PICTURES,
+    quiet: bool = True,
+) -> list[Path]:
+    """Draw what runs and results files give; the pictures that were written.
+
+    Parameters
+    ----------
+    paths
+        Run folders, folders of them, results files.
+    folder
+        Where the pictures are written.
+    kind
+        ``png`` or ``svg``.
+    names
+        Of :data:`PICTURES`; what there is nothing for is left out.
+
+    Raises
+    ------
+    ValueError
+        If something is not what it should be.
+    """
+    import matplotlib
+
+    run_folders, files = find(paths)
+    runs = [read_run(run) for run in run_folders]
+    played = read_played(files)
+    drawn: dict[str, Callable[[], Any]] = {}
+    if any(run.curve for run in runs):
+        drawn["curve"] = lambda: draw_curve(runs)
+    if played:
+        drawn["win_rates"] = lambda: draw_win_rates(played)
+        drawn["endings"] = lambda: draw_endings(played)
+    folder.mkdir(parents=True, exist_ok=True)
+    line = ProgressLine(quiet)
+    written: list[Path] = []
+    for name in [name for name in names if name in drawn]:
+        path = folder / f"{name}.{kind}"
+        line.count(len(written), len(names), f"drawing {path}")
+        with matplotlib.rc_context(STYLE):
+            figure = drawn[name]()
+            # No date in it: the same results give the same bytes.
+            options = {"format": kind, "metadata": {"Date": None} if kind == "svg" else {}}
+            write_whole(path, partial(figure.savefig, **options))
+        written.append(path)
+    line.close()
+    return written
+
+
+@dataclass
+class Arguments:
+    """Draw learning curves, win rates, and where games end."""
+
+    paths: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(name="RUN", metavar="RUN...")]
+    """Run folders, folders of runs, or JSON-lines files that agents.evaluate --games wrote."""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
+    """Folder for the pictures; by default that of the run, or "pictures" for more than one."""
+    format: Literal["png", "svg"] = "png"
+    """Format of the pictures."""
+    quiet: tyro.conf.FlagCreatePairsOff[bool] = False
+    """No progress line."""
+
+
+def run(a: Arguments) -> int:
+    """Draw, and say what was drawn; the exit status."""
+    single = len(a.paths) == 1 and (a.paths[0] / "config.yaml").is_file()
+    folder = a.out or (a.paths[0] if single else Path("pictures"))
+    written = plot(a.paths, folder, a.format, quiet=a.quiet)
+    if not written:
+        raise ValueError(f"{', '.join(map(str, a.paths))}: nothing to draw, no game has ended yet")
+    print(*written, sep="\n")
+    return 0
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command; its exit status."""
+    a = tyro.cli(Arguments, args=args, prog="python -m agents plot")
+    return run_command(lambda: run(a))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Run folders: configuration, checkpoints, tracking, model files. No algorithms."""

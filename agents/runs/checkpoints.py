@@ -1,0 +1,71 @@
+"""Checkpoints of a training: one safetensors file, from which it goes on as if it had not been stopped."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch as th
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from agents.config import ConfigError
+from agents.learners.ppo import Learner
+from agents.networks.networks import NetworkPolicy
+from agents.runs.models import load_weights
+from solitaire_env.core.spec import layout_hash
+from solitaire_env.util.files import write_whole
+from solitaire_env.util.messages import one_line
+
+
+def save_checkpoint(path: Path, model: Learner, progress: dict[str, Any]) -> None:
+    """Weights, Adam's moments and how far training is, in one safetensors file, whole or not at all."""
+    tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
+    for index, moments in model.policy.optimizer.state_dict()["state"].items():
+        tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    told = {"progress": json.dumps(progress), "layout": _layout_of(model)}
+    write_whole(path, lambda part: save_file(tensors, part, told))
+
+
+def _layout_of(model: Learner) -> str:
+    """The hash of the layout that a model is for: some networks are alike for all games."""
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    return layout_hash(policy.layout)
+
+
+def load_checkpoint(path: Path, model: Learner) -> dict[str, Any]:
+    """Put a checkpoint into a model that the same configuration made; how far training was."""
+    tensors = load_weights(path)
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() or {}
+    policy = {name.removeprefix("policy/"): t for name, t in tensors.items() if name.startswith("policy/")}
+    optimizer = model.policy.optimizer.state_dict()
+    parameters = [p for group in model.policy.optimizer.param_groups for p in group["params"]]
+    try:
+        for name, tensor in tensors.items():
+            if name.startswith("adam/"):
+                _, index, moment = name.split("/")
+                if tensor.shape != (() if moment == "step" else parameters[int(index)].shape):
+                    raise ValueError(f"size mismatch for {name}")
+                optimizer["state"].setdefault(int(index), {})[moment] = tensor
+        progress = _read_progress(metadata["progress"])
+        if metadata["layout"] != _layout_of(model):
+            raise ValueError("it is for a game with another layout")
+        model.set_parameters({"policy": policy, "policy.optimizer": optimizer}, device=model.device)  # type: ignore[dict-item]
+    except (LookupError, ValueError, RuntimeError) as error:
+        raise ConfigError(
+            f"{path}: not a checkpoint of this configuration ({one_line(str(error).splitlines()[-1])})"
+        ) from None
+    return progress
+
+
+def _read_progress(text: str) -> dict[str, Any]:
+    """How far a training is, as a checkpoint keeps it."""
+    progress = json.loads(text)
+    numbers = progress if isinstance(progress, dict) else {}
+    if set(numbers) != {"steps", "seconds", "games"} or not all(
+        type(number) in (int, float) and 0 <= number < 2**63 for number in numbers.values()
+    ):
+        raise ValueError(f"progress is {text[:80]}, allowed: steps, seconds and games")
+    return numbers

@@ -1,0 +1,136 @@
+"""Run folders: what a training is made with, and what it started from."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch as th
+
+from agents.config import ConfigError, TrainConfig, dump_config, load_config
+from agents.runs.models import CARD
+from solitaire_env import __version__
+from solitaire_env.evaluation.speed import processor
+from solitaire_env.util.files import model_folder, write_json, write_text
+
+CHECKPOINT = "checkpoint.safetensors"
+CURVE = "curve.csv"
+CURVE_COLUMNS = ("steps", "minutes", "games", "win_rate", "cards_home", "episode_steps", "steps_per_second")
+HISTORY = "history"
+"""Folder of a run with the records of the trainings before it: ``history/1``, the first, and so on. The last
+are those of the networks that it started from."""
+
+
+def new_run(runs: Path, config: TrainConfig) -> Path:
+    """Make a run folder, ``runs/busy-aces-1`` or the next number, with configuration and versions."""
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        numbers = (
+            path.name.removeprefix(f"{config.variant.name}-")
+            for path in runs.glob(f"{config.variant.name}-*")
+        )
+        number = max((int(n) for n in numbers if n.isdecimal()), default=0) + 1
+        while True:
+            run = runs / f"{config.variant.name}-{number}"
+            try:
+                run.mkdir()
+                break
+            except FileExistsError:  # another training has begun meanwhile
+                number += 1
+        write_text(run / "config.yaml", dump_config(config))
+        write_json(run / "versions.json", versions(config))
+        keep_history(config.starts, run)
+    except OSError as error:
+        raise ConfigError(f"{error.filename or runs}: cannot be written ({error.strerror})") from None
+    return run
+
+
+def history_of(folder: Path) -> list[Path]:
+    """The records of the trainings that went before a network's last, the first of them first."""
+    return sorted((folder / HISTORY).glob("[0-9]*"), key=lambda path: int(path.name))
+
+
+def starts_of(folder: Path, config: TrainConfig) -> list[Path]:
+    """The records of the networks that the training of a folder started from: they were kept last."""
+    return history_of(folder)[-len(config.starts) :] if config.starts else []
+
+
+def keep_history(starts: Sequence[Path], run: Path) -> None:
+    """Keep how the networks were made that a training starts from, as far as their folders tell.
+
+    ``start`` in a configuration that is kept names the records of what that training started from. A training
+    from which several of the networks descend is told once.
+    """
+    kept: dict[bytes, str] = {}
+    names: list[dict[str, str]] = []
+    for start in starts:
+        names.append({})
+        for record in history_of(start):
+            told = _told(record)
+            if told not in kept:
+                kept[told] = _keep(record, run, names[-1])
+            names[-1][f"{HISTORY}/{record.name}"] = kept[told]
+    for start, renamed in zip(starts, names, strict=True):
+        _keep(start, run, renamed)
+
+
+def _told(folder: Path) -> bytes:
+    """What tells a training from others."""
+    return b"".join(path.read_bytes() for path in _records(folder))
+
+
+def _records(folder: Path) -> list[Path]:
+    """The files that tell of a training, but for its configuration, in which the numbers of records stand."""
+    files = [
+        *(folder / name for name in ("versions.json", CURVE, "imitation.json")),
+        model_folder(folder) / CARD,
+    ]
+    return [path for path in files if path.is_file()]
+
+
+def _keep(source: Path, run: Path, renamed: dict[str, str]) -> str:
+    """Keep the record of a training, where those that went before it have other names now; its name."""
+    name = f"{HISTORY}/{len(history_of(run)) + 1}"
+    (run / name).mkdir(parents=True)
+    for path in _records(source):
+        shutil.copyfile(path, run / name / path.name)
+    if (source / "config.yaml").is_file():
+        config = load_config(source / "config.yaml")
+        before = [record.relative_to(source) for record in starts_of(source, config)] or config.starts
+        start = ",".join(renamed.get(path.as_posix(), str(path)) for path in before)
+        write_text(run / name / "config.yaml", dump_config(replace(config, start=start or None)))
+    return name
+
+
+def versions(config: TrainConfig) -> dict[str, Any]:
+    """What a run is made with."""
+    packages = ("gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
+    git = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=40"],
+        cwd=Path(__file__).parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return {
+        "solitaire-env": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+        "git": git.stdout.strip() or None,
+        "machine": platform.machine(),
+        "processor": processor(),
+        "processors": os.cpu_count(),
+        "threads": config.threads or os.cpu_count(),
+        "gpu": th.cuda.get_device_name() if th.cuda.is_available() else None,
+    }
+
+
+def cut_curve(path: Path, steps: int) -> None:
+    """Leave out what a curve tells of steps after the checkpoint: they are made again."""
+    if path.exists():
+        head, *rows = path.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+        kept = [row for row in rows if re.match("[0-9]{1,19},", row) and int(row.partition(",")[0]) <= steps]
+        write_text(path, "\n".join([head, *kept]) + "\n")

@@ -1,0 +1,91 @@
+"""The rules and everything that is compiled: cards, layouts, the engine, deals, observations, batches of games.
+
+No Gymnasium, no text but names of cards and actions, no policies. Public: search, features and training call it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from solitaire_env.core._jit import (
+        jit,
+        jit_allocating,
+        jit_called,
+        jit_inline,
+        jit_kernel,
+        jit_parallel,
+        lowest_bit,
+        prange,
+        typed_once,
+    )
+    from solitaire_env.core.batch import Batch, IllegalActionError
+    from solitaire_env.core.engine import (
+        Events,
+        State,
+        copy,
+        decode,
+        derive,
+        make_events,
+        make_state,
+        place,
+        step,
+    )
+    from solitaire_env.core.layout import PLAYING, STUCK, WON, Rules, make_rules
+    from solitaire_env.core.position import Position
+    from solitaire_env.core.spec import GameSpec, Settings
+    from solitaire_env.core.variant import Variant
+
+__all__ = [
+    "PLAYING",
+    "STUCK",
+    "WON",
+    "Batch",
+    "Events",
+    "GameSpec",
+    "IllegalActionError",
+    "Position",
+    "Rules",
+    "Settings",
+    "State",
+    "Variant",
+    "copy",
+    "decode",
+    "derive",
+    "jit",
+    "jit_allocating",
+    "jit_called",
+    "jit_inline",
+    "jit_kernel",
+    "jit_parallel",
+    "lowest_bit",
+    "make_events",
+    "make_rules",
+    "make_state",
+    "place",
+    "prange",
+    "step",
+    "typed_once",
+]
+
+# Loaded with the first use: numba takes half a second to import, and listing the games needs none of it.
+_MODULES: Final = {
+    "_jit": ("jit", "jit_allocating", "jit_called", "jit_inline", "jit_kernel", "jit_parallel", "lowest_bit",
+             "prange", "typed_once"),
+    "batch": ("Batch", "IllegalActionError"),
+    "engine": ("Events", "State", "copy", "decode", "derive", "make_events", "make_state", "place", "step"),
+    "layout": ("PLAYING", "STUCK", "WON", "Rules", "make_rules"),
+    "position": ("Position",),
+    "spec": ("GameSpec", "Settings"),
+    "variant": ("Variant",),
+}  # fmt: skip
+_HOME: Final = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'solitaire_env.core' has no attribute {name!r}")
+    return getattr(import_module(f"solitaire_env.core.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

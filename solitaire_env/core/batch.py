@@ -1,0 +1,353 @@
+"""Many games of one variant in parallel: the engine with deals, rewards, limits and observations around it.
+
+The single environment is a batch of one; the vector environment, the SB3 one and the evaluator hold a batch
+each.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import deals, engine, observations, supermoves
+from solitaire_env.core._jit import jit_kernel, typed_once
+from solitaire_env.core.cards import FACE_DOWN
+from solitaire_env.core.deals import Deal
+from solitaire_env.core.layout import DEAL, PLAY, PLAYING, WON
+from solitaire_env.core.position import Position, position_faults, position_from_row, position_to_row
+from solitaire_env.core.rewards import get_reward
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.util.messages import shown
+
+
+class IllegalActionError(ValueError):
+    """An action that the rules do not allow, under ``on_invalid="raise"``."""
+
+
+@jit_kernel
+def _account(
+    pay_progress, pay_win, stall_limit, step_limit, end_invalid,
+    status, went_home, drew, invalid, todo,
+    numbered, steps, stalls, rewards, terminated, truncated, ended, won,
+):  # fmt: skip
+    """Rewards, limits and ends of a step, in place; how many episodes ended. A limit of 0 is none."""
+    episodes = 0
+    for b in range(todo.shape[0]):
+        rewards[b] = 0.0
+        terminated[b] = False
+        truncated[b] = False
+        if int(todo[b]) == PLAY:
+            steps[b] += 1
+            stalls[b] += 1
+            if int(went_home[b]) != 0:
+                rewards[b] = pay_progress
+                if int(status[b]) == WON:
+                    rewards[b] += pay_win
+            if int(went_home[b]) != 0 or int(drew[b]) != 0:
+                stalls[b] = 0
+            terminated[b] = int(status[b]) != PLAYING or (end_invalid != 0 and int(invalid[b]) != 0)
+            truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
+        elif int(todo[b]) == DEAL:
+            steps[b] = 0
+            stalls[b] = 0
+            numbered[b] = True
+        ended[b] = terminated[b] or truncated[b]
+        won[b] = int(status[b]) == WON
+        episodes += int(ended[b])
+    return episodes
+
+
+_step_rows = typed_once(engine.step_rows)
+_copy_rows = typed_once(engine.copy_rows)
+_accounts = typed_once(_account)
+
+
+class Batch:
+    """``size`` games of one variant. Arrays are exposed and reused: copy what is to be kept."""
+
+    def __init__(self, spec: GameSpec, size: int) -> None:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ValueError(f"num_envs is {size!r}, allowed: a whole number of at least 1")
+        size = int(size)
+        variant, settings = spec.variant, spec.settings
+        self.spec = spec
+        self.variant = variant
+        self.settings = settings
+        self.size = size
+        self.rules = spec.rules
+        self.state = engine.make_state(self.rules, size)
+        self.events = engine.make_events(size)
+        self.deals = engine.make_deals(self.rules, variant.tableau, size)
+        self.streams = self.deals.streams
+        """State of each game's stream of deal numbers."""
+        self.deal_numbers = self.deals.numbers
+        """What each game was dealt from; 0 where that is not a number."""
+        self.deal_numbered = np.zeros(size, dtype=np.bool_)
+        """Which games were dealt from a number."""
+        self.deal_names: dict[int, str] = {}
+        """Rows that were dealt from another program's deal, and which."""
+        self.steps = np.zeros(size, dtype=np.int64)
+        """Steps since the deal."""
+        self.stalls = np.zeros(size, dtype=np.int64)
+        """Steps since a card went home or came off the stock."""
+        self.rewards = np.zeros(size, dtype=np.float64)
+        self.terminated = np.zeros(size, dtype=np.bool_)
+        self.truncated = np.zeros(size, dtype=np.bool_)
+        self.ended = np.zeros(size, dtype=np.bool_)
+        """Episodes that the last step ended: terminated, truncated or both."""
+        self.won = np.zeros(size, dtype=np.bool_)
+        """Games that are won."""
+        self.everyone = np.full(size, PLAY, dtype=np.int8)
+        reward = get_reward(settings.reward)
+        self.pay = (float(reward.progress) / self.rules.cards, float(reward.win))
+        """What a card that goes home is paid, and a win."""
+        self._limits = (settings.stall_limit or 0, settings.max_episode_steps or 0)
+        self._end_invalid = int(settings.on_invalid == "terminate")
+        if settings.observation == "features":
+            shape = (size, spec.observation_size)
+            self._features = np.zeros(shape, dtype=np.float32)
+        self._seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
+
+    # ------------------------------------------------------------------------------- new games
+
+    def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
+        """Start the streams of deal numbers of the named rows from Gymnasium's seeded generators."""
+        for row, generator in zip(rows.tolist(), generators, strict=True):
+            self.streams[row] = generator.integers(2**64, dtype=np.uint64)
+
+    def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
+        """New games in the named rows (int64 ``[n]``) from the next deals of their streams."""
+        engine.order_rows(self.rules, self.deals, rows)
+        self._deal_numbered(rows)
+
+    def deal(self, rows: npt.NDArray[np.int64], names: Sequence[Deal]) -> None:
+        """New games in the named rows from named deals."""
+        names = [name if isinstance(name, str) else deals.check_deal_number(name) for name in names]
+        numbers = [name for name in names if not isinstance(name, str)]
+        if len(numbers) == len(names):
+            self.deals.orders[rows] = deals.shuffled(self.variant, numbers)
+            self.deal_numbers[rows] = numbers
+            self._deal_numbered(rows)
+            return
+        self.deals.orders[rows] = [deals.deal_order(self.variant, name) for name in names]
+        engine.deal_rows(self.rules, self.deals, self.state, rows)
+        self._start(rows)
+        for row, name in zip(rows.tolist(), names, strict=True):
+            self._name_deal(row, name)
+
+    def _deal_numbered(self, rows: npt.NDArray[np.int64]) -> None:
+        """Deal the packs that lie ready in ``deals``, from the numbers there."""
+        engine.deal_rows(self.rules, self.deals, self.state, rows)
+        self._start(rows)
+        self.deal_numbered[rows] = True
+        self._forget_names(rows)
+
+    def _forget_names(self, rows: npt.NDArray[np.int64]) -> None:
+        if self.deal_names:
+            for row in rows.tolist():
+                self.deal_names.pop(row, None)
+
+    def _name_deal(self, row: int, deal: Deal | None) -> None:
+        self.deal_names.pop(row, None)
+        if isinstance(deal, str):
+            self.deal_names[row] = deal
+        self.deal_numbered[row] = isinstance(deal, int)
+        self.deal_numbers[row] = deal if isinstance(deal, int) else 0
+
+    def deal_of(self, row: int) -> Deal | None:
+        """What a game was dealt from; None where it started from a position."""
+        return int(self.deal_numbers[row]) if self.deal_numbered[row] else self.deal_names.get(row)
+
+    def _start(self, rows: npt.NDArray[np.int64]) -> None:
+        self.steps[rows] = 0
+        self.stalls[rows] = 0
+        self.events.invalid[rows] = 0
+        self.won[rows] = self.state.status[rows] == WON
+
+    def place(self, row: int, position: Position) -> None:
+        """Start a game in a row from a position.
+
+        A hidden stock is dealt from the cards that are not seen, by the row's stream: a stock that a player
+        who sees the rest must think as likely as any other.
+        """
+        self.check_position(position)
+        cards = position_to_row(position)
+        if FACE_DOWN in position.stock:
+            unseen = np.array(position.unseen(), dtype=np.int8)
+            state = deals.pick_deals(self.streams, np.array([row], dtype=np.int64))
+            deals.shuffle_in_place(int(state[0]), unseen)
+            cards[self.rules.row_stock : self.rules.row_stock + len(unseen)] = unseen
+        self.set_row(row, cards)
+        self._name_deal(row, None)
+
+    def check_position(self, position: Position) -> None:
+        """Refuse a position that is of another game or not possible."""
+        if position.variant != self.variant:
+            raise ValueError(
+                f"position is of variant {position.variant.name!r}, allowed here: {self.variant.name!r}"
+            )
+        if faults := position_faults(position):
+            raise ValueError(f"position is not possible: {'; '.join(faults[:3])}")
+
+    def set_row(self, row: int, cards: npt.NDArray[np.int8]) -> None:
+        """Start a game in a row from a position row (int8 ``[row_size]``)."""
+        rows = np.array([row], dtype=np.int64)
+        self.state.rows[row] = cards
+        self.derive(rows)
+        self._start(rows)
+
+    def derive(self, rows: npt.NDArray[np.int64]) -> None:
+        """Bring the named rows (int64 ``[n]``) up to date where ``state.rows`` was written to."""
+        engine.derive_rows(self.rules, self.state, rows)
+
+    def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
+        """Make the games in ``targets`` the same as those in ``sources``, their futures too.
+
+        Both are int64 ``[n]``; no row stands twice in ``targets``, and what is in both is read first.
+        """
+        written = np.zeros(self.size, dtype=np.bool_)
+        written[targets] = True
+        if np.count_nonzero(written) < len(targets):
+            twice = next(row for row, n in Counter(targets.tolist()).items() if n > 1)
+            raise ValueError(f"row {twice} stands twice in the targets, allowed: each row once")
+        if written[sources].any():
+            arrays: list[npt.NDArray[Any]] = list(self.state)
+        else:
+            _copy_rows(self.rules, self.state, sources, targets)
+            arrays = []
+        for array in (
+            *arrays, *self.events, self.streams, self.deal_numbers, self.deal_numbered,
+            self.steps, self.stalls, self.rewards, self.terminated, self.truncated, self.ended, self.won,
+        ):  # fmt: skip
+            array[targets] = array[sources]
+        if self.deal_names:
+            names = [self.deal_names.get(row) for row in sources.tolist()]
+            for row, name in zip(targets.tolist(), names, strict=True):
+                self.deal_names.pop(row, None)
+                if name is not None:
+                    self.deal_names[row] = name
+
+    # ------------------------------------------------------------------------------------ steps
+
+    def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
+        """Step the games; how many episodes ended.
+
+        Fills ``events``, ``rewards``, ``terminated``, ``truncated`` and ``ended``. A finished game changes no
+        more and is terminated again.
+
+        Parameters
+        ----------
+        actions
+            int64 ``[size]``.
+        todo
+            int8 ``[size]``: PLAY the action; LEAVE the game alone; DEAL the next of its stream instead.
+        """
+        if self.settings.on_invalid == "raise":
+            self._refuse_illegal(actions, todo)
+        outside = _step_rows(self.rules, self.deals, self.state, self.events, actions, todo)
+        if outside:
+            self._refuse_outside(actions, todo)
+        if self.deal_names:
+            self._forget_names(np.flatnonzero(todo == DEAL))
+        episodes = _accounts(
+            *self.pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
+            self.deal_numbered, self.steps, self.stalls,
+            self.rewards, self.terminated, self.truncated, self.ended, self.won,
+        )  # fmt: skip
+        return int(episodes)
+
+    def _refuse_outside(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
+        """Refuse actions that do not lie in the space."""
+        outside = (todo == PLAY) & ((actions < 0) | (actions >= self.rules.actions))
+        if outside.any():
+            raise ValueError(
+                f"action {actions[outside][0]} is outside the space of {self.variant.name}, "
+                f"allowed: 0..{self.rules.actions - 1}"
+            )
+
+    def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
+        """Refuse before anything is played, so that no game is left half a step ahead of the others."""
+        self._refuse_outside(actions, todo)
+        played = np.flatnonzero(todo == PLAY)
+        illegal = played[self.state.mask[played, actions[played]] == 0]
+        if len(illegal):
+            row = int(illegal[0])
+            raise IllegalActionError(self.explain_illegal(row, int(actions[row])))
+
+    def explain_illegal(self, row: int, action: int) -> str:
+        """A sentence that names an illegal action and the legal ones."""
+        text = self.spec.actions.text
+        legal = ", ".join(text(a) for a in np.flatnonzero(self.state.mask[row]).tolist())
+        return f"illegal action {action} ({text(action)}), allowed here: {legal}"
+
+    def expand(self, row: int, action: int) -> list[int]:
+        """A legal supermove as actions of the same game with single cards only."""
+        return supermoves.expand(self.variant, self.state, row, action)
+
+    # ---------------------------------------------------------------------------------- looking
+
+    def observations(self) -> npt.NDArray[Any]:
+        """The observations ``[size, entries]``: a view that the next step overwrites."""
+        if self.settings.observation == "cards":
+            return self.state.rows[:, : self._seen]
+        observations.write_features(self.rules, self.state, self.settings.information, self._features)
+        return self._features
+
+    def position(self, row: int) -> Position:
+        """The whole position of a game."""
+        return position_from_row(self.variant, self.state.rows[row])
+
+    # ---------------------------------------------------------------------------- save, restore
+
+    def get_state(self, row: int) -> dict[str, Any]:
+        """All that a game's future depends on, as plain data (JSON-able)."""
+        return {
+            "variant": self.variant.name,
+            "row": self.state.rows[row].tolist(),
+            "deal": self.deal_of(row),
+            "stream": int(self.streams[row]),
+            "steps": int(self.steps[row]),
+            "stalls": int(self.stalls[row]),
+        }
+
+    def set_state(self, row: int, saved: dict[str, Any]) -> None:
+        """Restore what :meth:`get_state` gave."""
+        keys = ("variant", "row", "deal", "stream", "steps", "stalls")
+        if not isinstance(saved, dict) or set(saved) != set(keys):
+            given = shown(list(saved)) if isinstance(saved, dict) else type(saved).__name__
+            raise ValueError(f"state has {given}, allowed: a dict with {', '.join(keys)}")
+        if not isinstance(saved["variant"], str) or saved["variant"] != self.variant.name:
+            raise ValueError(
+                f"state is of variant {shown(saved['variant'])}, allowed here: {self.variant.name!r}"
+            )
+        for key, most in (("stream", 2**64 - 1), ("steps", 2**62), ("stalls", 2**62)):
+            if type(saved[key]) is not int or not 0 <= saved[key] <= most:
+                raise ValueError(
+                    f"state {key} is {shown(saved[key])}, allowed: a whole number from 0 to {most}"
+                )
+        deal = saved["deal"]
+        if deal is not None and not isinstance(deal, str):
+            deal = deals.check_deal_number(deal)
+        codes, size = saved["row"], self.rules.row_size
+        if (
+            not isinstance(codes, list)
+            or len(codes) != size
+            or not all(type(c) is int and 0 <= c < 128 for c in codes)
+        ):
+            raise ValueError(
+                f"state row is {shown(codes, 60)}, allowed: a list of {size} whole numbers from 0 to 127"
+            )
+        cards = np.array(codes, dtype=np.int8)
+        position = position_from_row(self.variant, cards)
+        faults = position_faults(position)
+        if not faults and (FACE_DOWN in position.stock or position_to_row(position).tolist() != codes):
+            faults = ["its row has gaps, face-down cards or a wrong stock count"]
+        if faults:
+            raise ValueError(f"state is not possible: {'; '.join(faults[:3])}")
+        self.set_row(row, cards)
+        self._name_deal(row, deal)
+        self.streams[row] = np.uint64(saved["stream"])
+        self.steps[row] = saved["steps"]
+        self.stalls[row] = saved["stalls"]

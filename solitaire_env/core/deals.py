@@ -1,0 +1,100 @@
+"""Deals: a number names an order of the cards, for good, on every platform and version.
+
+How the number makes the order is told, with sources, where it is done: in the engine, "the pack".
+
+Golden tests freeze this order: a changed deal is a changed environment version.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import engine
+from solitaire_env.core.variant import Variant
+from solitaire_env.util.messages import shown
+
+Deal = int | str
+"""A deal number, or the name of another program's deal: ``"ms:11982"``, ``"pysol:24"``."""
+
+RESERVED_DEALS: Final = engine.RESERVED_DEALS
+"""Deal numbers below this are kept for evaluation: a reset without a named deal never picks one."""
+MAX_DEAL: Final = 2**63 - 1
+
+
+def check_deal_number(number: int) -> int:
+    """The number as an int, when it is one that names a deal."""
+    if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
+        raise TypeError(
+            f"deal {shown(number)} is a {type(number).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'"
+        )
+    if not 0 <= number <= MAX_DEAL:
+        raise ValueError(f"deal {shown(int(number))} is out of range, allowed: 0 to 2**63 - 1")
+    return int(number)
+
+
+def ordered_pack(variant: Variant) -> npt.NDArray[np.int8]:
+    """The cards of a variant before the shuffle, int8 ``[cards]``."""
+    return np.tile(np.arange(4, 4 * variant.ranks + 4, dtype=np.int8), variant.decks)
+
+
+def shuffled(variant: Variant, numbers: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
+    """The orders in which the cards of numbered deals are dealt, int8 ``[len(numbers), cards]``."""
+    states = np.asarray(numbers, dtype=np.uint64).copy()
+    orders = np.tile(ordered_pack(variant), (len(states), 1))
+    engine.shuffle_rows(states, orders)
+    return orders
+
+
+def shuffle_in_place(state: int, cards: npt.NDArray[np.int8]) -> None:
+    """Shuffle some cards (int8 ``[n]``, in place) by the same rule from a generator state."""
+    engine.shuffle_rows(np.array([state], dtype=np.uint64), cards.reshape(1, -1))
+
+
+def pick_deals(streams: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The next unreserved deal number of each named row's stream; ``streams`` is advanced in place."""
+    numbers = np.empty(len(rows), dtype=np.int64)
+    engine.pick_rows(streams, rows, numbers)
+    return numbers
+
+
+def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
+    """The order in which the cards of a deal leave the pack, int8 ``[cards]``.
+
+    Parameters
+    ----------
+    deal
+        A deal number, ``"ms:N"`` (Microsoft FreeCell's deals) or ``"pysol:N"`` (PySolFC's), which need the
+        extra ``solitaire-env[deals]``.
+    """
+    if isinstance(deal, str):
+        return _other_programs_order(variant, deal)
+    order: npt.NDArray[np.int8] = shuffled(variant, [check_deal_number(deal)])[0]
+    return order
+
+
+def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
+    match = re.fullmatch(r"(ms|pysol):([0-9]{1,20})", deal)
+    if match is None:
+        raise ValueError(f"unknown deal {shown(deal)}, allowed: a whole number, 'ms:N' or 'pysol:N'")
+    if variant.ranks != 13:
+        raise ValueError(f"deal {deal!r} names a full pack, {variant.name} has {variant.ranks} ranks")
+    program, number = match[1], int(match[2])
+    # Microsoft's deals end at 1,000,000; PySolFC goes on with its generator to 33 bits, and its own to 20
+    # digits.
+    limit = 2**33 - 1 if program == "ms" else 10**20 - 1
+    if not 1 <= number <= limit:
+        raise ValueError(f"deal {deal!r} is out of range, allowed: {program}:1 to {program}:{limit}")
+    try:
+        from pysol_cards.cards import createCards
+        from pysol_cards.random import shuffle
+        from pysol_cards.random_base import RandomBase
+    except ImportError as error:
+        raise ImportError(f"deal {deal!r} needs pysol-cards: pip install 'solitaire-env[deals]'") from error
+    numbering = RandomBase.DEALS_MS if program == "ms" else RandomBase.DEALS_PYSOLFC
+    cards = shuffle(createCards(variant.decks), number, numbering)[::-1]
+    # pysol-cards numbers its suits Clubs, Spades, Hearts, Diamonds.
+    suits = (0, 3, 2, 1)
+    return np.array([4 * card.rank + suits[card.suit] for card in cards], dtype=np.int8)

@@ -1,0 +1,977 @@
+"""The rules: what may be done in a position, and what it leads to, compiled for a batch of games.
+
+Read in this order: state, what fits where, the mask, moves, deals, the kernels that others call. A kernel
+takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State` (arrays,
+modified in place) and a row number; it holds no strings, no objects, no reward and no clock.
+
+Cards are int8 and are widened where they are read: compiled and interpreted int8 sums differ.
+
+How the legal-action mask is kept: a move changes the cards of at most two places, so the few moves that those
+made legal are cleared before and set after, the entries to spaces or cells when the first space or cell comes
+or the last one goes, and those of long sequences when the supermove capacity changes.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core._jit import (
+    jit,
+    jit_called,
+    jit_kernel,
+    jit_parallel,
+    jit_wrapping,
+    lowest_bit,
+    prange,
+)
+from solitaire_env.core.cards import SUITS
+from solitaire_env.core.layout import (
+    ALTERNATE_COLOR,
+    DEAL,
+    MAX_STOCK_COUNT,
+    ONE_CARD,
+    PLAY,
+    PLAYING,
+    SAME_SUIT,
+    SPACES_ANY,
+    SPACES_KINGS,
+    SPACES_NONE,
+    STUCK,
+    SUPERMOVE,
+    WON,
+    Rules,
+)
+
+# ----------------------------------------------------------------------------------------- state
+
+KEYS: Final = 60
+"""Keys of cards, see "what fits where", are below 56; what a King would go on is looked up 4 higher."""
+RANKS: Final = 14
+"""Ranks are below this."""
+
+
+class State(NamedTuple):
+    """A batch of games of one variant. ``rows`` alone says the position; the rest follows from it."""
+
+    rows: npt.NDArray[np.int8]
+    """Position rows ``[batch, row_size]``, see :mod:`solitaire_env.core.layout`."""
+    tops: npt.NDArray[np.int8]
+    """The playable card of each source ``[batch, sources]``, EMPTY where there is none."""
+    keys: npt.NDArray[np.int8]
+    """The key of each playable card ``[batch, sources]``, see "what fits where"; 0 where there is none."""
+    units: npt.NDArray[np.int8]
+    """How many cards may leave each source for a pile as one, at most ``[batch, sources]``."""
+    links: npt.NDArray[np.int8]
+    """Lists of the sources by the key of their playable card ``[batch, KEYS + sources]``, in order: number
+    of the first source with that key, and of the next after each source; from 1, 0 for none."""
+    deeper: npt.NDArray[np.int64]
+    """By rank, the piles that may give such a card with others on it ``[batch, RANKS]``, as bits."""
+    tight: npt.NDArray[np.int8]
+    """1 where a pile might get full, as no game from its deal ever does ``[batch]``."""
+    welcome: npt.NDArray[np.int64]
+    """The cards that the foundations take ``[batch]``, as bits."""
+    heights: npt.NDArray[np.int8]
+    """Cards in each tableau pile ``[batch, piles]``."""
+    runs: npt.NDArray[np.int8]
+    """Length of the sequence at the end of each tableau pile ``[batch, piles]``; 1 in one-card games, 0 in a
+    space."""
+    stock: npt.NDArray[np.int16]
+    """Cards in the stock ``[batch]``."""
+    waste: npt.NDArray[np.int16]
+    """Cards in the waste ``[batch]``."""
+    home: npt.NDArray[np.int64]
+    """Cards on the foundations ``[batch]``."""
+    spaces: npt.NDArray[np.int16]
+    """Empty tableau piles ``[batch]``."""
+    empty_cells: npt.NDArray[np.int16]
+    """Empty cells ``[batch]``."""
+    mask: npt.NDArray[np.int8]
+    """Legal actions ``[batch, actions]``, 1 where legal; all ones when the game is finished."""
+    status: npt.NDArray[np.int8]
+    """PLAYING, WON or STUCK ``[batch]``."""
+
+
+class Events(NamedTuple):
+    """What the last action did, a row each ``[batch]``, int8, 1 for yes."""
+
+    went_home: npt.NDArray[np.int8]
+    """A card went to a foundation."""
+    drew: npt.NDArray[np.int8]
+    """A card came off the stock."""
+    invalid: npt.NDArray[np.int8]
+    """The action was illegal and changed nothing."""
+
+
+def make_state(rules: Rules, batch: int) -> State:
+    """Room for ``batch`` games, all piles empty."""
+
+    def zeros(dtype: type, *shape: int) -> npt.NDArray[Any]:
+        return np.zeros((batch, *shape), dtype=dtype)
+
+    return State(
+        rows=zeros(np.int8, rules.row_size),
+        tops=zeros(np.int8, rules.sources),
+        keys=zeros(np.int8, rules.sources),
+        units=zeros(np.int8, rules.sources),
+        links=zeros(np.int8, KEYS + rules.sources),
+        deeper=zeros(np.int64, RANKS),
+        tight=zeros(np.int8),
+        welcome=zeros(np.int64),
+        heights=zeros(np.int8, rules.piles),
+        runs=zeros(np.int8, rules.piles),
+        stock=zeros(np.int16),
+        waste=zeros(np.int16),
+        home=zeros(np.int64),
+        spaces=zeros(np.int16),
+        empty_cells=zeros(np.int16),
+        mask=zeros(np.int8, rules.actions),
+        status=zeros(np.int8),
+    )
+
+
+def make_events(batch: int) -> Events:
+    """Room for what happens in ``batch`` games."""
+    return Events(*(np.zeros(batch, dtype=np.int8) for _ in Events._fields))
+
+
+class Deals(NamedTuple):
+    """What new games are dealt from."""
+
+    sizes: npt.NDArray[np.int64]
+    """Cards dealt to each tableau pile ``[piles]``."""
+    streams: npt.NDArray[np.uint64]
+    """State of each game's stream of deal numbers ``[batch]``."""
+    numbers: npt.NDArray[np.int64]
+    """The deal number that each game was dealt from ``[batch]``; 0 where it was not one."""
+    shuffles: npt.NDArray[np.uint64]
+    """Room for the state of the generator that shuffles ``[batch]``."""
+    orders: npt.NDArray[np.int8]
+    """The order in which the cards of each game leave the pack ``[batch, cards]``."""
+
+
+def make_deals(rules: Rules, sizes: Sequence[int], batch: int) -> Deals:
+    """Room for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles."""
+    return Deals(
+        sizes=np.array(sizes, dtype=np.int64),
+        streams=np.zeros(batch, dtype=np.uint64),
+        numbers=np.zeros(batch, dtype=np.int64),
+        shuffles=np.zeros(batch, dtype=np.uint64),
+        orders=np.zeros((batch, rules.cards), dtype=np.int8),
+    )
+
+
+# ------------------------------------------------------------------------------- what fits where
+#
+# A sequence runs through the ranks in one strand: a suit; where colors alternate, the black cards of even and
+# the red cards of odd rank, or the others; where any suit builds, all cards. The key of a card is 4 * rank +
+# strand, so a card may be laid on another if its key is 4 less, and n cards onto a pile if the key of the
+# last of them is 4 * n less.
+
+
+@jit
+def _at(place):
+    """The place, never negative: said so, numba compiles no counting from the end of the array."""
+    return place & 0xFFFF
+
+
+@jit
+def _key(rules, card):
+    """The rank and strand of a card as 4 * rank + strand; 0 for EMPTY."""
+    if rules.build == SAME_SUIT:
+        return card
+    if rules.build == ALTERNATE_COLOR:
+        # Clubs 0 and Spades 3 are black, Diamonds 1 and Hearts 2 are red.
+        red = ((card + 1) >> 1) & 1
+        return (card & ~3) + (red ^ ((card >> 2) & 1)) if card else 0
+    return card & ~3
+
+
+@jit
+def _on(card, cards):
+    """Whether a card is one of a set; EMPTY is in none."""
+    return (cards >> card) & 1
+
+
+@jit
+def _foundation_for(rules, state, b, card):
+    """The place in the row of the foundation that takes the card.
+
+    Foundations of a suit lie fullest first, so the first that fits is the fullest.
+    """
+    place = rules.row_foundations + (card & 3) * rules.decks
+    while int(state.rows[b, _at(place)]) != (card >> 2) - 1:
+        place += 1
+    return place
+
+
+@jit
+def _update_welcome(rules, state, b, suit):
+    """The cards of a suit that go home now."""
+    cards = 0
+    first = rules.row_foundations + suit * rules.decks
+    for place in range(first, first + rules.decks):
+        cards |= 16 << (4 * int(state.rows[b, place]))
+    ranks = (1 << (4 * rules.ranks + 4)) - 1
+    of_suit = 0x11111111111111 << suit
+    state.welcome[b] = (int(state.welcome[b]) & ~of_suit) | ((cards & ranks) << suit)
+
+
+@jit
+def _capacity(rules, state, b, to_space):
+    """How many cards may move as one.
+
+    A supermove is what single moves could carry: each empty cell holds a card in between, and where any card
+    may go to a space, each space but the target doubles what can be carried. Kings-only spaces hold none.
+    """
+    if rules.moves == ONE_CARD:
+        return 1
+    if rules.moves == SUPERMOVE:
+        cards = int(state.empty_cells[b]) + 1
+        if rules.spaces == SPACES_ANY:
+            between = int(state.spaces[b]) - to_space
+            # No sequence is longer than its suit: 2**5 is as good as more.
+            cards <<= max(0, min(between, 5))
+        return cards
+    return rules.ranks
+
+
+@jit
+def _most_to_space(rules, state, b, pile):
+    """How many cards of a pile may go to a space; where only Kings fill it, the sequence that a King leads
+    goes whole.
+
+    A whole pile in a space changes nothing but a name: not a move.
+    """
+    height = int(state.heights[b, pile])
+    run = int(state.runs[b, pile])
+    capacity = _capacity(rules, state, b, 1)
+    if rules.spaces == SPACES_KINGS:
+        # The King is the deepest card of a run that it leads.
+        leader = int(state.rows[b, pile * rules.pile_capacity + height - run])
+        return run if (leader >> 2) == rules.ranks and run <= capacity and run < height else 0
+    return min(run, capacity, height - 1)
+
+
+@jit
+def _update_source(rules, state, b, source, capacity):
+    """What follows from the cards of a source: the playable card, and how many may leave with it."""
+    if source < rules.piles:
+        height = int(state.heights[b, _at(source)])
+        end = source * rules.pile_capacity + height
+        card = int(state.rows[b, _at(end - 1)]) if height else 0
+        key = _key(rules, card)
+        run = min(height, 1)
+        if rules.moves != ONE_CARD:
+            while run < height and _key(rules, int(state.rows[b, _at(end - run - 1)])) == key + 4 * run:
+                run += 1
+        state.runs[b, _at(source)] = run
+        state.units[b, _at(source)] = min(run, capacity)
+    else:
+        if source < rules.first_cell:
+            waste = int(state.waste[b])
+            card = int(state.rows[b, _at(rules.row_waste + waste - 1)]) if waste else 0
+        else:
+            card = int(state.rows[b, _at(rules.row_cells + source - rules.first_cell)])
+        key = _key(rules, card)
+        state.units[b, _at(source)] = card != 0
+    state.tops[b, _at(source)] = card
+    state.keys[b, _at(source)] = key
+
+
+# -------------------------------------------------------------------------------------- the mask
+#
+# Tried for the entries onto piles, with the time of a whole step of 1,024 games in one thread: each entry of
+# the two places compared anew, card by card (Forty Thieves 119 ns, Eights Down 456) or as sets of cards that
+# meet (73, 173); the few legal ones found by sets of sources, 8 bytes a key (57, 120; but 125 for 16,384
+# games of Forty Thieves, whose states then leave the second cache); by lists alone, sequences found by a look
+# at each rank below (54, 185) or at each pile (50, 200). Lists, and sets for what lies deeper: 52, 130, and
+# 50 for 16,384 games.
+
+
+@jit
+def _mask_home(rules, state, b, source):
+    legal = _on(int(state.tops[b, _at(source)]), int(state.welcome[b]))
+    state.mask[b, _at(rules.home_actions + source)] = legal
+
+
+@jit
+def _mask_cell(rules, state, b, source):
+    legal = (int(state.tops[b, _at(source)]) != 0) & (int(state.empty_cells[b]) > 0)
+    state.mask[b, _at(rules.cell_actions + source)] = legal
+
+
+@jit
+def _tableau_action(rules, source, target):
+    """Number of the action from a source onto a tableau pile; a pile has none onto itself."""
+    return (
+        rules.tableau_actions
+        + source * rules.piles
+        - min(source, rules.piles)
+        + target
+        - int(source < target)
+    )
+
+
+@jit
+def _link(rules, state, b, source, key):
+    """Enter a source in the list of its key."""
+    place = key
+    while 0 < int(state.links[b, _at(place)]) <= source:
+        place = KEYS + int(state.links[b, _at(place)]) - 1
+    state.links[b, _at(KEYS + source)] = state.links[b, _at(place)]
+    state.links[b, _at(place)] = source + 1
+
+
+@jit
+def _unlink(rules, state, b, source, key):
+    """Strike a source off the list of its key."""
+    place = key
+    while int(state.links[b, _at(place)]) != source + 1:
+        place = KEYS + int(state.links[b, _at(place)]) - 1
+    state.links[b, _at(place)] = state.links[b, _at(KEYS + source)]
+    state.links[b, _at(KEYS + source)] = 0
+
+
+@jit
+def _mask_unit(rules, state, b, source, unit, legal):
+    """Entries of a source's card with ``unit`` cards on it, onto the piles that take them.
+
+    ``legal`` is 1 when the card may go from now on, and 0 when it may no more.
+    """
+    key = int(state.keys[b, _at(source)]) + 4 * unit
+    target = int(state.links[b, _at(key + 4)]) - 1
+    while 0 <= target < rules.piles:
+        state.mask[b, _at(_tableau_action(rules, source, target))] = legal
+        target = int(state.links[b, _at(KEYS + target)]) - 1
+    if unit > 0:
+        state.deeper[b, _at(key >> 2)] ^= 1 << source
+
+
+@jit
+def _mask_tableau(rules, state, b, source, legal):
+    """Entries of a source onto all piles, and of all sources onto it: the few that its cards make legal.
+
+    They are cleared before its cards change, while it is still in its list, and set after it.
+    """
+    key = int(state.keys[b, _at(source)])
+    if key == 0:
+        return
+    for unit in range(int(state.units[b, _at(source)])):
+        _mask_unit(rules, state, b, source, unit, legal)
+    if source < rules.piles:
+        giver = int(state.links[b, _at(key - 4)]) - 1
+        while giver >= 0:
+            state.mask[b, _at(_tableau_action(rules, giver, source))] = legal
+            giver = int(state.links[b, _at(KEYS + giver)]) - 1
+        if rules.moves != ONE_CARD:
+            givers = int(state.deeper[b, _at((key >> 2) - 1)])
+            while givers != 0:
+                giver = lowest_bit(givers)
+                givers &= givers - 1
+                if ((int(state.keys[b, _at(giver)]) ^ key) & 3) == 0:
+                    state.mask[b, _at(_tableau_action(rules, giver, source))] = legal
+    if legal:
+        _link(rules, state, b, source, key)
+    else:
+        _unlink(rules, state, b, source, key)
+
+
+@jit_called
+def _is_tight(rules, state, b):
+    """Whether a pile might ever get full.
+
+    A sequence of n cards takes at most ranks - n more. So a pile with fewer cards below the sequence at its
+    end than were dealt to the fullest pile has room for all that may come; as each does after the deal, and
+    moves add no card but to a sequence.
+    """
+    for pile in range(rules.piles):
+        height = int(state.heights[b, pile])
+        end = pile * rules.pile_capacity + height
+        run = min(height, 1)
+        while run < height and _key(rules, int(state.rows[b, end - run - 1])) == 4 + _key(
+            rules, int(state.rows[b, end - run])
+        ):
+            run += 1
+        if height - run > rules.pile_capacity - rules.ranks:
+            return True
+    return False
+
+
+@jit
+def _has_room(rules, state, b, source, target):
+    """Whether the cards that go onto a pile have room there."""
+    count = (int(state.keys[b, target]) - int(state.keys[b, source])) >> 2
+    return int(state.heights[b, target]) + count <= rules.pile_capacity
+
+
+@jit
+def _mask_space(rules, state, b, source):
+    """Entries of one source to a space."""
+    if rules.spaces == SPACES_NONE:
+        return
+    open_space = int(state.spaces[b]) > 0
+    if source < rules.piles:
+        most = _most_to_space(rules, state, b, source) if open_space else 0
+        action = rules.space_actions + source * rules.space_counts
+        for count in range(rules.space_counts):
+            state.mask[b, action + count] = count < most
+    else:
+        rank = int(state.tops[b, source]) >> 2
+        fills = rank == rules.ranks if rules.spaces == SPACES_KINGS else rank > 0
+        action = rules.space_actions + rules.piles * (rules.space_counts - 1) + source
+        state.mask[b, action] = open_space and fills
+
+
+@jit
+def _update_units(rules, state, b, capacity):
+    """How many cards may leave each pile as one, and the entries that come or go with that."""
+    for pile in range(rules.piles):
+        run = int(state.runs[b, _at(pile)])
+        if run > 1:
+            if int(state.spaces[b]) > 0:
+                _mask_space(rules, state, b, pile)
+            units = min(run, capacity)
+            before = int(state.units[b, _at(pile)])
+            state.units[b, _at(pile)] = units
+            for unit in range(min(before, units), max(before, units)):
+                _mask_unit(rules, state, b, pile, unit, int(units > before))
+
+
+@jit
+def _mask_source(rules, state, b, source):
+    """Entries that the cards of one source make legal, once what follows from the cards is up to date."""
+    _mask_home(rules, state, b, source)
+    if rules.cells and source < rules.first_cell:
+        _mask_cell(rules, state, b, source)
+    if int(state.spaces[b]) > 0:
+        # Where there is no space these entries are 0 and stay so.
+        _mask_space(rules, state, b, source)
+    _mask_tableau(rules, state, b, source, 1)
+
+
+@jit
+def _mask_all(rules, state, b):
+    """The whole mask from the position."""
+    state.mask[b, :] = 0
+    state.links[b, :] = 0
+    state.deeper[b, :] = 0
+    if rules.has_stock:
+        state.mask[b, 0] = int(state.stock[b]) > 0
+    for source in range(rules.sources):
+        _mask_source(rules, state, b, source)
+
+
+@jit_called
+def _refresh_tight(rules, state, b):
+    """Clear the entries of moves for which a pile has no room."""
+    state.tight[b] = _is_tight(rules, state, b)
+    for target in range(rules.piles * int(state.tight[b])):
+        for source in range(rules.sources):
+            if source != target and not _has_room(rules, state, b, source, target):
+                state.mask[b, _tableau_action(rules, source, target)] = 0
+
+
+@jit
+def _finish(rules, state, b):
+    """Set the status; a finished game gets a mask of ones, so that nothing ever samples from nothing."""
+    state.status[b] = PLAYING
+    if int(state.home[b]) == rules.cards:
+        state.status[b] = WON
+    elif int(state.stock[b]) == 0 and (int(state.empty_cells[b]) == 0 or int(state.spaces[b]) == rules.piles):
+        # No card can be drawn, and none of a pile can go to a cell. All entries are looked at, as bytes: that
+        # is faster than a way out of the loop.
+        legal = np.int8(0)
+        for action in range(rules.actions):
+            legal = np.int8(legal | state.mask[b, action])
+        state.status[b] = PLAYING if legal else STUCK
+    if int(state.status[b]) != PLAYING:
+        state.mask[b, :] = 1
+
+
+# ----------------------------------------------------------------------------------------- moves
+
+
+@jit
+def _take(rules, state, b, source):
+    """Take the playable card of a source away and return it."""
+    card = state.tops[b, _at(source)]
+    if source < rules.piles:
+        height = int(state.heights[b, _at(source)]) - 1
+        state.rows[b, _at(source * rules.pile_capacity + height)] = 0
+        state.heights[b, _at(source)] = height
+        state.spaces[b] += height == 0
+    elif source < rules.first_cell:
+        waste = int(state.waste[b]) - 1
+        state.rows[b, _at(rules.row_waste + waste)] = 0
+        state.waste[b] = waste
+    else:
+        state.rows[b, _at(rules.row_cells + source - rules.first_cell)] = 0
+        state.empty_cells[b] += 1
+    return card
+
+
+@jit
+def _carry(rules, state, b, source, target, count):
+    """Move the last ``count`` cards of a source onto a pile, in their order."""
+    height = int(state.heights[b, _at(target)])
+    start = target * rules.pile_capacity + height
+    state.spaces[b] -= height == 0
+    state.heights[b, _at(target)] = height + count
+    if count == 1:
+        state.rows[b, _at(start)] = _take(rules, state, b, source)
+    else:
+        height = int(state.heights[b, source]) - count
+        end = source * rules.pile_capacity + height
+        for k in range(count):
+            state.rows[b, start + k] = state.rows[b, end + k]
+            state.rows[b, end + k] = 0
+        state.heights[b, source] = height
+        state.spaces[b] += height == 0
+
+
+@jit
+def _draw(rules, state, b):
+    """Turn the next card of the stock up to the waste. The waste is not turned over: one pass."""
+    stock = int(state.stock[b]) - 1
+    waste = int(state.waste[b])
+    state.rows[b, _at(rules.row_waste + waste)] = state.rows[b, _at(rules.row_stock + stock)]
+    state.rows[b, _at(rules.row_stock + stock)] = 0
+    state.rows[b, _at(rules.row_stock_count)] = min(stock, MAX_STOCK_COUNT)
+    state.stock[b] = stock
+    state.waste[b] = waste + 1
+    state.mask[b, 0] = stock > 0
+
+
+@jit
+def decode(rules, state, b, action):
+    """Source, target and number of cards of a legal action; targets are numbered like sources, home -1."""
+    piles = rules.piles
+    if action < rules.home_actions:
+        return piles, piles, 1
+    if action < rules.cell_actions:
+        return action - rules.home_actions, -1, 1
+    if action < rules.tableau_actions:
+        cell = 0
+        while int(state.rows[b, rules.row_cells + cell]) != 0:
+            cell += 1
+        return action - rules.cell_actions, rules.first_cell + cell, 1
+    if action < rules.space_actions:
+        pair = action - rules.tableau_actions
+        from_piles = piles * (piles - 1)
+        if pair < from_piles:
+            source = pair // (piles - 1)
+            target = pair - source * (piles - 1)
+            target += int(target >= source)
+        else:
+            source = piles + (pair - from_piles) // piles
+            target = pair - from_piles - (source - piles) * piles
+        count = 1
+        if rules.moves != ONE_CARD and source < piles:
+            # The pile that it goes onto says how many.
+            count = (int(state.tops[b, target]) >> 2) - (int(state.tops[b, source]) >> 2)
+        return source, target, count
+    choice = action - rules.space_actions
+    from_piles = piles * rules.space_counts
+    count = 1
+    if choice < from_piles:
+        source = choice // rules.space_counts
+        count = choice - source * rules.space_counts + 1
+        if rules.spaces == SPACES_KINGS:
+            count = int(state.runs[b, source])
+    else:
+        source = piles + choice - from_piles
+    target = 0
+    while int(state.heights[b, target]) != 0:
+        target += 1
+    return source, target, count
+
+
+@jit
+def _play(rules, state, events, b, action):
+    """Play a legal action and bring the mask and the status up to date."""
+    spaces = int(state.spaces[b])
+    cells = int(state.empty_cells[b])
+    source, target, count = decode(rules, state, b, action)
+    if target == source:
+        target = -1  # a draw
+    for place in (source, target):
+        if place >= 0:
+            _mask_tableau(rules, state, b, place, 0)
+    suit = -1
+    if action < rules.home_actions:
+        _draw(rules, state, b)
+        events.drew[b] = 1
+    elif action < rules.cell_actions:
+        card = int(_take(rules, state, b, source))
+        suit = card & 3
+        state.rows[b, _foundation_for(rules, state, b, card)] += 1
+        state.home[b] += 1
+        events.went_home[b] = 1
+    elif action < rules.tableau_actions:
+        state.rows[b, rules.row_cells + target - rules.first_cell] = _take(rules, state, b, source)
+        state.empty_cells[b] -= 1
+    else:
+        _carry(rules, state, b, source, target, count)
+
+    capacity = _capacity(rules, state, b, 0)
+    for place in (source, target):
+        if place >= 0:
+            _update_source(rules, state, b, place, capacity)
+            _mask_source(rules, state, b, place)
+    if suit >= 0:
+        # That foundation now takes another card.
+        _update_welcome(rules, state, b, suit)
+        for other in range(rules.sources):
+            _mask_home(rules, state, b, other)
+    if (int(state.spaces[b]) == 0) != (spaces == 0):
+        for other in range(rules.sources):
+            _mask_space(rules, state, b, other)
+    if rules.moves == SUPERMOVE and (int(state.spaces[b]) != spaces or int(state.empty_cells[b]) != cells):
+        _update_units(rules, state, b, capacity)
+    if (int(state.empty_cells[b]) == 0) != (cells == 0):
+        for other in range(rules.first_cell):
+            _mask_cell(rules, state, b, other)
+    if int(state.tight[b]) != 0:
+        _refresh_tight(rules, state, b)
+    _finish(rules, state, b)
+
+
+@jit
+def _no_events(events, b):
+    """Nothing has happened yet.
+
+    A function of its own: what a parallel loop writes itself to an array of a named tuple is lost (numba
+    issue 5872).
+    """
+    events.went_home[b] = 0
+    events.drew[b] = 0
+    events.invalid[b] = 0
+
+
+@jit
+def step(rules, state, events, b, action):
+    """Play an action of the space if it is legal; else change nothing and say so."""
+    _no_events(events, b)
+    if int(state.status[b]) != PLAYING:
+        return
+    if int(state.mask[b, action]) == 0:
+        events.invalid[b] = 1
+    else:
+        _play(rules, state, events, b, action)
+
+
+@jit
+def copy(rules, state, source, target):
+    """Make the game in one row the same as in another."""
+    for place in range(rules.row_size):
+        state.rows[target, place] = state.rows[source, place]
+    for place in range(rules.sources):
+        state.tops[target, place] = state.tops[source, place]
+        state.keys[target, place] = state.keys[source, place]
+        state.units[target, place] = state.units[source, place]
+    for place in range(KEYS + rules.sources):
+        state.links[target, place] = state.links[source, place]
+    for rank in range(RANKS):
+        state.deeper[target, rank] = state.deeper[source, rank]
+    state.tight[target] = state.tight[source]
+    state.welcome[target] = state.welcome[source]
+    for pile in range(rules.piles):
+        state.heights[target, pile] = state.heights[source, pile]
+        state.runs[target, pile] = state.runs[source, pile]
+    state.stock[target] = state.stock[source]
+    state.waste[target] = state.waste[source]
+    state.home[target] = state.home[source]
+    state.spaces[target] = state.spaces[source]
+    state.empty_cells[target] = state.empty_cells[source]
+    for action in range(rules.actions):
+        state.mask[target, action] = state.mask[source, action]
+    state.status[target] = state.status[source]
+
+
+# ------------------------------------------------------------------------------------- the pack
+#
+# The generator is SplitMix64 [1]: the state starts as the deal number, every draw adds the golden gamma to it
+# and mixes the sum to 64 bits. A whole number below n is drawn without bias from the high 32 bits x of a draw
+# [2]: x * n >> 32, drawn again while x * n mod 2**32 is below 2**32 mod n. The pack lies in order, deck by
+# deck, Ace of Clubs, Diamonds, Hearts, Spades, then the twos; Fisher-Yates goes from the last place down to
+# the second and swaps place i with a place from 0..i. Place 0 is the first card to be dealt.
+#
+# [1] Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
+# [2] Lemire: Fast random integer generation in an interval, ACM TOMACS 29 (1), 2019.
+
+RESERVED_DEALS: Final = 2**20
+"""Deal numbers below this are kept for evaluation: a stream never picks one."""
+
+
+@jit_wrapping
+def _mix(z):
+    """SplitMix64's output function on one uint64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@jit_wrapping
+def _next(states, b):
+    """Advance ``states[b]`` (uint64) in place and return 64 random bits."""
+    states[b] += np.uint64(0x9E3779B97F4A7C15)
+    return _mix(states[b])
+
+
+@jit
+def _below(states, b, n):
+    """A whole number from ``0 .. n - 1``, unbiased, for ``n < 2**32``."""
+    bound = np.uint64(n)
+    low = np.uint64(0xFFFFFFFF)
+    product = (_next(states, b) >> np.uint64(32)) * bound
+    if (product & low) < bound:
+        threshold = np.uint64(2**32) % bound
+        while (product & low) < threshold:
+            product = (_next(states, b) >> np.uint64(32)) * bound
+    return np.int64(product >> np.uint64(32))
+
+
+@jit
+def _shuffle(states, orders, b):
+    """Fisher-Yates on a row of ``orders``, in place."""
+    for i in range(orders.shape[1] - 1, 0, -1):
+        j = _at(_below(states, b, i + 1))
+        card = orders[b, i]
+        orders[b, i] = orders[b, j]
+        orders[b, j] = card
+
+
+@jit
+def _pick(streams, b):
+    """The next unreserved deal number of a stream."""
+    number = np.int64(0)
+    while number < RESERVED_DEALS:
+        number = np.int64(_next(streams, b) >> np.uint64(1))
+    return number
+
+
+@jit
+def _next_order(rules, deals, b):
+    """The pack of the next deal of a game's stream, shuffled."""
+    number = _pick(deals.streams, b)
+    deals.numbers[b] = number
+    deals.shuffles[b] = np.uint64(number)
+    deck = SUITS * rules.ranks
+    for first in range(0, rules.cards, deck):
+        for k in range(deck):
+            deals.orders[b, _at(first + k)] = SUITS + k
+    _shuffle(deals.shuffles, deals.orders, b)
+
+
+# --------------------------------------------------------------------------------- deals, set-up
+
+
+@jit_called
+def _derive_parts(rules, state, b):
+    """What follows from a position row: counts, playable cards, sequences, mask."""
+    spaces = 0
+    for pile in range(rules.piles):
+        height = 0
+        while height < rules.pile_capacity and int(state.rows[b, pile * rules.pile_capacity + height]) != 0:
+            height += 1
+        state.heights[b, pile] = height
+        spaces += int(height == 0)
+    state.spaces[b] = spaces
+
+    empty_cells = 0
+    for cell in range(rules.cells):
+        empty_cells += int(int(state.rows[b, rules.row_cells + cell]) == 0)
+    state.empty_cells[b] = empty_cells
+
+    home = 0
+    for place in range(rules.row_foundations, rules.row_stock_count):
+        home += int(state.rows[b, place])
+    state.home[b] = home
+
+    if rules.has_stock:
+        waste = 0
+        stock = 0
+        for place in range(rules.stock_capacity):
+            waste += int(int(state.rows[b, rules.row_waste + place]) != 0)
+            stock += int(int(state.rows[b, rules.row_stock + place]) != 0)
+        state.waste[b] = waste
+        state.stock[b] = stock
+        state.rows[b, rules.row_stock_count] = min(stock, MAX_STOCK_COUNT)
+
+    capacity = _capacity(rules, state, b, 0)
+    for source in range(rules.sources):
+        _update_source(rules, state, b, source, capacity)
+    for suit in range(SUITS):
+        _update_welcome(rules, state, b, suit)
+    _mask_all(rules, state, b)
+
+
+@jit
+def derive(rules, state, b):
+    """Bring everything but ``state.rows`` up to date in a game whose cards were written there."""
+    _derive_parts(rules, state, b)
+    _refresh_tight(rules, state, b)
+    _finish(rules, state, b)
+
+
+@jit_called
+def _deal(rules, deals, state, b):
+    """Deal a pack row by row, one card to each pile in turn, then to the cells; the rest is the stock."""
+    state.rows[b, :] = 0
+    k = 0
+    # As high as the fullest pile, see make_rules.
+    for height in range(rules.pile_capacity - rules.ranks + 1):
+        for pile in range(rules.piles):
+            if height < deals.sizes[pile]:
+                state.rows[b, pile * rules.pile_capacity + height] = deals.orders[b, k]
+                k += 1
+    for cell in range(rules.cells_filled):
+        state.rows[b, rules.row_cells + cell] = deals.orders[b, k]
+        k += 1
+    for place in range(rules.stock_capacity):
+        # Bottom first: the next card of the stock lies last.
+        state.rows[b, rules.row_stock + rules.stock_capacity - 1 - place] = deals.orders[b, k + place]
+    _derive_parts(rules, state, b)
+    state.tight[b] = 0
+    _finish(rules, state, b)
+
+
+@jit_called
+def _advance(rules, deals, state, events, actions, todo, start, stop):
+    """Play an action in each game of some rows, or deal it anew, or leave it alone."""
+    for b in range(start, stop):
+        if int(todo[b]) == PLAY:
+            step(rules, state, events, b, actions[b])
+        else:
+            _no_events(events, b)
+            if int(todo[b]) == DEAL:
+                _next_order(rules, deals, b)
+                _deal(rules, deals, state, b)
+
+
+@jit
+def write_row(row, target):
+    """Write a row over another of the same length. An assignment of slices would allocate."""
+    for k in range(len(row)):
+        target[k] = row[k]
+
+
+@jit
+def place(rules, state, b, row):
+    """Set a game to a position row (int8 ``[row_size]``)."""
+    write_row(row, state.rows[b])
+    derive(rules, state, b)
+
+
+# ------------------------------------------------------------------- kernels that others call
+
+PART: Final = 128
+"""Games that a thread takes on at a time."""
+
+
+@jit_parallel
+def step_rows(rules, deals, state, events, actions, todo):
+    """Step every game of the batch; how many actions lie outside the space: if any does, nothing happens.
+
+    Parameters
+    ----------
+    actions
+        int64 ``[batch]``.
+    todo
+        int8 ``[batch]``: PLAY the action, LEAVE the game alone, or DEAL the next one of its stream.
+    """
+    outside = 0
+    for b in range(actions.shape[0]):
+        outside += int(todo[b] == PLAY and (actions[b] < 0 or actions[b] >= rules.actions))
+    if outside == 0:
+        # A function of its own is compiled but once for one thread and for several.
+        parts = max(1, actions.shape[0] // PART)
+        for part in prange(parts):
+            start = actions.shape[0] * part // parts
+            stop = actions.shape[0] * (part + 1) // parts
+            _advance(rules, deals, state, events, actions, todo, start, stop)
+    return outside
+
+
+@jit_kernel
+def shuffle_rows(states, orders):
+    """Shuffle each row of ``orders`` (int8 ``[n, cards]``) from its generator's state (uint64 ``[n]``)."""
+    for b in range(orders.shape[0]):
+        _shuffle(states, orders, b)
+
+
+@jit_kernel
+def pick_rows(streams, rows, numbers):
+    """The next deal number of each named row's stream (int64 ``[n]``) into ``numbers`` (int64 ``[n]``)."""
+    for k in range(rows.shape[0]):
+        numbers[k] = _pick(streams, rows[k])
+
+
+@jit_kernel
+def order_rows(rules, deals, rows):
+    """Shuffle a pack for the next deal of each named row's stream (int64 ``[n]``)."""
+    for k in range(rows.shape[0]):
+        _next_order(rules, deals, rows[k])
+
+
+@jit_kernel
+def deal_rows(rules, deals, state, rows):
+    """Deal new games into the named rows (int64 ``[n]``) from their packs in ``deals.orders``."""
+    for k in range(rows.shape[0]):
+        _deal(rules, deals, state, rows[k])
+
+
+@jit_parallel
+def copy_rows(rules, state, sources, targets):
+    """Make the games of some rows the same as those of others (both int64 ``[n]``, no row twice)."""
+    for k in prange(sources.shape[0]):
+        copy(rules, state, sources[k], targets[k])
+
+
+@jit_kernel
+def derive_rows(rules, state, rows):
+    """Bring everything but ``state.rows`` up to date in the named rows (int64 ``[n]``)."""
+    for k in range(rows.shape[0]):
+        derive(rules, state, rows[k])
+
+
+@jit_kernel
+def count_paths(rules, state, events, depth, played):
+    """How many ways there are to play ``depth`` (at least 1) legal actions from the game in row 0.
+
+    Row ``n`` of the state is room for the game after ``n`` actions; there are ``depth`` rows.
+
+    Parameters
+    ----------
+    played
+        int64 ``[depth]``, room for the action that is being tried after so many.
+    """
+    paths = 0
+    at = 0
+    played[0] = -1
+    while at >= 0:
+        if int(state.status[at]) != PLAYING:
+            at -= 1
+        elif at == depth - 1:
+            # Each action that is legal here ends a path: it need not be played.
+            for action in range(rules.actions):
+                paths += int(state.mask[at, action])
+            at -= 1
+        else:
+            played[at] += 1
+            if played[at] == rules.actions:
+                at -= 1
+            elif int(state.mask[at, played[at]]) != 0:
+                copy(rules, state, at, at + 1)
+                step(rules, state, events, at + 1, played[at])
+                at += 1
+                played[at] = -1
+    return paths
+
+
+@jit_kernel
+def move_of(rules, state, row, action):
+    """Source, target and number of cards of a legal action: see :func:`decode`."""
+    return decode(rules, state, row, action)

@@ -1,0 +1,221 @@
+"""Observations: a game as a fixed-size array, in two kinds.
+
+``cards``
+    int8 card codes, the position row up to what the player sees. For networks that embed cards.
+``features``
+    float32 in [0, 1], for a plain ``MlpPolicy``: see :func:`feature_layout`.
+"""
+
+from functools import cache
+from typing import Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import engine
+from solitaire_env.core._jit import jit, jit_called, jit_parallel, prange, typed_once
+from solitaire_env.core.cards import KING, SUITS
+from solitaire_env.core.layout import ONE_CARD, Rules, make_rules, observation_layout
+from solitaire_env.core.position import Position, position_from_row
+from solitaire_env.core.variant import Variant
+
+Observation = Literal["cards", "features"]
+"""Kinds of observation."""
+Information = Literal["player", "thoughtful"]
+"""Whether the stock's order is hidden, or known."""
+OBSERVATIONS: Final = get_args(Observation)
+INFORMATION: Final = get_args(Information)
+
+PART: Final = 128
+"""Games that a thread takes on at a time."""
+
+# What the features say of each source and of each card of the suit-rank grid.
+SOURCE_FEATURES: Final = 8
+CARD_FEATURES: Final = 4
+
+
+def check_observation(observation: str, information: str) -> None:
+    """Refuse an unknown kind of observation or information."""
+    if observation not in OBSERVATIONS:
+        raise ValueError(
+            f"unknown observation {observation!r}, allowed: {', '.join(map(repr, OBSERVATIONS))}"
+        )
+    if information not in INFORMATION:
+        raise ValueError(f"unknown information {information!r}, allowed: {', '.join(map(repr, INFORMATION))}")
+
+
+@cache
+def cards_high(variant: Variant, information: str = "player") -> npt.NDArray[np.int8]:
+    """Highest value of each entry of the ``cards`` observation, int8 ``[size]``."""
+    layout = observation_layout(variant, information)
+    high = np.full(max(part.stop for part in layout.values()), 4 * KING + 3, dtype=np.int8)
+    high[layout["foundations"]] = variant.ranks
+    if variant.stock:
+        high[layout["stock_count"]] = min(variant.stock, 127)
+    high.setflags(write=False)
+    return high
+
+
+def decode_cards(variant: Variant, observation: npt.NDArray[np.int8]) -> Position:
+    """The position that a ``cards`` observation shows; a hidden stock is face down."""
+    try:
+        row = np.asarray(observation)
+    except ValueError:  # lists of different lengths, or too deep
+        raise TypeError(f"observation is a {type(observation).__name__}, allowed: an array") from None
+    return position_from_row(variant, row)
+
+
+@cache
+def feature_layout(variant: Variant, information: str = "player") -> dict[str, slice]:
+    """Named slices of the ``features`` observation.
+
+    For each source (``t1``.., ``waste``, ``c1``..) of its playable card: the rank / ranks, four entries for
+    the suit, 1 if it may go home; then, of a tableau pile, cards / capacity and, unless the game moves single
+    cards, the length of the sequence at its end / ranks; of the waste cards / stock.
+
+    ``cards``, for each card of the suit-rank grid (Clubs Ace to King, Diamonds, ...): share of its copies
+    that are home, that are playable, that lie buried in the tableau, and the fewest cards on top of a copy in
+    the tableau / capacity (1 where there is none).
+
+    ``counts``: stock / its size, spaces / piles, empty cells / cells, cards home / cards.
+
+    With ``information="thoughtful"``, ``stock``: rank / ranks and four entries for the suit of each of its
+    cards, the next to be drawn first.
+    """
+    r = make_rules(variant)
+    names = [f"t{p + 1}" for p in range(r.piles)]
+    names += ["waste"] * r.has_stock + [f"c{c + 1}" for c in range(r.cells)]
+    sizes = [(name, SOURCE_FEATURES) for name in names]
+    sizes += [("cards", 4 * r.ranks * CARD_FEATURES), ("counts", 4)]
+    if information == "thoughtful" and r.has_stock:
+        sizes.append(("stock", 5 * r.stock_capacity))
+    slices = {}
+    start = 0
+    for name, size in sizes:
+        slices[name] = slice(start, start + size)
+        start += size
+    return slices
+
+
+def observation_size(variant: Variant, observation: str, information: str = "player") -> int:
+    """Number of entries of an observation."""
+    layout = (observation_layout if observation == "cards" else feature_layout)(variant, information)
+    return max(int(part.stop) for part in layout.values())
+
+
+@jit
+def _at(place):
+    """The place, never negative: said so, numba compiles no counting from the end of the array."""
+    return place & 0xFFFF
+
+
+@jit
+def _card_features(rules, state, b, depths, out):
+    """Where the copies of each card are: home, playable, buried in the tableau, and how deep."""
+    share = 1.0 / rules.decks
+    grid = rules.sources * SOURCE_FEATURES
+    # Card 4 * rank + suit has the features from here + suits * suit + ranks * rank.
+    ranks = CARD_FEATURES
+    suits = rules.ranks * CARD_FEATURES
+    for suit in range(SUITS):
+        first = rules.row_foundations + suit * rules.decks
+        place = grid + suit * suits
+        # Foundations of a suit lie fullest first.
+        home = rules.decks
+        for rank in range(1, rules.ranks + 1):
+            while home > 0 and int(state.rows[b, _at(first + home - 1)]) < rank:
+                home -= 1
+            out[b, _at(place)] = home * share
+            out[b, _at(place + 1)] = 0.0
+            out[b, _at(place + 2)] = 0.0
+            out[b, _at(place + 3)] = 1.0
+            place += ranks
+    for source in range(rules.sources):
+        card = int(state.tops[b, source])
+        if card != 0:
+            place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
+            out[b, _at(place + 1)] += share
+            if source < rules.piles:
+                out[b, _at(place + 3)] = 0.0
+    for pile in range(rules.piles):
+        start = pile * rules.pile_capacity
+        height = int(state.heights[b, pile])
+        for above in range(1, height):
+            card = int(state.rows[b, _at(start + height - 1 - above)])
+            place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
+            out[b, _at(place + 2)] += share
+            out[b, _at(place + 3)] = min(out[b, _at(place + 3)], depths[above])
+
+
+@jit
+def _source_features(rules, state, b, depths, out):
+    """The playable card of each source, and what lies under it."""
+    for source in range(rules.sources):
+        card = int(state.tops[b, source])
+        place = source * SOURCE_FEATURES
+        for k in range(SOURCE_FEATURES):
+            out[b, _at(place + k)] = 0.0
+        if card != 0:
+            out[b, _at(place)] = (card >> 2) / rules.ranks
+            out[b, _at(place + 1 + (card & 3))] = 1.0
+            out[b, _at(place + 5)] = (int(state.welcome[b]) >> card) & 1
+        if source < rules.piles:
+            out[b, _at(place + 6)] = depths[int(state.heights[b, source])]
+            if rules.moves != ONE_CARD:
+                out[b, _at(place + 7)] = int(state.runs[b, source]) / rules.ranks
+        elif source < rules.first_cell:
+            out[b, _at(place + 6)] = int(state.waste[b]) / rules.stock_capacity
+
+
+@jit
+def _stock_features(rules, state, b, place, out):
+    """The cards of the stock, the next to be drawn first."""
+    stock = int(state.stock[b])
+    for k in range(rules.stock_capacity):
+        out[b, place : place + 5] = 0.0
+        if k < stock:
+            card = int(state.rows[b, rules.row_stock + stock - 1 - k])
+            out[b, place] = (card >> 2) / rules.ranks
+            out[b, place + 1 + (card & 3)] = 1.0
+        place += 5
+
+
+@jit_called
+def _game_features(rules, state, thoughtful, depths, out, start, stop):
+    """All features of the games of some rows."""
+    counts = rules.sources * SOURCE_FEATURES + SUITS * rules.ranks * CARD_FEATURES
+    for b in range(start, stop):
+        _source_features(rules, state, b, depths, out)
+        _card_features(rules, state, b, depths, out)
+        out[b, counts] = int(state.stock[b]) / max(rules.stock_capacity, 1)
+        out[b, counts + 1] = int(state.spaces[b]) / rules.piles
+        out[b, counts + 2] = int(state.empty_cells[b]) / max(rules.cells, 1)
+        out[b, counts + 3] = int(state.home[b]) / rules.cards
+        if thoughtful:
+            _stock_features(rules, state, b, counts + 4, out)
+
+
+@jit_parallel
+def _features(rules, state, thoughtful, depths, out):
+    """Write the features of every game into ``out`` (float32 ``[batch, size]``).
+
+    ``depths`` is float32 ``[pile_capacity + 1]``: a number of cards / capacity.
+    """
+    parts = max(1, out.shape[0] // PART)
+    for part in prange(parts):
+        start = out.shape[0] * part // parts
+        stop = out.shape[0] * (part + 1) // parts
+        _game_features(rules, state, thoughtful, depths, out, start, stop)
+
+
+_write_features = typed_once(_features)
+
+
+@cache
+def _depths(rules: Rules) -> npt.NDArray[np.float32]:
+    return np.array([n / rules.pile_capacity for n in range(rules.pile_capacity + 1)], dtype=np.float32)
+
+
+def write_features(rules: Rules, state: engine.State, information: str, out: npt.NDArray[np.float32]) -> None:
+    """Write the ``features`` observation of every game into ``out`` (float32 ``[batch, size]``)."""
+    _write_features(rules, state, int(information == "thoughtful" and rules.has_stock), _depths(rules), out)

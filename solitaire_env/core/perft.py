@@ -1,0 +1,158 @@
+"""Perft: how many ways there are to play on from a position, a number that tells whether the rules are right.
+
+*Nodes* at a depth are the sequences of exactly so many legal actions, counted by playing them all. *Unique*
+is the number of different positions at their ends, counted by setting up afresh each position of the depth
+before. Two positions are the same when their position texts are, the stock's order included: the same piles
+in another order are another position. A finished game has no legal action. The stock is known: a draw is one
+action, and leads to one position.
+
+When two programs disagree, :func:`divide` says through which action of the position.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import engine
+from solitaire_env.core.cards import FACE_DOWN
+from solitaire_env.core.layout import PLAY, PLAYING, Rules, action_layout, make_rules
+from solitaire_env.core.position import Position, position_to_row
+
+Rows = npt.NDArray[np.int8]
+"""Position rows ``[n, row_size]``, see :mod:`solitaire_env.core.layout`."""
+
+_CHUNK = 2**12
+"""So many positions are looked at together; what follows from them is some dozen times as many."""
+
+# ----------------------------------------------------------------------------------------- perft
+
+
+def count_nodes(position: Position, depth: int) -> int:
+    """Sequences of exactly ``depth`` legal actions from a position.
+
+    Raises
+    ------
+    ValueError
+        If the stock is hidden, or the depth is not a whole number from 0.
+    """
+    rules = make_rules(position.variant)
+    return _play_out(rules, _set_up(rules, np.tile(_row(position), (_checked(depth) + 1, 1))))
+
+
+def divide(position: Position, depth: int) -> dict[str, int]:
+    """For each legal action, by its text, how many of the nodes at ``depth`` (at least 1) begin with it.
+
+    Raises
+    ------
+    ValueError
+        As :func:`count_nodes`, and for depth 0.
+    """
+    return dict(divided(position, depth))
+
+
+def divided(position: Position, depth: int) -> Iterator[tuple[str, int]]:
+    """What :func:`divide` gives, action by action as it is counted."""
+    if _checked(depth) == 0:
+        raise ValueError("depth is 0, allowed to divide: 1 or more")
+    rules = make_rules(position.variant)
+    rows = np.tile(_row(position), (depth, 1))
+    _, actions, after = next(successors(rules, rows[:1]))
+    for action, row in zip(actions.tolist(), after, strict=True):
+        rows[0] = row
+        yield action_layout(position.variant).text(action), _play_out(rules, _set_up(rules, rows))
+
+
+def count_unique(
+    position: Position, depth: int, progress: Callable[[int, int], object] | None = None
+) -> Iterator[int]:
+    """Different positions after exactly 1, 2, .. ``depth`` legal actions from a position.
+
+    Parameters
+    ----------
+    progress
+        Called as the positions of a depth are set up, with how many were and how many there are.
+
+    Raises
+    ------
+    ValueError
+        As :func:`count_nodes`.
+    """
+    rules = make_rules(position.variant)
+    rows = _row(position)[None]
+
+    def after_all() -> Iterator[Rows]:
+        for number, (_, _, after) in enumerate(successors(rules, rows), 1):
+            yield after
+            if progress is not None:
+                progress(min(number * _CHUNK, len(rows)), len(rows))
+
+    for _ in range(_checked(depth)):
+        rows = unique_rows(rules, after_all())
+        yield len(rows)
+
+
+def _play_out(rules: Rules, state: engine.State) -> int:
+    """Nodes from the game in row 0, as deep as there are more rows."""
+    depth = len(state.status) - 1
+    if depth == 0:
+        return 1
+    events, played = engine.make_events(depth), np.zeros(depth, dtype=np.int64)
+    return int(engine.count_paths(rules, state, events, depth, played))
+
+
+def _row(position: Position) -> Rows:
+    if FACE_DOWN in position.stock:
+        raise ValueError("position has a hidden stock, allowed: one that is known")
+    return position_to_row(position)
+
+
+def _checked(depth: int) -> int:
+    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
+        raise ValueError(f"depth is {depth!r}, allowed: a whole number from 0")
+    return depth
+
+
+# ----------------------------------------------------------------------- all that can be reached
+
+
+def successors(
+    rules: Rules, rows: Rows
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Rows]]:
+    """Every legal action in each of some positions, in order, as many at a time as memory is small.
+
+    Yields the numbers of the positions and the actions, int64 ``[n]``, and the rows that they lead to, int8
+    ``[n, row_size]``.
+    """
+    for start in range(0, len(rows), _CHUNK):
+        chunk = rows[start : start + _CHUNK]
+        parents, actions = _legal(_set_up(rules, chunk))
+        after = _set_up(rules, chunk[parents])
+        if len(actions):
+            no_deals = engine.make_deals(rules, [0] * rules.piles, 1)
+            everyone = np.full(len(actions), PLAY, dtype=np.int8)
+            engine.step_rows(rules, no_deals, after, engine.make_events(len(actions)), actions, everyone)
+        yield parents + start, actions, after.rows
+
+
+def unique_rows(rules: Rules, parts: Iterable[Rows]) -> Rows:
+    """The different rows among some, int8 ``[n, row_size]``, in the order in which they come first."""
+    seen: dict[bytes, None] = {}
+    for rows in parts:
+        seen.update(dict.fromkeys(np.ascontiguousarray(rows).view(f"V{rules.row_size}").ravel().tolist()))
+    return np.frombuffer(b"".join(seen), dtype=np.int8).reshape(-1, rules.row_size)
+
+
+def _set_up(rules: Rules, rows: Rows) -> engine.State:
+    state = engine.make_state(rules, len(rows))
+    state.rows[:] = rows
+    engine.derive_rows(rules, state, np.arange(len(rows)))
+    return state
+
+
+def _legal(state: engine.State) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Every legal action of every game: numbers of the games and the actions, int64 ``[n]``."""
+    # Contiguous, as kernels take them: np.nonzero gives columns of one array.
+    legal = np.flatnonzero(state.mask & (state.status == PLAYING)[:, None])
+    games, actions = np.divmod(legal, state.mask.shape[1])
+    return games, actions

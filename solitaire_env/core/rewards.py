@@ -1,0 +1,30 @@
+"""Reward schemes by name. They look at a game and never change its rules."""
+
+from typing import Final, Literal, NamedTuple
+
+RewardName = Literal["progress", "win", "progress+win"]
+"""Names of the schemes."""
+
+
+class Reward(NamedTuple):
+    """Weights of what a step is paid for."""
+
+    progress: float
+    """For all cards home; a step earns this times the cards that went home in it / all cards."""
+    win: float
+    """For the win itself."""
+
+
+REWARDS: Final[dict[str, Reward]] = {
+    "progress": Reward(progress=1.0, win=0.0),
+    "win": Reward(progress=0.0, win=1.0),
+    "progress+win": Reward(progress=1.0, win=1.0),
+}
+"""The schemes. With ``progress`` the rewards of a won game sum to 1."""
+
+
+def get_reward(name: str) -> Reward:
+    """The scheme of that name."""
+    if name not in REWARDS:
+        raise ValueError(f"unknown reward {name!r}, allowed: {', '.join(map(repr, REWARDS))}")
+    return REWARDS[name]

@@ -1,0 +1,184 @@
+"""What exactly is played and shown: the rules of a game with its settings, layouts and their hash, built once."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+
+from solitaire_env.core.layout import ActionLayout, Rules, action_layout, make_rules, observation_layout
+from solitaire_env.core.observations import (
+    Information,
+    Observation,
+    check_observation,
+    feature_layout,
+    observation_size,
+)
+from solitaire_env.core.rewards import RewardName, get_reward
+from solitaire_env.core.variant import Moves, Variant
+from solitaire_env.util.messages import shown
+
+OnInvalid = Literal["noop", "raise", "terminate"]
+"""What an illegal action does: nothing, raise an error, or end the episode."""
+INVALID: Final = get_args(OnInvalid)
+
+
+def check_limit(name: str, value: Any) -> int | None:
+    """A step limit: None for no limit, or a whole number from 1, NumPy integers included.
+
+    Raises
+    ------
+    ValueError
+        With the name, the value and what is allowed.
+    """
+    if value is None:
+        return None
+    if (
+        isinstance(value, (bool, np.bool_))
+        or not isinstance(value, (int, np.integer))
+        or not 1 <= value < 2**62
+    ):
+        raise ValueError(f"{name} is {shown(value)}, allowed: None or a whole number from 1 to 2**62 - 1")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a game is played and shown, apart from its rules: see :class:`~solitaire_env.env.SolitaireEnv`."""
+
+    observation: Observation = "cards"
+    information: Information = "player"
+    reward: RewardName = "progress"
+    on_invalid: OnInvalid = "noop"
+    stall_limit: int | None = None
+    max_episode_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        check_observation(self.observation, self.information)
+        get_reward(self.reward)
+        if self.on_invalid not in INVALID:
+            raise ValueError(
+                f"unknown on_invalid {shown(self.on_invalid)}, allowed: {', '.join(map(repr, INVALID))}"
+            )
+        for name in ("stall_limit", "max_episode_steps"):
+            object.__setattr__(self, name, check_limit(name, getattr(self, name)))
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """A game as somebody plays and sees it; the only description of that in the project.
+
+    Parameters
+    ----------
+    variant
+        The rules, house rules and action set included.
+    settings
+        What is observed and paid, and when an episode ends.
+    """
+
+    variant: Variant
+    settings: Settings = field(default_factory=Settings)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules as the integers that kernels read."""
+        return make_rules(self.variant)
+
+    @cached_property
+    def actions(self) -> ActionLayout:
+        """Numbers and texts of the actions."""
+        return action_layout(self.variant)
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions, legal or not."""
+        return self.rules.actions
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Named slices of the observation."""
+        layout = observation_layout if self.settings.observation == "cards" else feature_layout
+        return layout(self.variant, self.settings.information)
+
+    @property
+    def observation_size(self) -> int:
+        """Number of entries of the observation."""
+        return observation_size(self.variant, self.settings.observation, self.settings.information)
+
+    @cached_property
+    def layout(self) -> dict[str, Any]:
+        """The layouts as plain data (JSON-able): what a model must know to read observations and name actions.
+
+        ``observation``, ``information``, ``size`` and ``slices`` (name to ``[start, stop]``) of the
+        observation; ``actions``, ``offsets`` (kind to ``[start, stop]``) and ``space_counts`` of the actions;
+        ``piles``, ``cells``, ``waste`` (0 or 1), ``decks`` and ``ranks``; ``spaces``, what fills a space;
+        ``moves``, the action set.
+        """
+        rules = self.rules
+
+        def pairs(slices: dict[str, slice]) -> dict[str, list[int]]:
+            return {name: [part.start, part.stop] for name, part in slices.items()}
+
+        return {
+            "observation": self.settings.observation,
+            "information": self.settings.information,
+            "size": self.observation_size,
+            "slices": pairs(self.slices),
+            "actions": rules.actions,
+            "offsets": pairs(self.actions.offsets),
+            "space_counts": rules.space_counts,
+            "piles": rules.piles,
+            "cells": rules.cells,
+            "waste": rules.has_stock,
+            "decks": rules.decks,
+            "ranks": rules.ranks,
+            "spaces": self.variant.spaces,
+            "moves": self.variant.moves,
+        }
+
+    @cached_property
+    def hash(self) -> str:
+        """Sixteen hexadecimal digits of :attr:`layout`; a model with another hash reads another game."""
+        return layout_hash(self.layout)
+
+    def seen(
+        self,
+        *,
+        moves: Moves | None = None,
+        observation: Observation | None = None,
+        information: Information | None = None,
+    ) -> "GameSpec":
+        """The same game as a player sees it who asks for another action set or observation.
+
+        What is None stays as it is. Limits and rewards are not part of it.
+
+        Raises
+        ------
+        ValueError
+            If the moves cannot be played as moves of this game: only ``"supermove"`` on a ``"one card"`` game
+            can be expanded.
+        """
+        variant = self.variant.with_rules(moves=moves)
+        if variant != self.variant and (self.variant.moves != "one card" or variant.moves != "supermove"):
+            raise ValueError(
+                f"the policy plays moves={variant.moves!r}, {self.variant.name} has {self.variant.moves!r}; "
+                "only 'supermove' on a 'one card' game can be expanded"
+            )
+        return GameSpec(
+            variant,
+            Settings(
+                observation=observation or self.settings.observation,
+                information=information or self.settings.information,
+            ),
+        )
+
+    def with_settings(self, **settings: Any) -> "GameSpec":
+        """The same rules with some settings replaced."""
+        return replace(self, settings=replace(self.settings, **settings))
+
+
+def layout_hash(layout: dict[str, Any]) -> str:
+    """Sixteen hexadecimal digits that differ when two layouts (:attr:`GameSpec.layout`) do."""
+    return hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()[:16]

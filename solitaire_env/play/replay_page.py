@@ -1,0 +1,130 @@
+"""A game as one web page that needs nothing else: ``python -m solitaire_env replay game.txt -o game.html``.
+
+Every position is the engine's, played by :func:`solitaire_env.transcripts.replay`; the page gets the piles
+that each step changes and holds no rules.
+"""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from solitaire_env.notation import parse_position
+from solitaire_env.play.web import board, source
+from solitaire_env.transcripts import Transcript, parse_transcript, replay
+from solitaire_env.util.files import write_text
+from solitaire_env.util.messages import shown
+
+BEST_GAME = "best_game.txt"
+"""The transcript that is taken from a folder with several; a training run has one."""
+
+NAMES_SHOWN = 8
+
+
+def replay_data(transcript: Transcript) -> dict[str, Any]:
+    """What the page is told of a game, as plain data.
+
+    Raises
+    ------
+    ValueError
+        Naming the step, if the transcript does not tell a game.
+    """
+    variant = transcript.variant
+    before = board(parse_position(transcript.start, variant))
+    data: dict[str, Any] = {
+        "title": variant.title,
+        "cards": variant.cards,
+        "policy": transcript.policy,
+        "deal": None if transcript.deal is None else str(transcript.deal),
+        "result": transcript.result,
+        "played": transcript.steps,
+        "start": before,
+        "steps": [],
+        "thoughts": transcript.thoughts,
+    }
+    for step in replay(transcript):
+        after = board(parse_position(step.position, variant))
+        changed = {name: cards for name, cards in after.items() if cards != before[name]}
+        data["steps"].append([step.text, step.words, changed])
+        before = after
+    return data
+
+
+def replay_page(transcript: Transcript) -> str:
+    """The page of a game, HTML in full.
+
+    Raises
+    ------
+    ValueError
+        Naming the step, if the transcript does not tell a game.
+    """
+    data = json.dumps(replay_data(transcript), separators=(",", ":"), ensure_ascii=False)
+    # As text inside <script>, only "<" could end it.
+    data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    style = source("board.css") + source("page.css") + source("replay.css")
+    script = source("board.js") + re.sub(r"^import .*\n", "", source("replay.js"), flags=re.M)
+    deal = "a position" if transcript.deal is None else f"deal {transcript.deal}"
+    parts = {
+        "title": html.escape(f"{transcript.variant.title}, {deal}, by {transcript.policy}"),
+        "style": style,
+        "script": script,
+        "data": data,
+        "policy": f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}",
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], source("replay.html"))
+
+
+def _hash(text: str) -> str:
+    """What a content security policy calls a text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def find_transcript(path: Path) -> Path:
+    """The transcript that a path names: the file itself; in a folder ``best_game.txt``, or the only one.
+
+    Raises
+    ------
+    ValueError
+        Naming those that there are, when one must be chosen.
+    """
+    if not path.is_dir():
+        return path
+    found = sorted(file for file in path.glob("*.txt") if _is_transcript(file))
+    best = [file for file in found if file.name == BEST_GAME]
+    if best or len(found) == 1:
+        return (best or found)[0]
+    if not found:
+        raise ValueError(f"no transcript in {str(path)!r}, allowed: a transcript or a folder with one")
+    names = ", ".join(file.name for file in found[:NAMES_SHOWN])
+    more = f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else ""
+    raise ValueError(f"{len(found)} transcripts in {str(path)!r}, give one: {names}{more}")
+
+
+def _is_transcript(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(5) == b"env: "
+
+
+def read_transcript(path: Path) -> Transcript:
+    """The game of a file.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and what is wrong with it.
+    """
+    try:
+        return parse_transcript(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ValueError(f"cannot read {shown(str(path))}, {reason}; allowed: a transcript") from None
+
+
+def write_page(path: Path, transcript: Transcript) -> int:
+    """Write the page of a game, whole or not at all; its size in bytes."""
+    page = replay_page(transcript)
+    write_text(path, page)
+    return len(page.encode())

@@ -1,0 +1,293 @@
+"""Play in the browser: ``python -m solitaire_env serve``.
+
+Games are sessions in the memory of one process, and gone with it. Every rule is the engine's: the page asks
+what is legal. Answers are JSON; what is refused is ``{"error": "..."}`` with a status of 4xx.
+"""
+
+import ipaddress
+import json
+import re
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.play.web import source
+from solitaire_env.play.web.room import MAX_GAMES, RULES, Refused, Room, Table, check_keys
+from solitaire_env.util.messages import one_line, shown
+from solitaire_env.variants import known_variants
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.datastructures import Headers, MutableHeaders
+    from starlette.exceptions import HTTPException
+    from starlette.middleware import Middleware
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+except ImportError as error:
+    raise ImportError(
+        f'playing in the browser needs {error.name}: pip install "solitaire-env[web]"'
+    ) from None
+
+MAX_BODY: Final = 10_000
+"""Bytes of a request."""
+_FILES: Final = {
+    "": ("play.html", "text/html"),
+    "board.js": ("board.js", "text/javascript"),
+    "play.js": ("play.js", "text/javascript"),
+    "board.css": ("board.css", "text/css"),
+    "page.css": ("page.css", "text/css"),
+    "play.css": ("play.css", "text/css"),
+}
+_HEADERS: Final = {
+    "content-security-policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+# -------------------------------------------------------------------------------------- requests
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The JSON object of a request."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind != "application/json":
+        raise Refused(415, f"content type is {shown(kind)}, allowed: 'application/json'")
+    text = b""
+    async for part in request.stream():
+        text += part
+        if len(text) > MAX_BODY:
+            raise Refused(413, f"the request has more than {MAX_BODY} bytes")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, f"the request is not JSON: {one_line(error)}") from None
+    if not isinstance(body, dict):
+        raise Refused(400, f"the request is a {type(body).__name__}, allowed: an object")
+    return body
+
+
+def _check_host(headers: Headers, host: str) -> None:
+    """Refuse what a page from elsewhere sends, be it by a name that leads here (DNS rebinding)."""
+    named = headers.get("host", "")
+    name = re.sub(r":[0-9]+$", "", named).strip("[]")
+    if name not in ("localhost", host) and not _is_address(name):
+        raise Refused(403, f"host is {shown(named)}, allowed: 'localhost', an address or {host!r}")
+    origin = headers.get("origin")
+    if origin is not None and origin not in (f"http://{named}", f"https://{named}"):
+        raise Refused(403, f"origin is {shown(origin)}, allowed: this server's own pages")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class _Guard:
+    """Checks of every request, and headers of every answer."""
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self.app = app
+        self.host = host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            _check_host(Headers(scope=scope), self.host)
+        except Refused as error:
+            await JSONResponse({"error": error.reason}, error.status)(scope, receive, send_with_headers)
+            return
+        await self.app(scope, receive, send_with_headers)
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    if isinstance(error, Refused):
+        return JSONResponse({"error": error.reason}, error.status)
+    if isinstance(error, HTTPException):
+        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    status = 409 if isinstance(error, IllegalActionError) else 400
+    return JSONResponse({"error": one_line(error, 400)}, status)
+
+
+# ------------------------------------------------------------------------------------------ server
+
+
+def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette:
+    """The server as an ASGI application.
+
+    Parameters
+    ----------
+    policies
+        Names of those that may be asked, as :func:`solitaire_env.play.hints.load_policy` takes them.
+    host
+        The name under which it is reached, beside ``localhost`` and addresses.
+
+    Raises
+    ------
+    ValueError
+        If a policy plays no game.
+    """
+    room = Room(policies)
+    games = {
+        "games": [
+            {"name": v.name, "title": v.title, **{rule: getattr(v, rule) for rule in RULES}}
+            for v in known_variants()
+        ],
+        "rules": RULES,
+        "max_games": MAX_GAMES,
+    }
+    verbs: dict[str, Callable[[str, Table, dict[str, Any]], dict[str, Any]]] = {
+        "move": room.move,
+        "undo": room.undo,
+        "restart": room.restart,
+        "hint": room.hint,
+        "advance": room.advance,
+        "rates": room.rate,
+    }
+
+    async def file(request: Request) -> Response:
+        name = request.path_params.get("file", "")
+        if name not in _FILES:
+            raise Refused(404, f"no page {shown(name)}")
+        path, kind = _FILES[name]
+        return Response(source(path), media_type=kind)
+
+    async def list_games(request: Request) -> Response:
+        return JSONResponse(games)
+
+    async def new_game(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(room.new, await _body(request)), 201)
+
+    async def at_table(
+        request: Request, do: Callable[[str, Table], Any], answer: Callable[[Any], Response] = JSONResponse
+    ) -> Response:
+        number = request.path_params["id"]
+
+        def work() -> Any:
+            table = room.table(number)
+            with table.lock:
+                return do(number, table)
+
+        return answer(await run_in_threadpool(work))
+
+    async def show_game(request: Request) -> Response:
+        return await at_table(request, room.view)
+
+    async def show_policies(request: Request) -> Response:
+        return await at_table(request, room.policies_for)
+
+    async def show_transcript(request: Request) -> Response:
+        def download(named: tuple[str, str]) -> Response:
+            name, text = named
+            disposition = {"content-disposition": f'attachment; filename="{name}"'}
+            return Response(text, media_type="text/plain", headers=disposition)
+
+        return await at_table(request, lambda _, table: room.transcript(table), download)
+
+    async def do_verb(request: Request) -> Response:
+        verb = request.path_params["verb"]
+        if verb not in verbs:
+            raise Refused(404, f"unknown request {shown(verb)}, allowed: {', '.join(verbs)}")
+        body = await _body(request)
+        return await at_table(request, lambda number, table: verbs[verb](number, table, body))
+
+    async def show_rate(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(room.known_rate(request.path_params["id"]).told))
+
+    async def cancel_rate(request: Request) -> Response:
+        check_keys(await _body(request), ())
+        rate = room.known_rate(request.path_params["id"])
+        rate.cancel.set()
+        if rate.state == "waiting":
+            rate.state = "cancelled"
+        return JSONResponse(rate.told())
+
+    handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = {
+        Refused: _refuse,
+        HTTPException: _refuse,
+        ValueError: _refuse,
+        TypeError: _refuse,
+        ImportError: _refuse,
+    }
+    app = Starlette(
+        routes=[
+            Route("/", file),
+            Route("/api/games", list_games),
+            Route("/api/sessions", new_game, methods=["POST"]),
+            Route("/api/sessions/{id}", show_game),
+            Route("/api/sessions/{id}/policies", show_policies),
+            Route("/api/sessions/{id}/transcript", show_transcript),
+            Route("/api/sessions/{id}/{verb}", do_verb, methods=["POST"]),
+            Route("/api/rates/{id}", show_rate),
+            Route("/api/rates/{id}/cancel", cancel_rate, methods=["POST"]),
+            Route("/{file}", file),
+        ],
+        middleware=[Middleware(_Guard, host=host)],
+        exception_handlers=handlers,
+    )
+    app.state.room = room
+    return app
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket on which a server listens; port 0 is any that is free.
+
+    Raises
+    ------
+    ValueError
+        If there is none to be had, naming host and port.
+    """
+    if not 0 <= port < 2**16:
+        raise ValueError(f"port is {port}, allowed: 0 to {2**16 - 1}, 0 for any that is free")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else one_line(error)
+        raise ValueError(f"cannot listen on {shown(host)}, port {port}: {reason}") from None
+
+
+def serve(policies: Sequence[str], listener: socket.socket, host: str) -> None:
+    """Serve until interrupted; says where.
+
+    Raises
+    ------
+    ValueError
+        If a policy plays no game.
+    """
+    with listener:
+        app = make_app(policies, host)
+        SolitaireEnv(known_variants()[0]).reset()  # compiles, on a new machine, before anyone waits
+        address, port = listener.getsockname()[:2]
+        if not ipaddress.ip_address(address).is_loopback:
+            print(f"warning: whoever reaches {address} can play here and ask the policies", file=sys.stderr)
+        shown_host = f"[{host}]" if ":" in host else host
+        print(f"http://{shown_host}:{port}/ until Ctrl-C", flush=True)
+        try:
+            config = uvicorn.Config(app, log_level="warning", server_header=False, limit_concurrency=100)
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            app.state.room.close()

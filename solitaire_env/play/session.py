@@ -1,0 +1,126 @@
+"""A game that someone plays move by move: in a terminal, in a window, in a browser."""
+
+from typing import Any, NamedTuple
+
+from solitaire_env.core.layout import Action, action_layout
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.notation import Move, Position, parse_position
+from solitaire_env.transcripts import Result
+
+
+class Played(NamedTuple):
+    """A move that was played."""
+
+    before: dict[str, Any]
+    """State of the environment that it was played in."""
+    action: int
+    text: str
+    """Action text."""
+    words: str
+    """What it did, in words."""
+    move: Move
+    """The cards and piles."""
+
+
+class Session:
+    """The game that has begun in an environment, and the way back through it.
+
+    Parameters
+    ----------
+    env
+        Reset already. Only the session may step it from now on.
+    """
+
+    def __init__(self, env: SolitaireEnv) -> None:
+        self.env = env
+        self.played: list[Played] = []
+
+    @property
+    def last(self) -> Played | None:
+        """The last move."""
+        return self.played[-1] if self.played else None
+
+    def position(self) -> Position:
+        """The position as the player sees it."""
+        return parse_position(self.env.position(hidden=True), self.env.variant)
+
+    @property
+    def cards_home(self) -> int:
+        """Cards on the foundations."""
+        return sum(map(sum, self.position().foundations))
+
+    @property
+    def won(self) -> bool:
+        """Whether all cards are home."""
+        return self.cards_home == self.env.variant.cards
+
+    @property
+    def result(self) -> Result:
+        """How it ended; truncated where it is not over."""
+        if self.won:
+            return "won"
+        return "truncated" if self.legal() else "stuck"
+
+    def legal(self) -> list[int]:
+        """The legal actions: none when the game is finished."""
+        return self.env.legal_actions()
+
+    def play(self, action: int) -> Played:
+        """Play an action.
+
+        Raises
+        ------
+        IllegalActionError
+            A ValueError that says why, if it is not legal here.
+        """
+        env = self.env
+        played = Played(
+            before=env.get_state(),
+            action=action,
+            text=env.action_text(action),
+            words=env.describe_action(action),
+            move=env.move(action),
+        )
+        env.step(action)
+        self.played.append(played)
+        return played
+
+    def undo(self) -> Played:
+        """Take the last move back and return it.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        if not self.played:
+            raise ValueError("there is no move to take back")
+        played = self.played.pop()
+        self.env.set_state(played.before)
+        return played
+
+    def hint(self) -> int | None:
+        """A sensible legal action, None where there is none. It looks one move ahead and is no solver.
+
+        Home first, then onto a pile, then a card from the stock, then a space, then a cell; after these what
+        the next move could undo, and last what leads back to a position that this game has had.
+        """
+        layout = action_layout(self.env.variant)
+        piles = layout.rules.piles
+        seen = {tuple(played.before["row"]) for played in self.played}
+        tableau = self.position().tableau
+        trial = SolitaireEnv(self.env.variant)
+        here = self.env.get_state()
+
+        def badness(number: int) -> tuple[bool, bool, int]:
+            action = layout.decode(number)
+            trial.set_state(here)
+            trial.step(number)
+            undone = False
+            if action.source < piles and action.kind in ("tableau", "space"):
+                target = tableau.index(()) if action.kind == "space" else action.target
+                undone = bool(trial.action_masks()[layout.encode(Action("tableau", target, action.source))])
+            order = ("home", "tableau", "draw", "space", "cell").index(action.kind)
+            return tuple(trial.get_state()["row"]) in seen, undone, order
+
+        return min(self.legal(), key=badness, default=None)

@@ -1,0 +1,100 @@
+"""A game in a terminal: its board, and play by typed moves."""
+
+import contextlib
+import io
+import os
+import sys
+
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.notation import parse_position
+from solitaire_env.play.hints import Adviser, suggest
+from solitaire_env.play.session import Played, Session
+from solitaire_env.render.ansi import render_ansi
+
+WORDS = {"help": "?", "hint": "h", "undo": "u", "quit": "q"}
+"""What may be said for a letter."""
+
+
+def board(env: SolitaireEnv, last: Played | None = None, words: bool = True) -> str:
+    """The board as text, the last move marked, and told in its last line."""
+    told = f"{last.words} ({last.text})" if last is not None and words else None
+    move = None if last is None else last.move
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    try:
+        "♣▒·".encode(sys.stdout.encoding or "ascii")
+        symbols = True
+    except UnicodeEncodeError:
+        symbols = False
+    position = parse_position(env.position(hidden=True), env.variant)
+    return render_ansi(position, told, color=color, symbols=symbols, move=move)
+
+
+def tell_position(env: SolitaireEnv) -> None:
+    """Print the position to go on from."""
+    print(f"To go on, save these lines and give the file to --position:\n\n{env.position()}")
+
+
+def _obey(session: Session, adviser: Adviser | None, word: str) -> str | None:
+    """Do what a word asks for; what there is to say, None when a move was made or taken back."""
+
+    def tell(action: int) -> str:
+        return f"{session.env.action_text(action):<8}{session.env.describe_action(action)}"
+
+    if word == "?":
+        return "\n".join(map(tell, session.legal())) or "no move is legal; u takes a move back"
+    if word == "h":
+        hint = suggest(session, adviser)
+        return "no move is legal; u takes a move back" if hint is None else hint[1]
+    if word == "u":
+        session.undo()
+        return None
+    action = session.env.parse_action(word)
+    if action not in session.legal():
+        raise ValueError(f"{word} is not legal here; ? lists what is")
+    session.play(action)
+    return None
+
+
+def play(env: SolitaireEnv, adviser: Adviser | None = None) -> None:
+    """Play the game that has begun in ``env`` by lines from stdin, until it is won or left.
+
+    A line holds words: action text, ``?``, ``h``, ``u`` or ``q``. Whoever leaves, be it by the end of the
+    input or by Ctrl-C, is given the position to go on from.
+    """
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - input() then edits lines
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    session = Session(env)
+    deal = env.get_state()["deal"]
+    print(f"{env.variant.title}, {'from a position' if deal is None else f'deal {deal}'}.")
+    print("? lists the legal moves, h gives a hint, u takes a move back, q quits.")
+    changed = True
+    try:
+        while True:
+            if changed:
+                print(f"\n{board(env, session.last)}\n")
+                if session.won:
+                    print(f"Won, in {len(session.played)} moves.")
+                    return
+                if not session.legal():
+                    print("Stuck: no move is legal. u takes a move back, q quits.")
+            changed = False
+            line = input(f"move {len(session.played) + 1}> ")
+            if not sys.stdin.isatty():
+                print(line)
+            for said_word in line.lower().split():
+                word = WORDS.get(said_word, said_word)
+                if word == "q":
+                    raise EOFError
+                try:
+                    said = _obey(session, adviser, word)
+                except ValueError as error:
+                    print(error)
+                    break
+                changed = changed or said is None
+                if said is not None:
+                    print(said)
+    except (EOFError, KeyboardInterrupt):
+        print("\n")
+        tell_position(env)

@@ -1,0 +1,231 @@
+"""A policy that plays a game while someone looks on."""
+
+import contextlib
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+
+from solitaire_env.play.hints import Adviser
+from solitaire_env.play.session import Played, Session
+from solitaire_env.registration import step_limit
+from solitaire_env.transcripts import Thought, Transcript, format_thought
+
+HINTS: Final = "hints"
+"""Who plays where no policy does."""
+VIDEOS: Final = (".mp4", ".gif")
+_ENTER: Final = "\033[?1049h\033[?25l\033[?7l"
+"""Another screen of the terminal, without a cursor; lines that are too long are cut."""
+_LEAVE: Final = "\033[?7h\033[?25h\033[?1049l"
+
+
+class Turn(NamedTuple):
+    """A move that was played."""
+
+    played: Played
+    thought: Thought | None
+    """What the policy thought before it; None with the second card of a supermove, and the others."""
+
+
+class Watched:
+    """A game that a policy plays, turn by turn.
+
+    Parameters
+    ----------
+    session
+        The game, from the position that it stands in.
+    adviser
+        The policy; without one the hints play.
+    limit
+        The game is cut off after so many moves; by default at the registered step limit.
+    """
+
+    def __init__(self, session: Session, adviser: Adviser | None, limit: int | None = None) -> None:
+        self.session = session
+        self.adviser = adviser
+        self.name = HINTS if adviser is None else adviser.name
+        self.explains = hasattr(getattr(adviser, "policy", None), "explain")
+        self.limit = limit or step_limit(session.env.variant)
+        self.start = session.env.position()
+        self.turns: list[Turn] = []
+        self.circling = False
+        """Whether a policy without memory came back to a position: it would go round for ever."""
+
+    def play(self) -> Iterator[Turn]:
+        """Play on to the end; the turns as they are played."""
+        session = self.session
+        memoryless = bool(getattr(getattr(self.adviser, "policy", None), "memoryless", False))
+        stood: set[str] = set()
+        while session.legal() and len(self.turns) < self.limit and not self.circling:
+            position = session.env.position()
+            self.circling = memoryless and position in stood
+            stood.add(position)
+            for action, thought in self._choose()[: self.limit - len(self.turns)]:
+                self.turns.append(Turn(session.play(action), thought))
+                yield self.turns[-1]
+
+    def _choose(self) -> list[tuple[int, Thought | None]]:
+        """The next actions, the thought with the first of them."""
+        if self.adviser is None:
+            hint = self.session.hint()
+            assert hint is not None  # play() asks only where an action is legal
+            return [(hint, None)]
+        advice = self.adviser.advise(self.session.env)
+        assert advice is not None
+        first, *others = advice.actions
+        return [(first, advice.thought), *((action, None) for action in others)]
+
+    def summary(self) -> str:
+        """How it ended, in a line."""
+        moves = len(self.turns)
+        result = self.session.result
+        if result == "won":
+            return f"Won in {moves} moves."
+        after = (
+            f"after {moves} moves, {self.session.cards_home} of {self.session.env.variant.cards} cards home"
+        )
+        if result == "stuck":
+            return f"Stuck {after}: no move is legal."
+        if self.circling:
+            return f"Cut off {after}: a position has come back, {self.name} would go in a circle."
+        return f"Cut off {after}: the step limit." if moves >= self.limit else f"Stopped {after}."
+
+    def transcript(self) -> Transcript:
+        """The game as it stands."""
+        session, result = self.session, self.session.result
+        thoughts = tuple(turn.thought for turn in self.turns)
+        return Transcript(
+            variant=session.env.variant,
+            policy=self.name,
+            deal=session.env.get_state()["deal"],
+            result=result,
+            cards_home=session.cards_home,
+            steps=self.limit if self.circling and result == "truncated" else len(self.turns),
+            start=self.start,
+            actions=tuple(turn.played.text for turn in self.turns),
+            thoughts=thoughts if any(thoughts) else (),
+            information="player" if self.adviser is None else self.adviser.information,
+        )
+
+
+def watch_in_terminal(watched: Watched, fps: float, draw: Callable[[], str]) -> None:
+    """Play a game on the terminal's other screen, ``fps`` moves a second; ``draw`` gives the board."""
+    with _other_screen():
+        _show(_frame(watched, draw()))
+        due = time.monotonic() + 1 / fps
+        for _ in watched.play():
+            time.sleep(max(0.0, due - time.monotonic()))
+            _show(_frame(watched, draw()))
+            due = max(due, time.monotonic()) + 1 / fps
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def watch_in_window(watched: Watched, fps: float) -> None:
+    """Play a game in a window, ``fps`` moves a second, until it is closed, or q or Escape is pressed in it.
+
+    The environment has ``render_mode="rgb_array"``.
+    """
+    from solitaire_env.render import need
+
+    need("pygame", "a window")
+    from solitaire_env.render.screen import Screen, pygame
+
+    env = watched.session.env
+    screen = Screen(f"{env.variant.title}, {watched.name}")
+
+    def look(patience: int = 0) -> bool:
+        """Whether whoever looks has not had enough."""
+        for event in screen.events(patience):
+            if event.type == pygame.KEYDOWN and event.key in (pygame.K_q, pygame.K_ESCAPE):
+                screen.close()
+        return not screen.closed
+
+    try:
+        screen.show(env.render())
+        due = time.monotonic() + 1 / fps
+        for _ in watched.play():
+            while (left := due - time.monotonic()) > 0 and look(patience=max(1, round(1000 * left))):
+                pass
+            if not look():
+                return
+            screen.show(env.render())
+            due = max(due, time.monotonic()) + 1 / fps
+        while look(patience=1000):
+            pass
+    finally:
+        screen.close()
+
+
+def write_video(watched: Watched, path: Path, fps: float, show: Callable[[], object] = lambda: None) -> None:
+    """Play a game into a video file, mp4 or gif by its name, whole or not at all; the end stays 2 seconds.
+
+    The environment has ``render_mode="rgb_array"``. ``show`` is called after each move.
+    """
+    from solitaire_env.render import need
+
+    kind = path.suffix.lower()
+    if kind not in VIDEOS:
+        raise ValueError(f"video {str(path)!r}, allowed: a name that ends in {' or '.join(VIDEOS)}")
+    need("imageio", "a video")
+    if kind == ".mp4":
+        need("imageio_ffmpeg", "an mp4 video")
+    from imageio.v2 import get_writer
+
+    options: dict[str, Any] = {"duration": 1000 / fps, "loop": 0}
+    if kind == ".mp4":
+        options = {"fps": fps, "macro_block_size": 2}
+    env = watched.session.env
+    # imageio goes by the end of the name.
+    with TemporaryDirectory(dir=path.parent) as folder:
+        part = Path(folder, path.name)
+        video: Any
+        with get_writer(part, **options) as video:
+            video.append_data(env.render())
+            for _ in watched.play():
+                video.append_data(env.render())
+                show()
+            for _ in range(round(2 * fps)):
+                video.append_data(env.render())
+        part.replace(path)
+
+
+@contextlib.contextmanager
+def _other_screen() -> Iterator[None]:
+    sys.stdout.write(_ENTER)
+    try:
+        yield
+    finally:
+        sys.stdout.write(_LEAVE)
+        sys.stdout.flush()
+
+
+def _show(lines: list[str]) -> None:
+    """Put a frame over the last one, in one piece: nothing is blank in between."""
+    rows = shutil.get_terminal_size().lines
+    if len(lines) > rows:
+        missing = len(lines) - rows + 1
+        lines = [*lines[: rows - 1], f"... {missing} lines more: they need a taller terminal"]
+    sys.stdout.write("\033[H" + "\033[K\r\n".join(lines) + "\033[K\033[J")
+    sys.stdout.flush()
+
+
+def _frame(watched: Watched, board: str) -> list[str]:
+    """Who plays and what was played, what the policy thought before it, and the board."""
+    said = f"{watched.name}, move {len(watched.turns)}"
+    if watched.turns:
+        played = watched.turns[-1].played
+        said += f": {played.words} ({played.text})"
+    lines = [said]
+    if watched.explains:
+        thought = next((turn.thought for turn in reversed(watched.turns) if turn.thought), None)
+        whole = format_thought(thought) if thought else ""
+        # Only between its parts may it be broken. It always has two lines: the board stays where it is.
+        parts = textwrap.wrap(
+            whole.replace(" ", "\u00a0").replace(";\u00a0", "; "), shutil.get_terminal_size().columns
+        )
+        lines += [part.replace("\u00a0", " ") for part in [*parts, "", ""][:2]]
+    return [*lines, "", *board.split("\n")]

@@ -1,0 +1,415 @@
+"""The games that are played in the browser, in the memory of one process, and the policies that may be asked.
+
+What a request may hold is checked here, whatever brings it: :mod:`solitaire_env.play.server` does, over HTTP.
+"""
+
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from threading import Event, Lock
+from typing import Any, Final, Literal, get_args
+
+from solitaire_env.core.deals import Deal
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.evaluation import Game, evaluate, summarize
+from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.play.session import Session
+from solitaire_env.play.web import board, targets
+from solitaire_env.transcripts import Transcript, format_transcript
+from solitaire_env.util.messages import one_line, shown
+from solitaire_env.variants import Build, Moves, Spaces, Variant, get_variant, known_variants
+
+MAX_SESSIONS: Final = 100
+"""So many games are kept; then the one that has been idle longest goes."""
+MAX_MOVES: Final = 7_000
+"""Moves of one game."""
+MAX_KEPT: Final = 50_000
+"""Moves of all games together, some 200 MB; then games go that have been idle longest."""
+MAX_GAMES: Final = 1_000
+"""Games that a win rate may ask for."""
+MAX_RATES: Final = 20
+"""Win rates that are kept, or wait; one at a time is played."""
+
+HINT: Final = "hint"
+"""The built-in hint, beside the policies."""
+
+RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
+"""House rules, and what they may be."""
+
+
+class Refused(Exception):
+    """A request that is not granted."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        """As HTTP counts."""
+        self.reason = reason
+
+
+@dataclass
+class Table:
+    """A game and who plays it."""
+
+    session: Session
+    start: str
+    """Position text, the stock known."""
+    deal: Deal
+    helpers: list[str] = field(default_factory=list)
+    """Policies that made a move."""
+    lock: Lock = field(default_factory=Lock)
+
+
+@dataclass
+class Rate:
+    """A policy's win rate on one deal, as far as it is known."""
+
+    games: int
+    done: list[Game] = field(default_factory=list)
+    state: Literal["waiting", "playing", "done", "cancelled", "failed"] = "waiting"
+    error: str = ""
+    cancel: Event = field(default_factory=Event)
+
+    def told(self) -> dict[str, Any]:
+        """As JSON."""
+        told: dict[str, Any] = {"state": self.state, "games": self.games, "played": len(self.done)}
+        if self.error:
+            told["error"] = self.error
+        done = list(self.done)
+        if done:
+            result = summarize(done)
+            told |= {
+                "wins": result.wins,
+                "win_rate": result.win_rate,
+                "win_interval": result.win_interval,
+                "cards_home": result.cards_home,
+                "steps": result.steps,
+            }
+        return told
+
+
+class _Cancelled(Exception):
+    pass
+
+
+class _Interruptible:
+    """A policy that stops when it is told to; in all else the policy itself."""
+
+    def __init__(self, policy: Any, cancel: Event) -> None:
+        self._policy = policy
+        self._cancel = cancel
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._policy, name)
+
+    def __call__(self, *seen: Any) -> Any:
+        if self._cancel.is_set():
+            raise _Cancelled
+        return self._policy(*seen)
+
+
+class Room:
+    """All games of a server, and the policies that may be asked."""
+
+    def __init__(self, policies: Sequence[str]) -> None:
+        self.policies = tuple(dict.fromkeys(policies))
+        self.tables: OrderedDict[str, Table] = OrderedDict()
+        self.rates: OrderedDict[str, Rate] = OrderedDict()
+        self.lock = Lock()
+        self.worker = ThreadPoolExecutor(1, "win-rates")
+        self.adviser = lru_cache(maxsize=64)(self._adviser)
+        for name in self.policies:
+            self._check(name)
+
+    def _adviser(self, name: str, variant: Variant) -> tuple[Adviser | None, str, Lock]:
+        """A policy for a game, or why it does not play it; and the lock under which it is asked."""
+        try:
+            return Adviser(load_policy(name, variant), variant), "", Lock()
+        except (ValueError, ImportError) as error:
+            return None, one_line(error), Lock()
+
+    def _check(self, name: str) -> None:
+        """Refuse a policy that plays no game at all."""
+        reasons = [self.adviser(name, variant)[1] for variant in known_variants()]
+        if all(reasons):
+            raise ValueError(f"policy {shown(name)} plays no game: {reasons[0]}")
+
+    # ---------------------------------------------------------------------------------- games
+
+    def new(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Deal a game."""
+        check_keys(body, ("game", "deal", *RULES))
+        variant = get_variant(_text(body, "game")).with_rules(
+            **{rule: _text(body, rule) for rule in RULES if rule in body}
+        )
+        env = SolitaireEnv(variant, on_invalid="raise")
+        env.reset(options=_parse_deal(body.get("deal", "random")))
+        table = Table(Session(env), env.position(), env.get_state()["deal"])
+        number = secrets.token_urlsafe(12)
+        with self.lock:
+            self.tables[number] = table
+            self._make_room(number)
+        return self.view(number, table)
+
+    def _make_room(self, staying: str) -> None:
+        kept = sum(len(table.session.played) for table in self.tables.values())
+        while len(self.tables) > MAX_SESSIONS or (kept > MAX_KEPT and len(self.tables) > 1):
+            oldest = next(number for number in self.tables if number != staying)
+            kept -= len(self.tables.pop(oldest).session.played)
+
+    def table(self, number: str) -> Table:
+        """A game by its id."""
+        with self.lock:
+            if number not in self.tables:
+                raise Refused(
+                    404, f"no game {shown(number)}: it never was, or has been idle for too long; deal anew"
+                )
+            self.tables.move_to_end(number)
+            self._make_room(number)
+            return self.tables[number]
+
+    def view(self, number: str, table: Table) -> dict[str, Any]:
+        """All that the page shows of a game."""
+        session = table.session
+        variant = session.env.variant
+        position = session.position()
+        legal = []
+        for action in session.legal():
+            move = session.env.move(action)
+            legal.append(
+                {
+                    "action": session.env.action_text(action),
+                    "words": session.env.describe_action(action),
+                    "source": move.source,
+                    "targets": targets(position, move),
+                    "count": len(move.cards),
+                }
+            )
+        last = session.last
+        return {
+            "id": number,
+            "game": variant.name,
+            "title": variant.title,
+            **{rule: getattr(variant, rule) for rule in RULES},
+            "deal": str(table.deal),
+            "cards": variant.cards,
+            "piles": board(position),
+            "state": "won" if session.won else "playing" if legal else "stuck",
+            "moves_played": len(session.played),
+            "last": None if last is None else {"action": last.text, "words": last.words},
+            "legal": legal,
+        }
+
+    def policies_for(self, number: str, table: Table) -> dict[str, Any]:
+        """Who may be asked about a game."""
+        told: list[dict[str, Any]] = [{"id": HINT, "name": "hint", "error": "", "rates": False}]
+        for name in self.policies:
+            adviser, error, _ = self.adviser(name, table.session.env.variant)
+            told.append(
+                {
+                    "id": name,
+                    "name": name.rpartition("@")[2] if adviser is None else adviser.name,
+                    "error": error,
+                    "rates": adviser is not None,
+                }
+            )
+        return {"policies": told}
+
+    # ---------------------------------------------------------------------------------- moves
+
+    def move(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Play an action."""
+        check_keys(body, ("action",))
+        self._play(table, [table.session.env.parse_action(_text(body, "action"))])
+        return self.view(number, table)
+
+    def _play(self, table: Table, actions: Sequence[int]) -> None:
+        if len(table.session.played) + len(actions) > MAX_MOVES:
+            raise Refused(409, f"the game has {MAX_MOVES} moves, no more are kept; undo or deal anew")
+        for action in actions:
+            table.session.play(action)
+
+    def undo(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Take a move back."""
+        check_keys(body, ())
+        if not table.session.played:
+            raise Refused(409, "there is no move to take back")
+        table.session.undo()
+        return self.view(number, table)
+
+    def restart(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Take all moves back."""
+        check_keys(body, ())
+        if table.session.played:
+            table.session.env.set_state(table.session.played[0].before)
+        table.session = Session(table.session.env)
+        table.helpers.clear()
+        return self.view(number, table)
+
+    # --------------------------------------------------------------------------------- policies
+
+    def hint(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """What a policy would do."""
+        check_keys(body, ("policy",))
+        return self._advise(table, _text(body, "policy"), likeliest=True)[0]
+
+    def advance(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Do what a policy would do."""
+        check_keys(body, ("policy",))
+        name = _text(body, "policy")
+        advice, actions = self._advise(table, name)
+        self._play(table, actions)
+        if name not in table.helpers:
+            table.helpers.append(name)
+        return {**self.view(number, table), "advice": advice}
+
+    def _advise(
+        self, table: Table, name: str, likeliest: bool = False
+    ) -> tuple[dict[str, Any], tuple[int, ...]]:
+        session = table.session
+        if name == HINT:
+            action = session.hint()
+            if action is None:
+                raise Refused(409, "no move is legal: the game is over, or stuck")
+            told = {"policy": name, "action": session.env.action_text(action)}
+            told |= {"words": session.env.describe_action(action)}
+            return {**told, "plays": [told["action"]], "value": None, "actions": []}, (action,)
+        adviser, lock = self._ask(name, session.env.variant)
+        try:
+            with lock:
+                advice = adviser.advise(session.env, likeliest)
+        except Exception as error:  # whatever a policy of someone's own does
+            raise _policy_failed(name, error) from error
+        if advice is None:
+            raise Refused(409, "no move is legal: the game is over, or stuck")
+        thought = advice.thought
+        return {
+            "policy": name,
+            "action": advice.text,
+            "words": advice.words,
+            "plays": [session.env.action_text(action) for action in advice.actions],
+            "value": thought and thought.value,
+            "actions": list(thought.actions) if thought else [],
+        }, advice.actions
+
+    def _ask(self, name: str, variant: Variant) -> tuple[Adviser, Lock]:
+        if name not in self.policies:
+            names = ", ".join(map(repr, (HINT, *self.policies)))
+            raise Refused(400, f"unknown policy {shown(name)}, allowed: {names}")
+        adviser, error, lock = self.adviser(name, variant)
+        if adviser is None:
+            raise Refused(409, f"no advice on this game: {error}")
+        return adviser, lock
+
+    # -------------------------------------------------------------------------------- win rates
+
+    def rate(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Have a policy play the deal, in the worker's turn."""
+        check_keys(body, ("policy", "games"))
+        name, games = _text(body, "policy"), body.get("games", 100)
+        if type(games) is not int or not 1 <= games <= MAX_GAMES:
+            raise Refused(400, f"games is {shown(games)}, allowed: a whole number from 1 to {MAX_GAMES}")
+        variant = table.session.env.variant
+        if name == HINT:
+            raise Refused(400, f"{HINT!r} is no policy: win rates are of those named by --policy")
+        adviser, _ = self._ask(name, variant)
+        rate = Rate(1 if getattr(adviser.policy, "memoryless", False) else games)
+        rate_number = secrets.token_urlsafe(12)
+        with self.lock:
+            for old in [
+                key for key, known in self.rates.items() if known.state not in ("waiting", "playing")
+            ]:
+                if len(self.rates) >= MAX_RATES:
+                    del self.rates[old]
+            if len(self.rates) >= MAX_RATES:
+                raise Refused(429, f"{MAX_RATES} win rates are being played, no more at a time")
+            self.rates[rate_number] = rate
+        self.worker.submit(_play_rate, rate, name, variant, table.deal)
+        return {"rate": rate_number, **rate.told()}
+
+    def known_rate(self, number: str) -> Rate:
+        """A win rate by its id."""
+        with self.lock:
+            if number not in self.rates:
+                raise Refused(404, f"no win rate {shown(number)}: ask for it anew")
+            return self.rates[number]
+
+    def transcript(self, table: Table) -> tuple[str, str]:
+        """The name of a file for the game, and the game as text."""
+        session = table.session
+        variant = session.env.variant
+        name = re.sub(r"[^\w.-]+", "-", f"{variant.name}-{table.deal}.txt", flags=re.ASCII)
+        return name, format_transcript(
+            Transcript(
+                variant=variant,
+                policy=" with ".join(["human", *([", ".join(table.helpers)] if table.helpers else [])]),
+                deal=table.deal,
+                result=session.result,
+                cards_home=session.cards_home,
+                steps=len(session.played),
+                start=table.start,
+                actions=tuple(played.text for played in session.played),
+            )
+        )
+
+    def close(self) -> None:
+        """End the worker."""
+        for rate in self.rates.values():
+            rate.cancel.set()
+        self.worker.shutdown(cancel_futures=True)
+
+
+def _play_rate(rate: Rate, name: str, variant: Variant, deal: Deal) -> None:
+    """Fill in a win rate: the deal as often as was asked for, a game at a time."""
+    try:
+        if rate.cancel.is_set():
+            raise _Cancelled
+        rate.state = "playing"
+        policy = _Interruptible(load_policy(name, variant), rate.cancel)
+        for seed in range(rate.games):
+            rate.done += evaluate(policy, variant, [deal], name=name, seed=seed).games
+        rate.state = "done"
+    except _Cancelled:
+        rate.state = "cancelled"
+    except Exception as error:  # whatever a policy of someone's own does
+        rate.error = _policy_failed(name, error).reason
+        rate.state = "failed"
+
+
+def _policy_failed(name: str, error: Exception) -> Refused:
+    return Refused(500, f"policy {shown(name)} failed: {type(error).__name__}, {one_line(error)}")
+
+
+# ------------------------------------------------------------------------------------- requests
+
+
+def check_keys(body: dict[str, Any], allowed: Sequence[str]) -> None:
+    """Refuse what a request should not hold."""
+    unknown = [key for key in body if key not in allowed]
+    if unknown:
+        names = ", ".join(map(repr, allowed)) or "none"
+        raise Refused(400, f"unknown keys {shown(unknown)}, allowed: {names}")
+
+
+def _text(body: dict[str, Any], key: str) -> str:
+    value = body.get(key)
+    if not isinstance(value, str):
+        raise Refused(400, f"{key} is {shown(value)}, allowed: text")
+    return value
+
+
+def _parse_deal(deal: object) -> dict[str, Any] | None:
+    """Options for a reset: none deals at random."""
+    if deal == "random":
+        return None
+    if isinstance(deal, str) and re.fullmatch("[0-9]{1,19}", deal):
+        deal = int(deal)
+    if isinstance(deal, str) and not re.fullmatch("(ms|pysol):[0-9]{1,20}", deal):
+        raise Refused(
+            400, f"unknown deal {shown(deal)}, allowed: a whole number, 'ms:N', 'pysol:N' or 'random'"
+        )
+    return {"deal": deal}

@@ -1,0 +1,132 @@
+"""A policy that plays the best move in a fixed order, written by hand."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+LAST = -1e9
+"""Score of a move that Greedy makes only when no other is legal."""
+
+
+class Greedy:
+    """The best move in a fixed order; never one that undoes another, unless no other is legal.
+
+    1. Home, the lowest rank first: nothing is held back.
+    2. A sequence from one pile onto another, unless its lowest card lies on a card that it could go onto
+    already.
+    3. From a cell or the waste onto a pile, the highest rank first.
+    4. From a pile of at most three cards to a space, the shortest first; from the waste to a space.
+    5. Draw.
+    6. From a longer pile, or a cell, to a space.
+    7. To a cell, from the pile that is dug: where a card that could go home next lies under the fewest
+    others. Nothing is put onto that pile.
+
+    Every move but draws and homecomings takes a card from the waste or from the pile that is dug, makes one
+    more card lie in its sequence in suit, or fills a space: no position comes back while one is legal.
+    """
+
+    name = "greedy"
+    observation = "cards"
+    memoryless = True
+
+    def __init__(self, layout: dict[str, Any]) -> None:
+        if layout["observation"] != "cards":
+            raise ValueError(f"policy 'greedy' reads observation 'cards', not {layout['observation']!r}")
+        self.layout = layout
+        self.piles = layout["piles"]
+        self.waste = layout["waste"]
+        self.sources = self.piles + layout["waste"] + layout["cells"]
+        start, stop = layout["slices"]["t1"]
+        self.capacity = stop - start
+        self.offsets = layout["offsets"]
+        pairs = [(s, t) for s in range(self.sources) for t in range(self.piles) if s != t]
+        self.pair_source = np.array([s for s, _ in pairs])
+        self.pair_target = np.array([t for _, t in pairs])
+        counts = layout["space_counts"]
+        self.space_source = np.array(
+            [s for s in range(self.piles) for _ in range(counts)] + list(range(self.piles, self.sources))
+        )
+        self.space_count = np.array(
+            list(range(1, counts + 1)) * self.piles + [1] * (self.sources - self.piles)
+        )
+
+    def __call__(self, observations: Array, masks: Array) -> Array:
+        """Actions ``[n]``."""
+        scores = np.where(masks > 0, self._scores(observations.astype(np.int64)), -np.inf)
+        actions: Array = scores.argmax(1)
+        return actions
+
+    def _scores(self, codes: Array) -> Array:
+        n = len(codes)
+        rows = np.arange(n)[:, None]
+        slices = self.layout["slices"]
+        tableau = codes[:, : self.piles * self.capacity].reshape(n, self.piles, self.capacity)
+        heights = (tableau > 0).sum(2)
+
+        def card_at(depth: Array | int, piles: Array) -> Array:
+            """The card at a depth (1 is the playable one) of piles ``[n, k]``; 0 where there is none."""
+            place = heights[rows, piles] - depth
+            return np.where(
+                (place >= 0) & (depth > 0), tableau[rows, piles, np.clip(place, 0, self.capacity - 1)], 0
+            )
+
+        every = np.arange(self.piles)[None, :].repeat(n, 0)
+        tops = [card_at(1, every)]
+        if self.waste:
+            waste = codes[:, slice(*slices["waste"])]
+            height = (waste > 0).sum(1)
+            tops.append(np.where(height > 0, waste[np.arange(n), np.maximum(height - 1, 0)], 0)[:, None])
+        if self.layout["cells"]:
+            tops.append(codes[:, slice(*slices["cells"])])
+        top = np.concatenate(tops, 1)
+
+        scores = np.full((n, self.layout["actions"]), LAST)
+        # Home.
+        scores[:, slice(*self.offsets["home"])] = 1000.0 - (top >> 2)
+
+        # Onto piles: a sequence is moved from where it breaks.
+        source, target = self.pair_source, self.pair_target
+        onto = top[:, target]
+        count = (onto >> 2) - (top[:, source] >> 2)
+        from_pile = source < self.piles
+        pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
+        lowest = card_at(count, pile)
+        under = card_at(count + 1, pile)
+        empties = heights[rows, pile] == count
+        breaks = (under != lowest + 4) & from_pile
+        value = np.where(
+            from_pile, 800.0 + 20.0 * empties - heights[rows, pile], 700.0 + (top[:, source] >> 2)
+        )
+        scores[:, slice(*self.offsets["tableau"])] = np.where(breaks | ~from_pile, value, LAST)
+
+        stock = codes[:, slice(*slices["stock_count"])] if self.waste else np.zeros((n, 1), dtype=np.int64)
+        if "space" in self.offsets:
+            source, count = self.space_source, self.space_count[None, :].repeat(n, 0)
+            from_pile = source < self.piles
+            pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
+            lowest, under = card_at(count, pile), card_at(count + 1, pile)
+            whole = (under != 0) & (under != lowest + 4)
+            # Short piles first: soon another space.
+            value = np.where(
+                from_pile, 400.0 - 10.0 * heights[rows, pile] + count, 300.0 + (top[:, source] >> 2)
+            )
+            if self.waste:
+                # One pass: a card of the waste that is not placed is soon buried.
+                value = np.where(source == self.piles, np.where(stock > 0, 360.0, 450.0), value)
+            scores[:, slice(*self.offsets["space"])] = np.where(~from_pile | whole, value, LAST)
+        if "draw" in self.offsets:
+            scores[:, 0] = 350.0
+        if "cell" in self.offsets:
+            foundations = codes[:, slice(*slices["foundations"])].reshape(n, 4, -1).max(2)
+            needed = foundations[rows[:, :, None], tableau & 3] + 1
+            above = heights[:, :, None] - 1 - np.arange(self.capacity)
+            buried = np.where((tableau > 0) & (tableau >> 2 == needed), above, self.capacity).min(2)
+            dug = (every == buried.argmin(1)[:, None]) & (buried < self.capacity)
+            cell = np.full((n, self.piles + self.waste), 10.0)
+            cell[:, : self.piles] = np.where(dug, 100.0, LAST)
+            scores[:, slice(*self.offsets["cell"])] = cell
+            scores[:, slice(*self.offsets["tableau"])][dug[:, self.pair_target]] = LAST
+        return scores

@@ -1,0 +1,1 @@
+"""Help for files, error messages and progress lines. Nothing here knows of games."""

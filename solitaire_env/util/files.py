@@ -1,0 +1,48 @@
+"""Text and JSON files, written whole or not at all."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from solitaire_env.util.messages import one_line
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Have ``write`` make a file beside ``path``, then put it in its place in one move."""
+    part = path.with_name(path.name + ".part")
+    try:
+        write(part)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file, whole or not at all."""
+    write_text(path, json.dumps(data, indent=2) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object of a JSON file; an error names the file."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON ({one_line(error)})") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path}: holds {type(data).__name__}, allowed: an object")
+    return data
+
+
+def model_folder(path: Path) -> Path:
+    """The model folder of a run folder; a model folder, or what else it is, itself."""
+    inner = path / "model"
+    return inner if inner.is_dir() else path
