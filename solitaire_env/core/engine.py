@@ -526,19 +526,20 @@ def _finish(rules, state, b):
 @jit
 def take(rules, state, b, source):
     """Take the playable card of a source away and return it."""
-    card = state.tops[b, _at(source)]
     if source < rules.piles:
         height = int(state.heights[b, _at(source)]) - 1
-        state.rows[b, _at(source * rules.pile_capacity + height)] = 0
+        place = source * rules.pile_capacity + height
         state.heights[b, _at(source)] = height
         state.spaces[b] += height == 0
     elif source < rules.first_cell:
         waste = int(state.waste[b]) - 1
-        state.rows[b, _at(rules.row_waste + waste)] = 0
+        place = rules.row_waste + waste
         state.waste[b] = waste
     else:
-        state.rows[b, _at(rules.row_cells + source - rules.first_cell)] = 0
+        place = rules.row_cells + source - rules.first_cell
         state.empty_cells[b] += 1
+    card = state.rows[b, _at(place)]
+    state.rows[b, _at(place)] = 0
     return card
 
 

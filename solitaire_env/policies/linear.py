@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from solitaire_env.core import jit_allocating
 from solitaire_env.core.spec import layout_hash
-from solitaire_env.move_features.moves import MOVE_FEATURES, look, moves_of
+from solitaire_env.move_features.columns import MOVE_NAMES as MOVE_FEATURES
+look = moves_of = None
 from solitaire_env.util.files import read_json
 
 Array = npt.NDArray[Any]
