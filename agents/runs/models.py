@@ -3,6 +3,7 @@
 Reading one runs no code from it. A model for another observation or action layout is refused.
 """
 
+import hashlib
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -19,8 +20,9 @@ from torch.utils.hooks import RemovableHandle
 from agents.config import DEEPEST, FURTHEST
 from agents.networks.networks import NETWORKS, MovesNetwork, Network
 from solitaire_env.core.spec import layout_hash
-from solitaire_env.evaluation import draw
 from solitaire_env.move_features.moves import keep_sure_homes, moves_of
+from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.policy import Policy
 from solitaire_env.util.files import model_folder, read_json, write_json, write_whole
 from solitaire_env.util.messages import one_line, shown
 
@@ -33,7 +35,7 @@ CARD = "model.json"
 CARD_KEYS = ("format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature")
 
 
-class NetworkPlayer:
+class NetworkPlayer(Policy):
     """A network as a policy: a legal action, by the probabilities that training gave it.
 
     Always taking the likeliest would go round for ever between moves that undo each other.
@@ -55,7 +57,7 @@ class NetworkPlayer:
         only where nothing is.
     """
 
-    by_chance = True
+    stochastic = True
 
     def __init__(
         self, network: Network, name: str, layout: dict[str, Any], moves: str | None, seed: int = 0,
@@ -112,11 +114,27 @@ class NetworkPlayer:
             self._looked = observations.copy(), scores.softmax(1).numpy(), values
         return self._looked[1:]
 
-    def __call__(self, observations: Array, masks: Array, chances: Array | None = None) -> Array:
-        """Actions ``[n]``."""
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``."""
         probabilities, _ = self.explain(observations, masks)
-        chances = self.random.random(len(masks)) if chances is None else chances
-        return draw(probabilities, chances)
+        uniforms = self.random.random(len(masks)) if uniforms is None else uniforms
+        return draw(probabilities, uniforms)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the weights, in 32 bits as they are stored."""
+        digest = hashlib.sha256()
+        for name, tensor in sorted(self.network.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.float().cpu().numpy().tobytes())
+        return digest.hexdigest()[:16]
 
 
 def save_model(
@@ -280,54 +298,3 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
     layers = sum(a * b for a, b in pairwise([digs, *hidden]))
     if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")
-
-
-class ZipPlayer:
-    """A model that SB3 saved, as a policy."""
-
-    def __init__(self, model: Any, name: str, observation: str, moves: str | None) -> None:
-        self.model = model
-        self.name = name
-        self.observation = observation
-        self.moves = moves
-
-    def __call__(self, observations: Array, masks: Array) -> Array:
-        """Actions ``[n]``."""
-        actions, _ = self.model.predict(
-            observations, action_masks=masks.astype(np.bool_), deterministic=False
-        )
-        return np.asarray(actions)
-
-
-def load_zip(path: Path, layout_of: Callable[[Any], dict[str, Any]]) -> ZipPlayer:
-    """The policy of a zip that sb3-contrib's MaskablePPO saved. Runs whatever code the file holds."""
-    from sb3_contrib import MaskablePPO
-
-    try:
-        model = MaskablePPO.load(path, device="cpu")
-    except Exception as error:
-        raise ValueError(f"{path}: not a MaskablePPO zip ({one_line(error)})") from None
-    model.set_random_seed(0)
-    shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
-    for moves in (None, "supermove"):
-        for observation in ("cards", "features"):
-            player = ZipPlayer(model, path.stem, observation, moves)
-            layout = layout_of(player)
-            if (layout["size"],) == shape and layout["actions"] == actions:
-                return player
-    raise ValueError(
-        f"{path}: the model has observations {shape} and {actions} actions, this game has others"
-    )
-
-
-def load_policy(path: Path, layout_of: Callable[[Any], dict[str, Any]], *, trust_model: bool = False) -> Any:
-    """The policy of a run folder, a model folder or an SB3 zip."""
-    if path.is_dir():
-        return load_model(model_folder(path), layout_of, path.name)
-    if path.suffix != ".zip":
-        raise ValueError(f"{path}: allowed is a run folder, a model folder or an SB3 zip")
-    if not trust_model:
-        raise ValueError(
-            f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"
-        )
-    return load_zip(path, layout_of)
