@@ -31,7 +31,11 @@ from tests.test_transcripts import RECORDED
 
 HOME = "http://127.0.0.1:8000"
 FIRST, WHIM = "tests.play.test_server:First", "tests.play.test_server:Whim"
-BROKEN, PICKY, SLOW = "tests.play.test_server:Broken", "tests.play.test_server:Picky", "tests.play.test_server:Slow"
+BROKEN, PICKY, SLOW = (
+    "tests.play.test_server:Broken",
+    "tests.play.test_server:Picky",
+    "tests.play.test_server:Slow",
+)
 
 
 class First:

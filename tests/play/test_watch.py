@@ -212,7 +212,9 @@ def run(monkeypatch: pytest.MonkeyPatch, *args: str | Path, code: int = 0) -> st
 
 
 def test_the_command_leaves_the_end_on_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = run(monkeypatch, "busy-aces", "--policy", "tests.play.test_watch:First", "--deal", "3", "--fps", "50")
+    out = run(
+        monkeypatch, "busy-aces", "--policy", "tests.play.test_watch:First", "--deal", "3", "--fps", "50"
+    )
     rest = out[out.index("\033[?1049l") + len("\033[?1049l") :]
     assert rest.startswith("Busy Aces, deal 3, played by first.\n\n") and "\033[1m" in rest
     assert re.search(
@@ -396,7 +398,10 @@ def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_pat
         (["busy-aces", "--policy", "greedy"], ["unknown policy 'greedy'", "'module:Class'"]),
         (["busy-aces", "--policy", "tests.play.test_watch:nothing"], ["cannot be loaded"]),
         (["eights-down", "--policy", "tests.play.test_watch:Single"], ["moves='one card'"]),
-        (["busy-aces", "--policy", "tests.play.test_watch:Nameless"], ["policy is 'a\\nb'", "a line of text"]),
+        (
+            ["busy-aces", "--policy", "tests.play.test_watch:Nameless"],
+            ["policy is 'a\\nb'", "a line of text"],
+        ),
         (["klondike"], ["unknown variant 'klondike'"]),
         (["busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
         (
