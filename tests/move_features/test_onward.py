@@ -28,7 +28,7 @@ from solitaire_env.move_features.moves import (
 from solitaire_env.move_features.onward import Onward, num_onward, variant_of
 from solitaire_env.policies.linear import Linear, weights_for, weights_of
 from solitaire_env.variants import VARIANTS, Variant
-from tests.agents.test_moves import played, playing
+from tests.move_features.test_moves import played, playing
 from tests.games import ALL, ODD, OPTIONS
 
 Array = npt.NDArray[Any]
