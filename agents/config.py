@@ -12,6 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, ValidationInfo, f
 from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant
+from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.registration import env_variant, resolve_variant
 from solitaire_env.util.messages import one_line, shown
 
@@ -54,22 +55,22 @@ class TrainConfig:
     learner: Literal["ppo", "pqn", "playouts"] = "ppo"
     """PPO learns how likely to make each move (sb3-contrib's MaskablePPO), PQN what each is worth; "playouts"
     learns which of a network's likely moves playouts find best."""
-    network: Literal["moves", "piles", "attention", "mlp"] = "moves"
-    """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "attention"
-    has piles look at each other; "mlp" is a plain multilayer perceptron."""
+    network: Literal["moves", "piles", "mlp"] = "moves"
+    """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "mlp" is a
+    plain multilayer perceptron."""
     linear_start: float | None = None
     """Start from the linear policy, its scores divided by this temperature (ppo with moves)."""
     start: str | None = None
     """Model or run folder whose network training starts from. Of several, with commas between them, it is the
     mean of their weights: a better network than each, if they went on from the same one."""
     width: int = 64
-    """Size of a pile's vector (piles, attention), of the layers for the value (moves)."""
+    """Size of a pile's vector (piles), of the layers for the value (moves)."""
     embedding: int = 16
-    """Size of a card's embedding (piles, attention)."""
+    """Size of a card's embedding (piles)."""
     depth: int = 8
-    """Cards of a pile that are read from its playable end, 0 for all (piles, attention)."""
+    """Cards of a pile that are read from its playable end, 0 for all (piles)."""
     rounds: int = 2
-    """Rounds of pooled context (piles); layers of attention."""
+    """Rounds of pooled context (piles)."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
     """Hidden layers (moves, mlp)."""
     digs: int = 2
@@ -208,8 +209,6 @@ class TrainConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: 0 to 1")
         if self.seed >= 2**32:
             raise ValueError(f"seed is {self.seed}, allowed: below 2**32")
-        if self.network == "attention" and self.width % 4:
-            raise ValueError(f"width is {self.width} with network 'attention', allowed: a multiple of 4")
         if any(size <= 0 for size in self.hidden):
             raise ValueError(f"hidden is {shown(self.hidden)}, allowed: sizes of at least 1")
         if self.learner == "ppo" and self.num_envs * self.n_steps % self.batch_size == 1:
@@ -244,13 +243,18 @@ class TrainConfig:
         """The game that is learned, with house rules and action set."""
         return resolve_variant(env_variant(self.env), build=self.build, spaces=self.spaces, moves=self.moves)
 
+    @property
+    def game(self) -> GameSpec:
+        """The game as the network sees it, with the reward that it learns from; no limits."""
+        return GameSpec(self.variant, Settings(self.observation, self.information, self.reward))
+
     def rate_at(self, share: float) -> float:
         """The learning rate after that share of the training, 0 to 1."""
         return self.learning_rate + (self.learning_rate_end - self.learning_rate) * share
 
     @property
     def network_sizes(self) -> dict[str, Any]:
-        """What the network's constructor takes besides the layout."""
+        """What the network's constructor takes besides the game."""
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
