@@ -25,7 +25,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 
 from agents.commands.options import parse_options, run_command
-from agents.config import TrainConfig, dump_config
+from agents.config import TrainConfig
 from agents.learners.ppo import check_device, make_env, make_model, start_of, warm_up
 from agents.learners.pqn import PQN
 from agents.networks import MovesNetwork
@@ -33,6 +33,7 @@ from agents.networks.sb3_policy import NetworkPolicy
 from agents.reports.compare import compare
 from agents.reports.plots import plot
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.config_files import dump_config
 from agents.runs.folders import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve, new_run
 from agents.runs.models import save_model
 from agents.runs.tracking import check_wandb, tracked

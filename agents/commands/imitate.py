@@ -27,10 +27,11 @@ from pydantic import ValidationError
 from stable_baselines3.common.utils import get_device
 
 from agents.commands.options import run_command, value_of
-from agents.config import TrainConfig, explain, load_config
+from agents.config import TrainConfig, explain
 from agents.learners.dataset import Positions, positions_of, read_games
 from agents.learners.ppo import begin, start_of
 from agents.networks.sb3_policy import NetworkPolicy
+from agents.runs.config_files import load_config
 from agents.runs.folders import new_run
 from agents.runs.models import save_model
 from solitaire_env import env_id

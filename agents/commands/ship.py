@@ -17,9 +17,10 @@ import numpy as np
 import tyro
 
 from agents.commands import leaderboard
-from agents.config import TrainConfig, dump_config, load_config
+from agents.config import TrainConfig
 from agents.policies import BUILT_IN
 from agents.reports.plots import read_curve
+from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import HISTORY, history_of, starts_of
 from agents.runs.models import load_model
 from solitaire_env import get_variant

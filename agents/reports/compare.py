@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from agents.config import TrainConfig, parse_deals
+from agents.config import TrainConfig
 from agents.policies import make_policy
 from agents.reports.tables import summary_table
 from solitaire_env import Variant, env_id
 from solitaire_env.evaluation import Evaluation, Game, LayoutOf, Summary, evaluate, mcnemar
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
