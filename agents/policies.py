@@ -14,7 +14,7 @@ from solitaire_env.policies.shipped import network_folder
 from solitaire_env.util.messages import one_line
 
 if TYPE_CHECKING:
-    from agents.runs.models import NetworkPlayer
+    from agents.networks.player import NetworkPlayer
     from agents.search.budget import Budget
 
 SEARCH = "search"
@@ -29,9 +29,8 @@ def load_search(name: str, spec: GameSpec, prior: str = "shipped", budget: "Budg
 
 def torch_network(name: str, spec: GameSpec) -> "NetworkPlayer":
     """A network in torch, as search and the solver's beams ask it: ``shipped``, or a run or model folder."""
-    from solitaire_env.policies.model_files import model_folder
-
     from agents.runs.models import load_model
+    from solitaire_env.util.files import model_folder
 
     folder = model_folder(network_folder(name, spec.variant.name))
     if not folder.is_dir():
@@ -41,9 +40,8 @@ def torch_network(name: str, spec: GameSpec) -> "NetworkPlayer":
 
 def load_folder(name: str, spec: GameSpec) -> Policy:
     """A run or model folder whose network needs torch."""
-    from solitaire_env.policies.model_files import model_folder
-
     from agents.runs.models import load_model
+    from solitaire_env.util.files import model_folder
 
     return load_model(model_folder(Path(name)), spec, Path(name).name)
 

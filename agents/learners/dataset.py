@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from agents.config import TrainConfig
 from agents.learners.replays import Game, numbers_by_text, replay
-from agents.reports import stored as results
 from solitaire_env import Variant, env_id
-from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.spec import Settings
 from solitaire_env.env import observation_space
+from solitaire_env.evaluation import deals
 from solitaire_env.transcripts import parse_transcript
 from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine
 
 Array = npt.NDArray[Any]
 
-EVALUATION_DEALS: Final = (results.STANDARD, results.HELD_OUT)
+EVALUATION_DEALS: Final = (deals.STANDARD, deals.HELD_OUT)
 """Policies are compared on these: who learned them would be asked what it was told."""
 HELD_OUT: Final = 10
 """Of so many deals one is held out: what is learned is measured on it."""
@@ -63,7 +63,7 @@ def read_game(path: Path, config: TrainConfig, *, evaluation_deals: bool = False
     single = game.variant != ours
     if single and (ours.moves != "supermove" or game.variant != ours.with_rules(moves="one card")):
         raise ValueError(f"{path}: a game of {_rules(game.variant)}; the configuration's is {_rules(ours)}")
-    if not evaluation_deals and any(game.deal in deals for deals in EVALUATION_DEALS):
+    if not evaluation_deals and any(game.deal in kept for kept in EVALUATION_DEALS):
         raise ValueError(
             f"{path}: deal {game.deal} is kept for evaluation, as are all of 0-999 and 100000-100999; "
             "--evaluation-deals learns from it all the same"
@@ -162,10 +162,9 @@ def positions_of(
         Naming the file, if a game cannot be played, or ends otherwise than it says.
     """
     settings = Settings(config.observation, config.information, config.reward)
-    spec = GameSpec(config.variant, settings)
-    space = observation_space(spec)
+    space = observation_space(config.game)
     assert space.shape is not None and space.dtype is not None
-    number = spec.num_actions
+    number = config.game.num_actions
     games = [games[k] for k in np.random.default_rng(config.seed).permutation(len(games))]
     packed = -(-number // 8)
     room = memory * 10**6 // (space.shape[0] * space.dtype.itemsize + packed + 8)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agents.config import TrainConfig, parse_deals
+from agents.config import TrainConfig
 from agents.policies import make_policy
 from agents.reports.tables import summary_table
 from agents.search.budget import Budget
@@ -10,6 +10,7 @@ from solitaire_env import env_id
 from solitaire_env.core import GameSpec
 from solitaire_env.core.variant import Moves
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 
-from agents.networks.networks import Scores
+from agents.networks.scores import Scores
 from agents.runs.models import NetworkPlayer
 from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of

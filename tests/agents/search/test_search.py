@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch as th
+from agents.networks.networks import MovesNetwork
 
 from agents import solve
 from agents.commands.leaderboard import known_winnable
-from agents.networks.networks import MovesNetwork
 from agents.policies import make_searcher
 from agents.reports import solver_results as verdicts
 from agents.reports.stored import STORE, read_entry
@@ -42,9 +42,9 @@ from solitaire_env.play.hints import Adviser, load_policy
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.policies.shipped import load_shipped
 from solitaire_env.variants import VARIANTS, Variant, get_variant
-from tests.move_features.test_moves import played
 from tests.conftest import Refuses
 from tests.games import ALL
+from tests.move_features.test_moves import played
 from tests.oracles.fc_solve import read_impossible
 from tests.oracles.search import search
 
