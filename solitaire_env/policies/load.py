@@ -57,10 +57,9 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     added = {point.name: point for point in entry_points(group=GROUP)}
     if text in added and text != "folder":
         return _made(text, lambda seen: _loaded(added[text])(text, seen), spec)
-    path = Path(text)
-    if path.is_dir():
-        return _load_folder(path, spec, added)
-    if ":" in text and not path.exists():
+    if _is_folder(text):
+        return _load_folder(Path(text), spec, added)
+    if ":" in text:
         made = load_class(text)
         return with_moves(as_policy(_made(text, made, _fitting(made, spec, moves)), spec), moves)
     raise ValueError(
@@ -120,6 +119,13 @@ def _fitting(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
         observation=getattr(made, "observation", None),
         information=getattr(made, "information", None),
     )
+
+
+def _is_folder(text: str) -> bool:
+    try:
+        return bool(text) and Path(text).is_dir()
+    except OSError:  # too long for a name
+        return False
 
 
 def _load_folder(path: Path, spec: GameSpec, added: dict[str, Any]) -> Policy:
