@@ -87,7 +87,7 @@ as the single moves that it stands for, and those are counted.
 
 ## Add your own
 
-A policy is a class that answers `policy(observations, masks) -> actions`, or a model folder with
+A policy is a class that answers `policy(observations, masks, *, uniforms, games) -> actions`, or a model folder with
 `model.safetensors` and `model.json`, as `agents.train` writes it: [Evaluate](training.md#evaluate) says more.
 
 ```sh
@@ -102,8 +102,8 @@ python -m agents leaderboard replay --policy my_module:MyPolicy --env busy-aces 
 `add` plays deals {standard} (`--deals {both}` for the final test too), and writes
 `leaderboard/busy-aces/my-policy.jsonl` and `.json`. What training took is told by `--steps`, `--minutes` and
 `--machine`; of a run folder it is read. Send these two files and the policy itself as a pull request. It is
-played again before it goes in: a policy that leaves something to chance should say so
-([`by_chance`](training.md#evaluate)), so that its games can be repeated to the last.
+played again before it goes in: a policy that draws random numbers should declare it
+([`stochastic`](training.md#evaluate)), so that its games can be repeated to the last.
 """
 
 
