@@ -61,7 +61,7 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
         return _load_folder(Path(text), spec, added)
     if ":" in text:
         made = load_class(text)
-        return with_moves(as_policy(_made(text, made, _fitting(made, spec, moves)), spec), moves)
+        return with_moves(_made(text, made, _fitting(made, spec, moves)), moves)
     raise ValueError(
         f"unknown policy {shown(text)}, allowed: {', '.join((*BUILT_IN, *(n for n in added if n != 'folder')))}, "
         "a run or model folder, or module:Class"
@@ -146,9 +146,9 @@ def _loaded(point: Any) -> Callable[..., Any]:
         ) from None
 
 
-def _made(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Any:
+def _made(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:
     try:
-        return make(spec)
+        return as_policy(make(spec), spec)
     except Exception as error:
         raise _failed(name, "made", error) from error
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core.observations import Information, Observation
+from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves
 from solitaire_env.policies.drawing import draw
