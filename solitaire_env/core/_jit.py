@@ -73,7 +73,7 @@ class _Cache(NullCache):
     def cache_path(self) -> str | None:
         """The folder that is written to, or None."""
         folders = self._files.folders if self._files else None
-        return str(folders.tried[-1]) if folders and folders.writable else None
+        return str(folders.tried[-1].path) if folders and folders.writable else None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The compiled function for a signature, or None."""
@@ -328,9 +328,11 @@ class _Notice(event.Listener):
             self._line.close()
 
     def _show(self, dispatcher: Any) -> None:
+        if quiet():
+            return
         first = self._line is None
         if self._line is None:
-            self._line = ProgressLine(quiet())
+            self._line = ProgressLine()
         if self._line.live:
             done = f"{self._done} of about {self._total} functions"
             self._line.show(f"solitaire-env: compiling, {done} ({self._name})")

@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from solitaire_env.util.messages import say
 
@@ -101,6 +101,26 @@ def _stamp(folder: Path, whole_tree: bool) -> str:
 # ---------------------------------------------------------------------------------------- folders
 
 
+class Folder(NamedTuple):
+    """A folder that may keep compiled code."""
+
+    path: Path
+    own: Path | None
+    """The folder around it that must be the user's own, if any."""
+
+    def prepare(self) -> None:
+        """Make the folder if it is not there.
+
+        Raises
+        ------
+        OSError
+            If that is not possible, or if others could put files there: what is read from it is executed.
+        """
+        if self.own is not None:
+            _make_private(self.own)
+        self.path.mkdir(parents=True, exist_ok=True)
+
+
 class Folders:
     """The folders that may keep the compiled code of one source folder; the last of ``tried`` is written to.
 
@@ -115,7 +135,7 @@ class Folders:
     _reported = False
 
     def __init__(self, source: Path, chosen: str) -> None:
-        self.tried: list[Path] = []
+        self.tried: list[Folder] = []
         """Read in this order: a folder that cannot be written may have been filled by somebody who can."""
         self.writable = False
         self._reason = ""
@@ -126,13 +146,11 @@ class Folders:
         """Take the next folder that can be written; the error says why the last one cannot."""
         self._reason = self._reason or _reason(error)
         self.writable = False
-        for folder, own in self._left:
+        for folder in self._left:
+            self.tried.append(folder)
             try:
-                if own is not None:
-                    _make_private(own)
-                self.tried.append(folder)
-                folder.mkdir(parents=True, exist_ok=True)
-                with tempfile.TemporaryFile(dir=folder) as file:
+                folder.prepare()
+                with tempfile.TemporaryFile(dir=folder.path) as file:
                     file.write(b"probe")
             except OSError as fault:
                 self._reason = self._reason or _reason(fault)
@@ -144,8 +162,10 @@ class Folders:
         """Say once per process that another folder than the first is written to, or none."""
         if self._reason and not Folders._reported:
             Folders._reported = True
-            where = f"is kept in {self.tried[-1]}" if self.writable else "is not kept"
-            say(f"solitaire-env: compiled code {where}: cannot write to {self.tried[0]} ({self._reason})")
+            where = f"is kept in {self.tried[-1].path}" if self.writable else "is not kept"
+            say(
+                f"solitaire-env: compiled code {where}: cannot write to {self.tried[0].path} ({self._reason})"
+            )
 
 
 def _reason(error: OSError | None) -> str:
@@ -155,16 +175,16 @@ def _reason(error: OSError | None) -> str:
 folders_of: Final = cache(Folders)
 
 
-def _candidates(source: Path, chosen: str) -> Iterator[tuple[Path, Path | None]]:
-    """Folders for compiled code, the best first, and the folder around each that must be the user's own."""
+def _candidates(source: Path, chosen: str) -> Iterator[Folder]:
+    """Folders for the compiled code of a source folder, the best first."""
     # Folders that keep the code of several source folders need a part for each.
     part = f"{source.name}_{hashlib.sha256(str(source).encode()).hexdigest()[:16]}"
     if chosen:
-        yield Path(chosen, part), None
-    yield source / "__pycache__", None
+        yield Folder(Path(chosen, part), None)
+    yield Folder(source / "__pycache__", None)
     for own in (_user_cache_folder(), _temporary_folder()):
         if own is not None:
-            yield own / part, own
+            yield Folder(own / part, own)
 
 
 def _user_cache_folder() -> Path | None:
@@ -191,13 +211,7 @@ def _temporary_folder() -> Path | None:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder of the user's own.
-
-    Raises
-    ------
-    OSError
-        If that is not possible, or if others could put files there: what is read from it is executed.
-    """
+    """Make a folder of the user's own, or check that it is; an OSError if it is not."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     if not hasattr(os, "getuid"):  # Windows: these folders are in the user's profile
@@ -248,7 +262,8 @@ class CodeFiles:
         name = self._file_name(key)
         for folder in self.folders.tried:
             try:
-                data = (folder / name).read_bytes()
+                folder.prepare()
+                data = (folder.path / name).read_bytes()
             except OSError:
                 continue
             digest, content = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
@@ -262,15 +277,17 @@ class CodeFiles:
 
     def save(self, key: str, content: bytes) -> None:
         """Keep the content for a key, in the first folder that takes it."""
-        name = self._file_name(key)
         folders = self.folders
         while folders.writable:
+            folder = folders.tried[-1]
             try:
-                _write_whole(folders.tried[-1] / name, self._proof(key, content) + content)
-                self._remove_old(folders.tried[-1])
-                break
+                folder.prepare()  # somebody may have removed it since
+                _write_whole(folder.path / self._file_name(key), self._proof(key, content) + content)
             except OSError as error:
                 folders.advance(error)
+            else:
+                self._remove_old(folder.path)
+                break
         folders.report()
 
     def _file_name(self, key: str) -> str:
