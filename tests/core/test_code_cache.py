@@ -15,9 +15,7 @@ from solitaire_env.core import code_cache
 from solitaire_env.core.code_cache import CodeFiles, Folders, stamp_of
 
 CONTENT = b"compiled code"
-posix = pytest.mark.skipif(
-    not hasattr(os, "getuid"), reason="Windows keeps these folders in the user's profile"
-)
+posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="on Windows they are in the user's profile")
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +132,7 @@ def roots(places: dict[str, Path]) -> list[Path]:
 def test_the_first_folder_that_can_be_written_is_taken(
     places: dict[str, Path], blocked: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The user's choice, the source's own folder, the user's cache, a temporary one, none; said in one line."""
+    """The user's choice, the source's folder, the user's cache, a temporary one, none; one line says it."""
     folders = roots(places)
     for folder in folders[:blocked]:
         block(folder)
