@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import numba
 import tyro
 from pydantic import ValidationError
 
@@ -29,6 +28,7 @@ from agents.reports.solver_results import Verdict, contradictions, of_game
 from agents.reports.stored import About, Entry, Speed, Training
 from agents.reports.tables import against, cost, home, summary_table, table, won
 from solitaire_env import VARIANTS, env_id
+from solitaire_env.core import set_num_threads
 from solitaire_env.evaluation import Evaluation, Game, read_games, summarize, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.speed import processor
@@ -447,7 +447,7 @@ def _deals(part: range) -> str:
 def _one_thread() -> None:
     import torch
 
-    numba.set_num_threads(1)
+    set_num_threads(1)
     torch.set_num_threads(1)
 
 
