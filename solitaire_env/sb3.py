@@ -231,13 +231,19 @@ class SolitaireVecEnv(VecEnv):
 
     def has_attr(self, attr_name: str) -> bool:
         """Whether games have the attribute; sb3-contrib asks for ``action_masks``."""
-        return attr_name == "action_masks" or hasattr(type(self), attr_name) or attr_name in self.__dict__
+        return (
+            attr_name in ("action_masks", "deal")
+            or hasattr(type(self), attr_name)
+            or attr_name in self.__dict__
+        )
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """An attribute of games, one each."""
         rows = self._get_indices(indices)
         if attr_name == "action_masks":
             return [(lambda row=row: self.action_masks()[row]) for row in rows]
+        if attr_name == "deal":
+            return self.env_method("deal", indices=rows)
         if not self.has_attr(attr_name):
             raise AttributeError(f"games have no attribute {attr_name!r}")
         return [getattr(self, attr_name)] * len(rows)

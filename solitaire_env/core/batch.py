@@ -321,10 +321,7 @@ class Batch:
         """Refuse actions that do not lie in the space."""
         outside = (todo == PLAY) & ((actions < 0) | (actions >= self.rules.actions))
         if outside.any():
-            raise ValueError(
-                f"action {actions[outside][0]} is outside the space of {self.variant.name}, "
-                f"allowed: 0..{self.rules.actions - 1}"
-            )
+            raise ValueError(self.explain_illegal(0, int(actions[outside][0])))
 
     def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Refuse before anything is played, so that no game is left half a step ahead of the others."""
@@ -336,7 +333,7 @@ class Batch:
             raise IllegalActionError(self.explain_illegal(row, int(actions[row])))
 
     def explain_illegal(self, row: int, action: int) -> str:
-        """A sentence that names an illegal action and the legal ones."""
+        """A sentence that names an illegal action, and the legal ones or the action space."""
         if not 0 <= action < self.rules.actions:
             return (
                 f"action {action} is outside the space of {self.variant.name}, "
