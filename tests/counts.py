@@ -16,10 +16,10 @@ from pathlib import Path
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import deal_order
 from solitaire_env.variants import Variant
+from tests.core.test_twin import Taste
 from tests.games import OPTIONS, PUBLISHED
 from tests.positions import CASES, fill
 from tests.reference import ReferenceGame, ReferenceRules
-from tests.core.test_twin import Taste
 
 FOLDER = Path(__file__).parent / "perft"
 

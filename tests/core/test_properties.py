@@ -50,10 +50,10 @@ from solitaire_env.notation import action_text, format_position, parse_action, p
 from solitaire_env.testing import check_state, expect, expect_results
 from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
+from tests.core.test_twin import CARDS, taste
 from tests.games import ALL, COMPILED
 from tests.positions import CASES, fill
 from tests.reference import SUITS, Move, ReferenceGame, ReferenceRules
-from tests.core.test_twin import CARDS, taste
 
 ROWS = 3
 """Games of the vector environment."""

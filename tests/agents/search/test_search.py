@@ -42,9 +42,9 @@ from solitaire_env.play.hints import Adviser, load_policy
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.policies.shipped import load_shipped
 from solitaire_env.variants import VARIANTS, Variant, get_variant
-from tests.move_features.test_moves import played
 from tests.conftest import Refuses
 from tests.games import ALL
+from tests.move_features.test_moves import played
 from tests.oracles.fc_solve import read_impossible
 from tests.oracles.search import search
 
