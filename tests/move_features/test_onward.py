@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch as th
+from agents.networks.networks import MovesNetwork
 
 from agents.config import make_config
 from agents.learners.ppo import make_env, make_model
 from agents.learners.pqn import PQN
-from agents.networks.networks import MovesNetwork
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING, make_rules
 from solitaire_env.core.spec import GameSpec

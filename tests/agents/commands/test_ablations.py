@@ -9,7 +9,7 @@ import pytest
 
 from agents.commands import ablations as experiments
 from agents.commands import leaderboard
-from agents.config import load_config
+from agents.runs.config_files import load_config
 from solitaire_env.evaluation import read_games
 from solitaire_env.policies import shipped
 from tests.conftest import Refuses

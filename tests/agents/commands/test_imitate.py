@@ -20,10 +20,11 @@ from safetensors.torch import load_file
 from agents import train
 from agents.commands import imitate
 from agents.commands.imitate import Arguments, Pupil, main, parse_arguments
-from agents.config import load_config, make_config
+from agents.config import make_config
 from agents.learners.dataset import Game, Positions, discounted, positions_of, read_games
 from agents.learners.ppo import make_env, make_model
 from agents.policies import Greedy, make_policy
+from agents.runs.config_files import load_config
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate, policy_layout

@@ -15,12 +15,12 @@ import yaml
 from agents import train
 from agents.commands import leaderboard, ship
 from agents.commands.ship import CURVE_ROWS, MAX_BYTES, main, thinned
-from agents.config import load_config
 from agents.evaluate import main as evaluate_main
 from agents.policies import make_policy
 from agents.reports import stored as results
 from agents.reports.plots import read_curve
 from agents.reports.stored import read_store, weights_hash
+from agents.runs.config_files import load_config
 from agents.runs.folders import history_of
 from solitaire_env.evaluation import evaluate, policy_layout, read_games
 from solitaire_env.policies.shipped import load_shipped, shipped_games

@@ -21,7 +21,8 @@ from optuna.trial import TrialState
 
 from agents.commands import tune
 from agents.commands.tune import Arguments, configured, main, open_study, own_values
-from agents.config import TrainConfig, load_config, make_config
+from agents.config import TrainConfig, make_config
+from agents.runs.config_files import load_config
 from tests.agents.test_train import ROOT, VALUES, Outcome, assert_refused, command
 
 BASE = {**VALUES, "total_steps": 1024, "linear_start": 2.0, "hidden": [8]}

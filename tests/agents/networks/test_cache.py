@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from agents.networks.networks import MovesNetwork
 
 from agents.config import make_config
 from agents.learners.ppo import make_env, make_model
 from agents.networks import cache as memory
 from agents.networks.cache import Memory
-from agents.networks.networks import MovesNetwork
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import policy_layout

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
+from agents.networks.networks import NETWORKS, MlpNetwork, MovesNetwork, NetworkPolicy, PileNetwork
 from sb3_contrib import MaskablePPO
 
-from agents.networks.networks import NETWORKS, MlpNetwork, MovesNetwork, NetworkPolicy, PileNetwork
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import Action, action_layout, make_rules
 from solitaire_env.core.spec import GameSpec, Settings

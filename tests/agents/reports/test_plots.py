@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agents.config import dump_config, make_config
+from agents.config import make_config
 from agents.reports.plots import (
     PICTURES,
     STYLE,
@@ -27,6 +27,7 @@ from agents.reports.plots import (
     read_played,
     read_run,
 )
+from agents.runs.config_files import dump_config
 from agents.runs.folders import CURVE_COLUMNS
 from solitaire_env.evaluation import Game, wilson_interval
 from tests.conftest import Refuses

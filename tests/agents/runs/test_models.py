@@ -15,10 +15,10 @@ import cloudpickle
 import numpy as np
 import pytest
 import torch as th
+from agents.networks.networks import NETWORKS, DenseNetwork
 from safetensors.torch import load_file, save_file
 from sb3_contrib import MaskablePPO
 
-from agents.networks.networks import NETWORKS, DenseNetwork
 from agents.runs.models import NetworkPlayer, load_model, load_policy, save_model
 from solitaire_env.core.spec import layout_hash
 from solitaire_env.evaluation import Game, evaluate, policy_layout

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch as th
+from agents.networks.networks import MovesNetwork
 
 from agents import solve
 from agents.commands.leaderboard import known_winnable
-from agents.networks.networks import MovesNetwork
 from agents.policies import make_searcher
 from agents.reports import solver_results as verdicts
 from agents.reports.stored import STORE, read_entry
