@@ -178,8 +178,13 @@ def _is_own_raise(code: CodeType, place: int) -> bool:
     return _is_own(code.co_filename) and code.co_code[place] == dis.opmap["RAISE_VARARGS"]
 
 
+OWN = (Path(cli.__file__).parent, Path(__file__).parents[1] / "agents")
+"""Folders of the project's own code."""
+
+
+@cache
 def _is_own(file: str) -> bool:
-    return Path(file).parent in (Path(cli.__file__).parent, Path(__file__).parents[1] / "agents")
+    return any(Path(file).is_relative_to(folder) for folder in OWN)
 
 
 def _where(error: BaseException) -> str:
