@@ -749,7 +749,8 @@ def read_results(data: bytes) -> list[Game]:
 
 def check_results(_: object, games: list[Game]) -> None:
     for game in games:
-        types = (str, str, str, str, (int, str), bool, int, int, bool, int)
+        optional = ((int, type(None)), (str, type(None)))
+        types = (str, str, str, str, (int, str), bool, int, int, bool, int, *optional)
         for field, kind in zip(fields(Game), types, strict=True):
             assert isinstance(getattr(game, field.name), kind), f"{field.name} of {game}"
     again = "".join(json.dumps(vars(game)) + "\n" for game in games)
