@@ -11,7 +11,8 @@ from gymnasium.spaces import Box, Discrete
 from solitaire_env import notation
 from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.deals import Deal, check_deal
-from solitaire_env.core.observations import Information, Observation, cards_high, decode_cards
+from solitaire_env.core.layout import Information, Observation
+from solitaire_env.core.observations import cards_high, decode_cards
 from solitaire_env.core.position import Position
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
@@ -58,7 +59,7 @@ def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RES
     return options
 
 
-def read_start(batch: Batch, options: dict[str, Any]) -> Start:
+def read_start(batch: Batch, options: dict[str, Any]) -> Start | None:
     """What reset's options, which are checked, say that a game of the batch starts from."""
     if "position" in options:
         position = notation.read_position(options["position"], batch.variant)

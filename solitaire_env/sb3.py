@@ -10,7 +10,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.utils import seeding
 
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.observations import Information, Observation
+from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant

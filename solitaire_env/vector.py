@@ -12,8 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from solitaire_env.core.batch import Batch, Start
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.layout import PLAY
-from solitaire_env.core.observations import Information, Observation
+from solitaire_env.core.layout import PLAY, Information, Observation
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
@@ -322,7 +321,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             )
         return [None if s is None else int(s) for s in seed]
 
-    def _read_starts(self, rows: npt.NDArray[np.int64], options: dict[str, Any]) -> list[Start]:
+    def _read_starts(self, rows: npt.NDArray[np.int64], options: dict[str, Any]) -> list[Start | None]:
         """What the named rows start from; all are read before any game is changed."""
         for name, several in (("position", (list, tuple)), ("deal", (list, tuple, np.ndarray, range))):
             if name not in options:

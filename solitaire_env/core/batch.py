@@ -28,8 +28,8 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
 
-Start = Position | Deal | None
-"""What a game starts from: a position, a named deal, or None for the next deal of its stream."""
+Start = Position | Deal
+"""What a game starts from: a position, or a deal."""
 NO_NUMBER: Final = -1
 """Stands for the deal number of a game that did not start from one."""
 _STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls")
@@ -76,14 +76,19 @@ _copy_rows = typed_once(engine.copy_rows)
 _accounts = typed_once(_account)
 
 
+def check_size(num_envs: Any) -> int:
+    """A number of games, a whole number from 1."""
+    number = whole_number(num_envs)
+    if number is None or number < 1:
+        raise ValueError(f"num_envs is {shown(num_envs)}, allowed: a whole number of at least 1")
+    return number
+
+
 class Batch:
     """``size`` games of one variant. Arrays are exposed and reused: copy what is to be kept."""
 
     def __init__(self, spec: GameSpec, size: int) -> None:
-        number = whole_number(size)
-        if number is None or number < 1:
-            raise ValueError(f"num_envs is {shown(size)}, allowed: a whole number of at least 1")
-        size = number
+        size = check_size(size)
         variant, settings = spec.variant, spec.settings
         self.spec = spec
         self.variant = variant
@@ -158,7 +163,7 @@ class Batch:
         for row, generator in zip(rows.tolist(), generators, strict=True):
             self.streams[row] = generator.integers(2**64, dtype=np.uint64)
 
-    def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[Start]) -> None:
+    def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[Start | None]) -> None:
         """New games in the named rows (int64 ``[n]``), each from its start."""
         named: dict[int, Deal] = {}
         placed: dict[int, Position] = {}

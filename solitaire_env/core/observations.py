@@ -15,9 +15,14 @@ import numpy.typing as npt
 from solitaire_env.core import engine
 from solitaire_env.core._jit import jit, jit_called, jit_parallel, prange, typed_once
 from solitaire_env.core.cards import KING, SUITS
-from solitaire_env.core.layout import ONE_CARD, Rules, make_rules, observation_layout
-from solitaire_env.core.layout import Information as Information
-from solitaire_env.core.layout import Observation as Observation
+from solitaire_env.core.layout import (
+    ONE_CARD,
+    Information,
+    Observation,
+    Rules,
+    make_rules,
+    observation_layout,
+)
 from solitaire_env.core.position import Position, read_row
 from solitaire_env.core.variant import Variant
 
