@@ -25,18 +25,19 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 
 from agents.commands.options import parse_options, run_command
-from agents.config import TrainConfig, dump_config
+from agents.config import TrainConfig
 from agents.learners.ppo import check_device, make_env, make_model, start_of, warm_up
 from agents.learners.pqn import PQN
-from agents.networks.networks import MovesNetwork, NetworkPolicy
+from agents.networks import MovesNetwork
+from agents.networks.sb3_policy import NetworkPolicy
 from agents.reports.compare import compare
 from agents.reports.plots import plot
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.config_files import dump_config
 from agents.runs.folders import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve, new_run
 from agents.runs.models import save_model
 from agents.runs.tracking import check_wandb, tracked
 from solitaire_env import env_id
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, clock
 
@@ -168,11 +169,10 @@ def learn(
     th.distributions.Distribution.set_default_validate_args(False)
     warm_up(config)
     env = make_env(config)
-    layout = GameSpec(env.variant, env.settings).layout
     watch: Watch | None = None
     # A checkpoint takes the place of what the training started from.
     first = replace(config, start=None) if resume else config
-    model = make_model(first, env, layout, lambda: watch.share if watch is not None else 0.0)
+    model = make_model(first, env, lambda: watch.share if watch is not None else 0.0)
     progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "games": 0}
     if resume:
         progress = load_checkpoint(run / CHECKPOINT, model)
@@ -207,11 +207,9 @@ def learn(
     save_model(
         run / "model",
         model.average.module if isinstance(model, PQN) else policy.network,
-        env=env_id(config.variant),
-        moves=config.variant.moves,
+        env.game,
         kind=config.network,
         sizes=config.network_sizes,
-        layout=layout,
         steps=model.num_timesteps,
         value=None if config.learner == "pqn" else policy.value_net,
         temperature=config.temperature if config.learner == "pqn" else None,

@@ -15,11 +15,11 @@ import tyro
 from pydantic import ValidationError
 
 from agents.commands.options import run_command
-from agents.config import dump_config, load_config
 from agents.reports.compare import play_policy
 from agents.reports.model_card import training_of
 from agents.reports.stored import ROOT, STRICT, Plain, Training, check_name, read_stored, sentence
 from agents.reports.tables import against, cost, home, summary_table, table, won
+from agents.runs.config_files import dump_config, load_config
 from solitaire_env.evaluation import Game, read_games
 from solitaire_env.util.files import write_json, write_text
 from solitaire_env.util.progress import ProgressLine

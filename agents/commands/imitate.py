@@ -27,16 +27,15 @@ from pydantic import ValidationError
 from stable_baselines3.common.utils import get_device
 
 from agents.commands.options import run_command, value_of
-from agents.config import TrainConfig, explain, load_config
+from agents.config import TrainConfig, explain
 from agents.learners.dataset import Positions, positions_of, read_games
 from agents.learners.ppo import begin, start_of
-from agents.networks.networks import NetworkPolicy
+from agents.networks.sb3_policy import NetworkPolicy
+from agents.runs.config_files import load_config
 from agents.runs.folders import new_run
 from agents.runs.models import save_model
 from solitaire_env import env_id
-from solitaire_env.core.spec import Settings
 from solitaire_env.env import observation_space
-from solitaire_env.evaluation import policy_layout
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine, clock
 
@@ -100,14 +99,12 @@ class Pupil:
         th.manual_seed(config.seed)
         self.config = config
         self.keep = keep
-        self.layout = policy_layout(config.variant, config)
-        self.actions = self.layout["actions"]
+        self.game = config.game
+        self.actions = self.game.num_actions
         self.positions = positions
-        settings = Settings(config.observation, config.information, config.reward)
         policy = NetworkPolicy(
-            observation_space(config.variant, settings), Discrete(self.actions),
-            lambda _: config.learning_rate,
-            kind=config.network, layout=self.layout, sizes=config.network_sizes,
+            observation_space(self.game), Discrete(self.actions), lambda _: config.learning_rate,
+            kind=config.network, spec=self.game, sizes=config.network_sizes,
         )  # fmt: skip
         begin(config, policy)
         self.policy = policy.to(get_device(config.device))
@@ -159,11 +156,9 @@ class Pupil:
         save_model(
             folder,
             self.policy.network,
-            env=env_id(self.config.variant),
-            moves=self.config.variant.moves,
+            self.game,
             kind=self.config.network,
             sizes=self.config.network_sizes,
-            layout=self.layout,
             steps=steps,
             value=self.policy.value_net,
             sure_home=self.config.sure_home,

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from agents.commands.ablations import experiment_table, experiments
 from agents.commands.options import run_command
 from agents.commands.search_results import rounds_table, shipped_of, solver_table, strength_table
-from agents.config import make_config, parse_deals
+from agents.config import make_config
 from agents.reports import stored as results
 from agents.reports.compare import play_policy
 from agents.reports.model_card import NOTE, model_card, training_of
@@ -30,6 +30,7 @@ from agents.reports.stored import About, Entry, Speed, Training
 from agents.reports.tables import against, cost, home, summary_table, table, won
 from solitaire_env import VARIANTS, env_id
 from solitaire_env.evaluation import Evaluation, Game, read_games, summarize, wilson_interval
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.speed import processor
 from solitaire_env.policies import linear as linear_policy
 from solitaire_env.policies import shipped as shipped_policy

@@ -8,7 +8,8 @@ from typing import TypeVar
 import tyro
 from pydantic import ValidationError
 
-from agents.config import TrainConfig, explain, load_config
+from agents.config import TrainConfig, explain
+from agents.runs.config_files import load_config
 
 Options = TypeVar("Options")
 

@@ -17,13 +17,14 @@ import numpy as np
 import tyro
 
 from agents.commands import leaderboard
-from agents.config import TrainConfig, dump_config, load_config
+from agents.config import TrainConfig
 from agents.policies import BUILT_IN
 from agents.reports.plots import read_curve
+from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import HISTORY, history_of, starts_of
 from agents.runs.models import load_model
 from solitaire_env import get_variant
-from solitaire_env.evaluation import policy_layout
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
 from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.messages import shown
@@ -85,7 +86,7 @@ class Run:
                 f"information {self.config.information!r}, allowed: the published game, with supermoves or "
                 "without, information 'player'"
             )
-        load_model(self.folder / "model", lambda wants: policy_layout(published, wants))
+        load_model(self.folder / "model", GameSpec(published))
 
     def _recorded(self) -> bool:
         """Whether it is told how all networks were trained from which its own descends."""

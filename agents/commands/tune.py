@@ -18,13 +18,15 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.commands.options import parse_options
-from agents.config import ConfigError, TrainConfig, dump_config, make_config, parse_deals
+from agents.config import ConfigError, TrainConfig, make_config
 from agents.learners.ppo import check_device
 from agents.reports import stored as results
 from agents.reports.compare import play_policy
+from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
 from agents.train import Watch, learn
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.util.progress import ProgressLine

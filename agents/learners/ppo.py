@@ -1,5 +1,6 @@
 """What a configuration trains, and in what: the vector environment, and the learner with its network."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,10 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 from agents.config import ConfigError, TrainConfig
 from agents.learners.pqn import PQN
 from agents.learners.rollout import Judge, Playouts
+from agents.networks import NETWORKS, MovesNetwork
 from agents.networks.cache import Memory
-from agents.networks.networks import NETWORKS, MovesNetwork, NetworkPolicy
+from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import Start, load_start
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout
 from solitaire_env.move_features.moves import keep_sure_homes, moves_of, sure_homes
 from solitaire_env.policies.linear import load_linear, weights_of
 from solitaire_env.sb3 import SolitaireVecEnv
@@ -34,7 +34,7 @@ class TrainingEnv(SolitaireVecEnv):
 
     def __init__(self, *args: Any, sure_home: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.table = moves_of(GameSpec(self.variant, self.settings).layout) if sure_home else None
+        self.table = moves_of(self.game.layout) if sure_home else None
 
     def _play(self) -> int:
         ended = super()._play()
@@ -88,17 +88,15 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     )
 
 
-def make_model(
-    config: TrainConfig, env: TrainingEnv, layout: dict[str, Any], share: Any = lambda: 0.0
-) -> Learner:
+def make_model(config: TrainConfig, env: TrainingEnv, share: Callable[[], float] = lambda: 0.0) -> Learner:
     """The learner of a configuration with its network; ``share()`` tells how much of the training is done."""
 
     def learning_rate(_: float) -> float:
-        return config.rate_at(float(share()))
+        return config.rate_at(share())
 
     common: dict[str, Any] = {
         "learning_rate": learning_rate,
-        "policy_kwargs": {"kind": config.network, "layout": layout, "sizes": config.network_sizes},
+        "policy_kwargs": {"kind": config.network, "spec": env.game, "sizes": config.network_sizes},
     }
     for key in ("n_steps", "batch_size", "n_epochs", "max_grad_norm", "seed", "device"):
         common[key] = getattr(config, key)
@@ -128,9 +126,9 @@ def make_model(
 def begin(config: TrainConfig, policy: NetworkPolicy) -> None:
     """Give a policy the weights that a configuration has it start from, if any."""
     if isinstance(policy.network, MovesNetwork) and policy.network.onward:
-        policy.network.habit.copy_(th.from_numpy(weights_of(policy.layout)))
+        policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
     if config.linear_start is not None:
-        linear = load_linear(lambda policy: policy_layout(config.variant, policy))
+        linear = load_linear(config.game)
         assert isinstance(policy.network, MovesNetwork)
         with th.no_grad():
             policy.network.linear.weight.copy_(th.from_numpy(linear.weights) / config.linear_start)
@@ -148,11 +146,10 @@ def start_of(config: TrainConfig) -> Start | None:
     """
     if not config.starts:
         return None
-    layout = policy_layout(config.variant, config)
+    spec = config.game
     values = config.learner == "pqn"
     starts = [
-        load_start(path, config.network, config.network_sizes, layout, values=values)
-        for path in config.starts
+        load_start(path, config.network, config.network_sizes, spec, values=values) for path in config.starts
     ]
     heads = [head for _, head in starts if head is not None]
     return mean_of([weights for weights, _ in starts]), mean_of(heads) if len(heads) == len(starts) else None
@@ -167,7 +164,7 @@ def warm_up(config: TrainConfig) -> None:
     """Have engine and networks compiled, or their compiled code loaded, before the clock starts."""
     env = make_env(config, 2)
     observations, masks = th.as_tensor(env.reset()), env.action_masks()
-    network = NETWORKS[config.network](GameSpec(env.variant, env.settings).layout, **config.network_sizes)
+    network = NETWORKS[config.network](env.game, **config.network_sizes)
     network.score(observations, masks)
     network.value(observations)
     if config.learner == "playouts":

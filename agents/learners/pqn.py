@@ -22,7 +22,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from agents.networks.networks import NetworkPolicy, Scores
+from agents.networks.sb3_policy import NetworkPolicy
+from agents.networks.scores import Scores
 
 Array = npt.NDArray[Any]
 

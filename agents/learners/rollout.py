@@ -21,7 +21,9 @@ import torch as th
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import MaybeCallback
 
-from agents.networks.networks import MovesNetwork, NetworkPolicy, Scores
+from agents.networks.moves import MovesNetwork
+from agents.networks.sb3_policy import NetworkPolicy
+from agents.networks.scores import Scores
 from agents.search.player import PATIENCE
 from agents.search.rollouts import finish
 from agents.search.stocks import draw_stocks

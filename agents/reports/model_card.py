@@ -5,11 +5,12 @@ from typing import Any, Final
 
 from safetensors import safe_open
 
-from agents.config import TrainConfig, load_config
+from agents.config import TrainConfig
 from agents.reports import stored as results
 from agents.reports.plots import read_curve
 from agents.reports.stored import Entry, Training
 from agents.reports.tables import cost, home, table, won
+from agents.runs.config_files import load_config
 from agents.runs.folders import history_of, starts_of
 from solitaire_env import env_id
 from solitaire_env.evaluation import read_games

@@ -29,7 +29,8 @@ import numpy as np
 import tyro
 
 from agents.commands.options import run_command
-from agents.config import TrainConfig, load_config
+from agents.config import TrainConfig
+from agents.runs.config_files import load_config
 from solitaire_env import VARIANTS, env_id
 from solitaire_env.evaluation import Game, read_games, summarize
 from solitaire_env.registration import env_variant

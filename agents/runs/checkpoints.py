@@ -10,9 +10,8 @@ from safetensors.torch import save_file
 
 from agents.config import ConfigError
 from agents.learners.ppo import Learner
-from agents.networks.networks import NetworkPolicy
+from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import load_weights
-from solitaire_env.core.spec import layout_hash
 from solitaire_env.util.files import write_whole
 from solitaire_env.util.messages import one_line
 
@@ -31,7 +30,7 @@ def _layout_of(model: Learner) -> str:
     """The hash of the layout that a model is for: some networks are alike for all games."""
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
-    return layout_hash(policy.layout)
+    return policy.spec.hash
 
 
 def load_checkpoint(path: Path, model: Learner) -> dict[str, Any]:

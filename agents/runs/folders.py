@@ -13,7 +13,8 @@ from typing import Any
 
 import torch as th
 
-from agents.config import ConfigError, TrainConfig, dump_config, load_config
+from agents.config import ConfigError, TrainConfig
+from agents.runs.config_files import dump_config, load_config
 from agents.runs.models import CARD
 from solitaire_env import __version__
 from solitaire_env.evaluation.speed import processor

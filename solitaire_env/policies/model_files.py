@@ -177,6 +177,6 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
             raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
     width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))
     hidden = sizes.get("hidden", [])
-    layers = sum(a * b for a, b in pairwise([digs, *hidden]))
+    layers = sum(a * b for a, b in pairwise([digs, *(hidden or [1])]))
     if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")

@@ -26,9 +26,9 @@ from solitaire_env.move_features.moves import (
 )
 from solitaire_env.move_features.onward import Onward, num_onward
 from solitaire_env.policies.drawing import draw
-from solitaire_env.policies.model_files import VALUE, Model, read_model
+from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
 from solitaire_env.policies.policy import Explanation, Policy
-from solitaire_env.util.files import model_folder
+from solitaire_env.util.files import model_folder, read_json
 from solitaire_env.util.messages import one_line, shown
 
 Array = npt.NDArray[Any]
@@ -71,18 +71,15 @@ class Features:
     """
 
     def __init__(self, spec: GameSpec, sizes: Sizes, sure_home: bool) -> None:
+        position = num_position(sizes.digs, sizes.reach)
+        position += num_onward(sizes.reach) if sizes.onward else 0
+        self.sizes = NUM_MOVE + position, position
+        """How many numbers are read of a move, and of a position."""
         self.table = moves_of(spec.layout)
         self.digs = sizes.digs
         self.reach = sizes.reach
         self.sure_home = sure_home
         self.onward = Onward(spec.layout, self.table, sizes.onward, sizes.reach) if sizes.onward else None
-
-    @staticmethod
-    def widths(sizes: Sizes) -> tuple[int, int]:
-        """How many numbers are read of a move, and of a position."""
-        position = num_position(sizes.digs, sizes.reach)
-        position += num_onward(sizes.reach) if sizes.onward else 0
-        return NUM_MOVE + position, position
 
     def read(self, observations: Array, masks: Array, policy_weights: Floats) -> Look:
         """The features of the moves among which the network chooses, and of the positions.
@@ -119,8 +116,10 @@ class Weights(NamedTuple):
     """Of the score, for the last hidden layer, ``[size]``."""
     linear: Floats
     """Of the score, for the features of the move alone, ``[NUM_MOVE]``."""
-    value: tuple[Layer, ...]
-    """The layers for the value; the last, if it was kept, has one output."""
+    value: tuple[Layer, Layer]
+    """The hidden layers for the value."""
+    value_head: Layer | None
+    """The layer that gives the value; None where it was not kept."""
     lookahead: Floats
     """Of the linear policy that the rollout lookahead follows, ``[NUM_MOVE]``; unused without one."""
 
@@ -154,9 +153,8 @@ class CompiledNetwork(Policy):
         self.observation = model.spec.settings.observation
         self.information = model.spec.settings.information
         self.temperature = model.temperature
-        self._weights = _lay_out(model, sizes)
-        self._has_value = len(self._weights.value) == 3
         self._features = Features(model.spec, sizes, model.sure_home)
+        self._weights = _lay_out(model, _shapes(sizes, *self._features.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
         self._explained: tuple[Array, Array, Explanation] | None = None
@@ -233,12 +231,11 @@ class CompiledNetwork(Policy):
 
     def _values(self, rows: Floats) -> Floats | None:
         """The expected returns ``[n]`` from the positions' features; None where the head was not kept."""
-        if not self._has_value:
+        if self._weights.value_head is None:
             return None
-        *layers, head = self._weights.value
-        for layer in layers:
+        for layer in self._weights.value:
             rows = np.maximum(_apply(layer, rows), 0.0)
-        return _apply(head, rows)[:, 0]
+        return _apply(self._weights.value_head, rows)[:, 0]
 
 
 def load_network(folder: Path, spec: GameSpec, name: str | None = None) -> CompiledNetwork:
@@ -257,6 +254,16 @@ def load_network(folder: Path, spec: GameSpec, name: str | None = None) -> Compi
         If a file is missing, damaged, for another layout, or for a kind of network that needs torch.
     """
     return CompiledNetwork(read_model(model_folder(folder), spec, (KIND,)), name or folder.name)
+
+
+def playable(folder: Path) -> bool:
+    """Whether a model or run folder is for :func:`load_network`: its network is of the kind that is played here, or
+    its card cannot be read, which is an error that :func:`load_network` explains.
+    """
+    try:
+        return bool(read_json(model_folder(folder) / CARD).get("network", KIND) == KIND)
+    except ValueError:
+        return True
 
 
 def _apply(layer: Layer, rows: Floats) -> Floats:
@@ -285,9 +292,10 @@ def _read_sizes(model: Model) -> Sizes:
     return Sizes(**{"hidden": [64, 32], **model.sizes})
 
 
-def _shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights by the names that torch gives them, without those of the value head."""
-    move, position = Features.widths(sizes)
+def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights by the names that torch gives them; ``move`` and ``position`` are the numbers of
+    features.
+    """
     hidden, width = sizes.hidden, sizes.width
     shapes: dict[str, tuple[int, ...]] = {
         "read_move.weight": (hidden[0], move),
@@ -299,6 +307,8 @@ def _shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
         "to_value.0.bias": (width,),
         "to_value.2.weight": (width, width),
         "to_value.2.bias": (width,),
+        f"{VALUE}weight": (1, width),
+        f"{VALUE}bias": (1,),
     }
     for n, (inputs, outputs) in enumerate(pairwise(hidden)):
         shapes |= {f"body.{n}.weight": (outputs, inputs), f"body.{n}.bias": (outputs,)}
@@ -309,45 +319,45 @@ def _shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _lay_out(model: Model, sizes: Sizes) -> Weights:
-    """The weights of a model for the kernels.
+def _check_shapes(model: Model, shapes: dict[str, tuple[int, ...]]) -> None:
+    """Refuse weights that are missing, unknown or of another shape; both of the value head may be missing."""
+    present = model.weights.keys()
+    needed = {name for name in shapes if not name.startswith(VALUE)}
+    if any(name.startswith(VALUE) for name in present):
+        needed = set(shapes)
+    for what, names in (("missing", needed - present), ("unexpected", present - needed)):
+        if names:
+            raise model.wrong_weights(f"{what}: {', '.join(sorted(names))}")
+    for name in sorted(present):
+        if model.weights[name].shape != shapes[name]:
+            raise model.wrong_weights(
+                f"size mismatch for {name}: {model.weights[name].shape}, allowed: {shapes[name]}"
+            )
+
+
+def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> Weights:
+    """The weights of a model for the kernels; ``layers`` is the number of hidden layers for moves.
 
     Raises
     ------
     ValueError
-        If some are missing, unknown, or of another shape.
+        If they are not weights of those shapes.
     """
-    shapes = _shapes(sizes)
-    has_value = any(name.startswith(VALUE) for name in model.weights)
-    if has_value:
-        shapes |= {f"{VALUE}weight": (1, sizes.width), f"{VALUE}bias": (1,)}
-    for what, names in (
-        ("missing", shapes.keys() - model.weights.keys()),
-        ("unexpected", model.weights.keys() - shapes.keys()),
-    ):
-        if names:
-            raise model.wrong_weights(f"{what}: {', '.join(sorted(names))}")
-    for name, shape in shapes.items():
-        if model.weights[name].shape != shape:
-            raise model.wrong_weights(
-                f"size mismatch for {name}: {model.weights[name].shape}, allowed: {shape}"
-            )
+    _check_shapes(model, shapes)
     wide = {name: tensor.astype(np.float64) for name, tensor in model.weights.items()}
 
     def layer(name: str) -> Layer:
         return Layer(np.ascontiguousarray(wide[f"{name}.weight"].T), wide[f"{name}.bias"])
 
-    value_layers = ("to_value.0", "to_value.2", *([VALUE.rstrip(".")] if has_value else []))
     return Weights(
         move=layer("read_move"),
         position=np.ascontiguousarray(wide["read_position.weight"].T),
-        hidden=tuple(layer(f"body.{n}") for n in range(len(sizes.hidden) - 1)),
-        norms=tuple(
-            np.stack((wide[f"norms.{n}.weight"], wide[f"norms.{n}.bias"])) for n in range(len(sizes.hidden))
-        ),
+        hidden=tuple(layer(f"body.{n}") for n in range(layers - 1)),
+        norms=tuple(np.stack((wide[f"norms.{n}.weight"], wide[f"norms.{n}.bias"])) for n in range(layers)),
         head=wide["head.weight"][0],
         linear=wide["linear.weight"][0],
-        value=tuple(map(layer, value_layers)),
+        value=(layer("to_value.0"), layer("to_value.2")),
+        value_head=layer(VALUE.rstrip(".")) if f"{VALUE}bias" in wide else None,
         lookahead=wide.get("habit", np.zeros(NUM_MOVE)),
     )
 

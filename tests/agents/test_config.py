@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from agents.config import TrainConfig, dump_config, load_config, make_config, parse_deals
+from agents.config import TrainConfig, make_config
+from agents.runs.config_files import dump_config, load_config
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 

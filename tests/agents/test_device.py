@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
+from agents.networks.networks import NetworkPolicy
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from agents.config import make_config
 from agents.learners.ppo import make_env, make_model
-from agents.networks.networks import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.models import load_model, save_model
 from solitaire_env.core.spec import GameSpec

@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
-
-from agents.config import ConfigError, TrainConfig, dump_config, load_config, make_config, parse_deals
-from agents.learners import ppo as learners
 from agents.networks.networks import NETWORKS
+
+from agents.config import ConfigError, TrainConfig, make_config
+from agents.learners import ppo as learners
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import CURVE_COLUMNS
 from agents.runs.models import CARD, WEIGHTS, NetworkPlayer, load_model, save_model
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import policy_layout
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.variants import VARIANTS, get_variant
 from tests.fuzz import Records, Target, Texts, as_bytes, expect, folder, try_cases, written
 

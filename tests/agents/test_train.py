@@ -20,15 +20,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
+from agents.networks.networks import MovesNetwork
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
-from agents.config import TrainConfig, load_config, make_config
+from agents.config import TrainConfig, make_config
 from agents.learners.ppo import make_env, make_model, start_of
-from agents.networks.networks import MovesNetwork
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.config_files import load_config
 from agents.runs.folders import CURVE_COLUMNS, new_run
 from agents.runs.models import load_model, save_model
 from agents.train import main
