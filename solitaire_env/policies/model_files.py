@@ -93,21 +93,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     return card
 
 
-def spec_of(card: dict[str, Any], game: GameSpec) -> GameSpec:
-    """A game as the network with a card sees it, or would if it were made for that game.
-
-    Raises
-    ------
-    ValueError
-        If the network's moves cannot be played in the game, or its observation is unknown.
-    """
-    layout = card["layout"]
-    return game.seen(
-        moves=card["moves"], observation=layout.get("observation"), information=layout.get("information")
-    )
-
-
-def read_model(folder: Path, game: GameSpec, kinds: Collection[str]) -> Model:
+def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: bool = False) -> Model:
     """What a model folder holds.
 
     Parameters
@@ -116,6 +102,8 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str]) -> Model:
         The game that is to be played; the model's own action set and observation replace those of the game.
     kinds
         The kinds of networks that the caller can make.
+    exact
+        Whether the model has to be for the game exactly as it is given.
 
     Raises
     ------
@@ -124,8 +112,11 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str]) -> Model:
     """
     card = read_card(folder, kinds)
     layout = card["layout"]
+    observation, information = layout.get("observation"), layout.get("information")
     try:
-        spec = spec_of(card, game)
+        spec = game
+        if not exact:
+            spec = game.seen(moves=card["moves"], observation=observation, information=information)
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
     if spec.hash != card["layout_hash"]:
@@ -169,6 +160,9 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
     if not isinstance(sizes, dict):
         raise TypeError(f"a {type(sizes).__name__}, allowed: an object")
     for name, size in sizes.items():
+        if isinstance(size, list) != (name == "hidden"):
+            allowed = "a list of sizes" if name == "hidden" else "a number"
+            raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: {allowed}")
         least = {"width": 2, "depth": 0}.get(name, 1)
         if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")

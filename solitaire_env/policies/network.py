@@ -29,7 +29,7 @@ from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
 from solitaire_env.policies.policy import Explanation, Policy
 from solitaire_env.util.files import model_folder, read_json
-from solitaire_env.util.messages import one_line, shown
+from solitaire_env.util.messages import shown
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -257,8 +257,8 @@ def load_network(folder: Path, spec: GameSpec, name: str | None = None) -> Compi
 
 
 def playable(folder: Path) -> bool:
-    """Whether a model or run folder is for :func:`load_network`: its network is of the kind that is played here, or
-    its card cannot be read, which is an error that :func:`load_network` explains.
+    """Whether a model or run folder is for :func:`load_network`: its network is of the kind that is played
+    here, or its card cannot be read, which is an error that :func:`load_network` explains.
     """
     try:
         return bool(read_json(model_folder(folder) / CARD).get("network", KIND) == KIND)
@@ -283,18 +283,17 @@ def _read_sizes(model: Model) -> Sizes:
         raise model.wrong_sizes(
             f"network {KIND!r} reads observation 'cards', not {model.spec.settings.observation!r}"
         )
-    for name, size in model.sizes.items():
-        if name not in Sizes._fields:
-            raise model.wrong_sizes(f"unknown {one_line(name, 40)!r}, allowed: {', '.join(Sizes._fields)}")
-        if isinstance(size, list) != (name == "hidden") or size == []:
-            allowed = "a list of sizes" if name == "hidden" else "a number"
-            raise model.wrong_sizes(f"{name} is {shown(size)}, allowed: {allowed}")
+    unknown = [name for name in model.sizes if name not in Sizes._fields]
+    if unknown:
+        raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
+    if model.sizes.get("hidden") == []:
+        raise model.wrong_sizes("hidden is [], allowed: at least one size")
     return Sizes(**{"hidden": [64, 32], **model.sizes})
 
 
 def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights by the names that torch gives them; ``move`` and ``position`` are the numbers of
-    features.
+    """The shapes of the weights by the names that torch gives them; ``move`` and ``position`` are the numbers
+    of features.
     """
     hidden, width = sizes.hidden, sizes.width
     shapes: dict[str, tuple[int, ...]] = {
