@@ -18,15 +18,16 @@ import torch as th
 from safetensors.torch import load_file
 
 from agents import train
-from agents.commands import imitate
-from agents.commands.imitate import Arguments, Pupil, main, parse_arguments
+from agents.commands.imitate import Arguments, main, parse_arguments
 from agents.config import make_config
+from agents.learners import imitation
 from agents.learners.dataset import Game, Positions, discounted, positions_of, read_games
-from agents.learners.ppo import make_env, make_model
+from agents.learners.factory import make_model
+from agents.learners.imitation import Student
+from agents.learners.training_env import make_env
 from agents.policies import Greedy, make_policy
 from agents.runs.config_files import load_config
 from solitaire_env import SolitaireEnv
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate, policy_layout
 from solitaire_env.transcripts import Transcript, format_transcript, parse_transcript
 from solitaire_env.util.progress import ProgressLine
@@ -308,21 +309,21 @@ def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
 
 
 @pytest.mark.training
-def test_a_pupil_may_be_held_to_what_it_was(busy: Path) -> None:
-    """After the same steps its probabilities have moved the less, the more it is held."""
+def test_kl_penalty_keeps_the_student_near_its_start(busy: Path) -> None:
+    """The larger the weight, the less its probabilities move in the same steps."""
     a = asked(busy, moves="supermove")
     positions = learned_from(a)
     rows = np.arange(256)
     moved = []
     for keep in (0.0, 1.0, 30.0):
-        pupil = Pupil(a.config, positions, keep)
-        observations, masks, *_ = pupil._batch(rows)
+        student = Student(a.config, positions, keep)
+        observations, masks, *_ = student._batch(rows)
         with th.no_grad():
-            _, before = pupil.policy.log_probabilities(observations, masks)
+            _, before = student.policy.log_probabilities(observations, masks)
             for _ in range(40):
                 with th.enable_grad():
-                    pupil.learn(rows, 3e-3)
-            _, after = pupil.policy.log_probabilities(observations, masks)
+                    student.learn(rows, 3e-3)
+            _, after = student.policy.log_probabilities(observations, masks)
         moved.append(float((before.exp() * (before - after)).sum()) / len(rows))
     assert moved[0] > 1.5 * moved[1] > 3 * moved[2] >= 0
 
@@ -344,14 +345,14 @@ def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch
     before = signal.getsignal(signal.SIGINT)
     steps = []
 
-    class Stops(imitate.Pupil):
+    class Stops(imitation.Student):
         def learn(self, rows: Any, rate: float) -> float:
             steps.append(len(rows))
             if len(steps) == 30:
                 os.kill(os.getpid(), signal.SIGINT)
             return super().learn(rows, rate)
 
-    monkeypatch.setattr(imitate, "Pupil", Stops)
+    monkeypatch.setattr(imitation, "Student", Stops)
     status, out, err = command(tmp_path, eights, "--quiet")
     run = tmp_path / "runs" / "eights-down-1"
     assert status == 130 and f"stopped; what was learned is in {run}" in err
@@ -366,7 +367,7 @@ def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch
 def started(**values: Any) -> Any:
     config = make_config({**SMALL, "env": "eights-down", **values}, "test")
     env = make_env(config, 4)
-    return make_model(config, env, GameSpec(env.variant, env.settings).layout).policy
+    return make_model(config, env).policy
 
 
 @pytest.mark.training

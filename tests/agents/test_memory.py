@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agents.networks.networks import MovesNetwork
 
 from agents.config import make_config
-from agents.learners.ppo import make_env, make_model
+from agents.learners.factory import make_model
+from agents.learners.training_env import make_env
+from agents.networks import MovesNetwork
 from agents.networks import cache as memory
 from agents.networks.cache import Memory
 from solitaire_env.core.batch import Batch
@@ -73,7 +74,7 @@ def test_training_looks_once_at_each_step() -> None:
     given = {"env": "busy-aces", "num_envs": 8, "n_steps": 16, "batch_size": 32, "hidden": [8], "width": 8}
     config = make_config(given, "test")
     env = make_env(config)
-    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
+    model = make_model(config, env)
     network = model.policy.network
     assert isinstance(network, MovesNetwork) and network.memory is not None
     model.learn(8 * 16)

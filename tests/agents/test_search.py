@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch as th
-from agents.networks.networks import MovesNetwork
 
 from agents import solve
 from agents.commands.leaderboard import known_winnable
+from agents.networks import MovesNetwork
+from agents.networks.player import NetworkPlayer
 from agents.policies import make_searcher
 from agents.reports import solver_results as verdicts
 from agents.reports.stored import STORE, read_entry
-from agents.runs.models import NetworkPlayer
 from agents.search import beam, positions, rollouts, solver
 from agents.search.beam import Beam, Expects, Found
 from agents.search.budget import Budget
@@ -244,9 +244,9 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
     variant = SMALL[name]
     if variant.moves == "one card":
         variant = variant.with_rules(moves="supermove")
-    layout = policy_layout(variant, None)
-    network = MovesNetwork(layout)
-    player = NetworkPlayer(network, "untrained", layout, variant.moves, value=th.nn.Linear(network.width, 1))
+    spec = GameSpec(variant)
+    network = MovesNetwork(spec)
+    player = NetworkPlayer(network, spec, "untrained", value=th.nn.Linear(network.width, 1))
     expects = Expected(variant, player)
     batch = Batch(GameSpec(variant), 1)
     env = SolitaireEnv(variant)
@@ -346,7 +346,7 @@ def test_the_next_beam_is_as_wide_as_there_is_time_for(
 def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
     player = shipped("busy-aces")
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
-    blind = NetworkPlayer(player.network, "blind", policy_layout(get_variant("busy-aces")), player.moves)
+    blind = NetworkPlayer(player.network, player.spec, "blind")
     refuses(lambda: Solver(get_variant("busy-aces"), network=blind), "no value")
 
 
