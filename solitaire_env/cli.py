@@ -193,7 +193,7 @@ class Play(_Game):
     window: Annotated[bool, FlagCreatePairsOff] = False
     """Play in a window, with the mouse."""
     policy: Annotated[str | None, arg(metavar="NAME")] = None
-    """Who is asked for hints: module:Class, or module:function@text, such as agents:policy@greedy."""
+    """Who is asked for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
 
     def run(self) -> None:
         variant = self.variant()
@@ -208,9 +208,9 @@ class Play(_Game):
 
 
 def _adviser(policy: str, variant: Variant) -> "Adviser":
-    from solitaire_env.play.hints import Adviser, load_policy
+    from solitaire_env.play.hints import Adviser
 
-    return Adviser(load_policy(policy, variant), variant)
+    return Adviser(policy, variant)
 
 
 def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
@@ -284,8 +284,8 @@ class Watch(_Game):
     """Watch a policy play. Ctrl-C stops it. Where stdout is no terminal, only the end is shown."""
 
     policy: Annotated[str | None, arg(metavar="NAME")] = None
-    """Who plays, module:Class or module:function@text, such as agents:policy@greedy or
-    agents:policy@runs/busy-aces-1; without it the built-in hints."""
+    """Who plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
+    module:Class; without it the built-in hints."""
     deal: DealText = None
     """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""
     position: Annotated[str | None, arg(metavar="FILE")] = None
@@ -300,7 +300,6 @@ class Watch(_Game):
     """Write the game, with what the policy thought, to this file."""
 
     def run(self) -> None:
-        from solitaire_env.play.hints import Adviser, load_policy
         from solitaire_env.play.session import Session
         from solitaire_env.play.watch import Watched
         from solitaire_env.transcripts import check_policy_name
@@ -313,7 +312,7 @@ class Watch(_Game):
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"{str(path)!r} cannot be written: there is no folder {str(path.parent)!r}")
         variant = self.variant()
-        adviser = None if self.policy is None else Adviser(load_policy(self.policy, variant), variant)
+        adviser = None if self.policy is None else _adviser(self.policy, variant)
         pictures = "rgb_array" if self.window or self.video is not None else None
         session = Session(_start(variant, self.deal, self.position, render_mode=pictures))
         watched = Watched(session, adviser)
@@ -397,8 +396,8 @@ class Serve:
     host: str = "127.0.0.1"
     """Address to listen on. Any but this machine's own lets others play, and ask the policies."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy to ask: "module:Class" or "module:function@text", such as agents:policy@greedy; as many as you
-    like, each with its own --policy."""
+    """A policy to ask, as of watch: linear, shipped, runs/busy-aces-1, module:Class; as many as you like, each with
+    its own --policy."""
 
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve

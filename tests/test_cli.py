@@ -326,7 +326,7 @@ def test_a_game_is_stuck(screen: Screen, tmp_path: Path) -> None:
 def test_hints_of_a_policy(screen: Screen, tmp_path: Path) -> None:
     file = tmp_path / "position.txt"
     file.write_text(ALMOST_WON)
-    command = ("play", "eights-down", "--position", str(file), "--policy", "tests.test_window:LastLegal")
+    command = ("play", "eights-down", "--position", str(file), "--policy", "tests.play.test_window:LastLegal")
     assert "LastLegal: c3>s    KS from cell 3 to the space t2" in screen(*command, lines="h\n")
     assert "unknown policy 'me'" in screen.refuses("play", "eights-down", "--policy", "me")
 

@@ -18,8 +18,8 @@ from solitaire_env.registration import env_id, step_limit
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.variants import VARIANTS
 from tests.conftest import Refuses
-from tests.test_deals import SHORT
-from tests.test_random_numbers import STREAMS, next_deal
+from tests.core.test_deals import SHORT
+from tests.core.test_random_numbers import STREAMS, next_deal
 
 IDS = list(map(env_id, VARIANTS))
 BUSY_ACES = "Solitaire/BusyAces-v0"

@@ -6,16 +6,15 @@ from agents.config import TrainConfig
 from agents.networks import MovesNetwork
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import Start, load_start
-from solitaire_env.evaluation import policy_layout
 from solitaire_env.policies.linear import load_linear, weights_of
 
 
 def initialize(config: TrainConfig, policy: NetworkPolicy) -> None:
     """Give a policy the weights that a configuration has it start from, if any."""
     if isinstance(policy.network, MovesNetwork) and policy.network.onward:
-        policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec.layout)))
+        policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
     if config.linear_start is not None:
-        linear = load_linear(lambda policy: policy_layout(config.variant, policy))
+        linear = load_linear(config.game)
         assert isinstance(policy.network, MovesNetwork)
         with th.no_grad():
             policy.network.linear.weight.copy_(th.from_numpy(linear.weights) / config.linear_start)

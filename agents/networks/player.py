@@ -1,5 +1,6 @@
 """NetworkPlayer: a trained network as a policy that plays."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from torch.utils.hooks import RemovableHandle
 
 from agents.networks import Network
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import draw
 from solitaire_env.move_features.moves import keep_sure_homes, moves_of
+from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.policy import Policy
 
 Array = npt.NDArray[Any]
 
 
-class NetworkPlayer:
+class NetworkPlayer(Policy):
     """A network as a policy: it draws a legal action from the network's probabilities.
 
     Always taking the likeliest action would repeat moves that undo each other for ever.
@@ -41,7 +43,7 @@ class NetworkPlayer:
         network chooses only where there is none.
     """
 
-    by_chance = True
+    stochastic = True
 
     def __init__(
         self, network: Network, spec: GameSpec, name: str, *, seed: int = 0, value: th.nn.Module | None = None,
@@ -99,8 +101,23 @@ class NetworkPlayer:
             self._explained = observations.copy(), scores.softmax(1).numpy(), values
         return self._explained[1:]
 
-    def __call__(self, observations: Array, masks: Array, chances: Array | None = None) -> Array:
-        """Actions ``[n]``."""
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``."""
         probabilities, _ = self.explain(observations, masks)
-        chances = self.random.random(len(masks)) if chances is None else chances
-        return draw(probabilities, chances)
+        return draw(probabilities, self.random.random(len(masks)) if uniforms is None else uniforms)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the weights, in float32 as they are stored."""
+        digest = hashlib.sha256()
+        for name, tensor in sorted(self.network.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.float().cpu().numpy().tobytes())
+        return digest.hexdigest()[:16]

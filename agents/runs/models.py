@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import torch as th
 from safetensors import SafetensorError
@@ -20,11 +19,6 @@ from solitaire_env import env_id
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.util.files import model_folder, read_json, write_json, write_whole
 from solitaire_env.util.messages import one_line, shown
-
-__all__ = [
-    "CARD", "WEIGHTS", "NetworkPlayer", "Start", "ZipPlayer", "load_model", "load_policy", "load_start",
-    "load_weights", "load_zip", "save_model",
-]  # fmt: skip
 
 Array = npt.NDArray[Any]
 
@@ -82,8 +76,6 @@ def load_model(folder: Path, game: GameSpec, name: str | None = None) -> Network
     ValueError
         If a file is missing, damaged, or for another layout.
     """
-    if not isinstance(game, GameSpec):
-        game = GameSpec(game.variant)  # a LayoutOf, until no caller has one any more
     card = _read_card(folder)
     wanted = {key: card["layout"].get(key) for key in ("observation", "information")}
     try:
@@ -228,56 +220,3 @@ def load_start(
             )
         network.divide_scores(player.temperature)
     return network.state_dict(), None if player.value is None else player.value.state_dict()
-
-
-# ----------------------------------------------------------------------------------------- SB3 zips
-
-
-class ZipPlayer:
-    """A model that SB3 saved, as a policy."""
-
-    def __init__(self, model: Any, name: str, spec: GameSpec) -> None:
-        self.model = model
-        self.name = name
-        self.observation = spec.settings.observation
-        self.moves = spec.variant.moves
-
-    def __call__(self, observations: Array, masks: Array) -> Array:
-        """Actions ``[n]``."""
-        actions, _ = self.model.predict(
-            observations, action_masks=masks.astype(np.bool_), deterministic=False
-        )
-        return np.asarray(actions)
-
-
-def load_zip(path: Path, game: GameSpec) -> ZipPlayer:
-    """The policy of a zip that sb3-contrib's MaskablePPO saved. Runs whatever code the file holds."""
-    from sb3_contrib import MaskablePPO
-
-    try:
-        model = MaskablePPO.load(path, device="cpu")
-    except Exception as error:
-        raise ValueError(f"{path}: not a MaskablePPO zip ({one_line(error)})") from None
-    model.set_random_seed(0)
-    shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
-    shortcut = [game.seen(moves="supermove")] if game.variant.moves == "one card" else []
-    for played in (game, *shortcut):
-        for seen in (played.seen(observation="cards"), played.seen(observation="features")):
-            if ((seen.observation_size,), seen.num_actions) == (shape, actions):
-                return ZipPlayer(model, path.stem, seen)
-    raise ValueError(
-        f"{path}: the model has observations {shape} and {actions} actions, this game has others"
-    )
-
-
-def load_policy(path: Path, game: GameSpec, *, trust_model: bool = False) -> NetworkPlayer | ZipPlayer:
-    """The policy of a run folder, a model folder or an SB3 zip."""
-    if path.is_dir():
-        return load_model(model_folder(path), game, path.name)
-    if path.suffix != ".zip":
-        raise ValueError(f"{path}: allowed is a run folder, a model folder or an SB3 zip")
-    if not trust_model:
-        raise ValueError(
-            f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"
-        )
-    return load_zip(path, game if isinstance(game, GameSpec) else GameSpec(game.variant))

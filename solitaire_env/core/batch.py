@@ -278,6 +278,11 @@ class Batch:
 
     def explain_illegal(self, row: int, action: int) -> str:
         """A sentence that names an illegal action and the legal ones."""
+        if not 0 <= action < self.rules.actions:
+            return (
+                f"action {action} is outside the space of {self.variant.name}, "
+                f"allowed: 0..{self.rules.actions - 1}"
+            )
         text = self.spec.actions.text
         legal = ", ".join(text(a) for a in np.flatnonzero(self.state.mask[row]).tolist())
         return f"illegal action {action} ({text(action)}), allowed here: {legal}"

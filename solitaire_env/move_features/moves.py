@@ -153,7 +153,7 @@ class Look(NamedTuple):
 
 
 def moves_of(layout: dict[str, Any]) -> Moves:
-    """The actions of a game from its layout (:func:`solitaire_env.evaluation.policy_layout`)."""
+    """The actions of a game from its layout (:attr:`solitaire_env.core.spec.GameSpec.layout`)."""
     if layout["observation"] != "cards":
         raise ValueError(f"moves are read from observation 'cards', not {layout['observation']!r}")
     offsets, slices, piles = layout["offsets"], layout["slices"], layout["piles"]

@@ -141,7 +141,7 @@ def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette
     Parameters
     ----------
     policies
-        Names of those that may be asked, as :func:`solitaire_env.play.hints.load_policy` takes them.
+        Names of those that may be asked, as :func:`solitaire_env.policies.load_policy` takes them.
     host
         The name under which it is reached, beside ``localhost`` and addresses.
 

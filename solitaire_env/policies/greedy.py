@@ -1,17 +1,16 @@
 """A policy that plays the best move in a fixed order, written by hand."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.policies.policy import Array, Policy
 
 LAST = -1e9
 """Score of a move that Greedy makes only when no other is legal."""
 
 
-class Greedy:
+class Greedy(Policy):
     """The best move in a fixed order; never one that undoes another, unless no other is legal.
 
     1. Home, the lowest rank first: nothing is held back.
@@ -29,12 +28,13 @@ class Greedy:
     """
 
     name = "greedy"
-    observation = "cards"
-    memoryless = True
+    deterministic = True
 
-    def __init__(self, layout: dict[str, Any]) -> None:
-        if layout["observation"] != "cards":
-            raise ValueError(f"policy 'greedy' reads observation 'cards', not {layout['observation']!r}")
+    def __init__(self, spec: GameSpec) -> None:
+        if spec.settings.observation != "cards":
+            raise ValueError(f"policy 'greedy' reads observation 'cards', not {spec.settings.observation!r}")
+        self.moves = spec.variant.moves
+        layout = spec.layout
         self.layout = layout
         self.piles = layout["piles"]
         self.waste = layout["waste"]
@@ -53,10 +53,17 @@ class Greedy:
             list(range(1, counts + 1)) * self.piles + [1] * (self.sources - self.piles)
         )
 
-    def __call__(self, observations: Array, masks: Array) -> Array:
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
         """Actions ``[n]``."""
         scores = np.where(masks > 0, self._scores(observations.astype(np.int64)), -np.inf)
-        actions: Array = scores.argmax(1)
+        actions: npt.NDArray[np.int64] = scores.argmax(1)
         return actions
 
     def _scores(self, codes: Array) -> Array:

@@ -55,7 +55,7 @@ def says(variant: Variant, text: str, **attributes: Any) -> Says:
 
 
 def function(text: str, layout_of: Any) -> Says:
-    """What ``tests.test_advice:function@text`` calls."""
+    """What ``tests.play.test_hints:function@text`` calls."""
     policy = Says(layout_of(Says))
     policy.name = text  # type: ignore[attr-defined]
     return policy
@@ -165,11 +165,11 @@ def test_a_policy_of_other_moves(refuses: Refuses) -> None:
 
 def test_by_class_and_by_function() -> None:
     variant = get_variant("busy-aces")
-    policy = load_policy("tests.test_advice:Says", variant)
+    policy = load_policy("tests.play.test_hints:Says", variant)
     assert policy.layout == policy_layout(variant)
-    named = load_policy("tests.test_advice:function@runs/any-1, x@y", variant)
+    named = load_policy("tests.play.test_hints:function@runs/any-1, x@y", variant)
     assert named.name == "runs/any-1, x@y" and named.layout == policy_layout(variant)
-    assert load_class("tests.test_advice:Says") is Says
+    assert load_class("tests.play.test_hints:Says") is Says
 
 
 def test_by_names_of_this_repository() -> None:
@@ -191,8 +191,8 @@ def test_by_names_of_this_repository() -> None:
         ("x" * 10_000, ["unknown policy 'xxx"]),
         ("no_such_module:Policy", ["'no_such_module:Policy'", "No module named"]),
         ("no..module:Policy", ["is not the name of a module"]),
-        ("tests.test_advice:Missing", ["has no attribute 'Missing'"]),
-        ("tests.test_advice:NO_POLICY", ["is a int, allowed: a class or a function"]),
+        ("tests.play.test_hints:Missing", ["has no attribute 'Missing'"]),
+        ("tests.play.test_hints:NO_POLICY", ["is a int, allowed: a class or a function"]),
     ],
 )
 def test_names_refused(name: str, words: list[str], refuses: Refuses) -> None:

@@ -30,8 +30,12 @@ from tests.recorded import recorded_game
 from tests.test_transcripts import RECORDED
 
 HOME = "http://127.0.0.1:8000"
-FIRST, WHIM = "tests.test_serve:First", "tests.test_serve:Whim"
-BROKEN, PICKY, SLOW = "tests.test_serve:Broken", "tests.test_serve:Picky", "tests.test_serve:Slow"
+FIRST, WHIM = "tests.play.test_server:First", "tests.play.test_server:Whim"
+BROKEN, PICKY, SLOW = (
+    "tests.play.test_server:Broken",
+    "tests.play.test_server:Picky",
+    "tests.play.test_server:Slow",
+)
 
 
 class First:

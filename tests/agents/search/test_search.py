@@ -42,15 +42,15 @@ from solitaire_env.play.hints import Adviser, load_policy
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.policies.shipped import load_shipped
 from solitaire_env.variants import VARIANTS, Variant, get_variant
-from tests.agents.test_moves import played
 from tests.conftest import Refuses
 from tests.games import ALL
+from tests.move_features.test_moves import played
 from tests.oracles.fc_solve import read_impossible
 from tests.oracles.search import search
 
 Array = npt.NDArray[Any]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 SMALL = {
     variant.name: variant

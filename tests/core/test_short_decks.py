@@ -5,7 +5,7 @@ where they lead and how the game stands; so is then the length of the shortest w
 
 pytest compares some deals of every mix of rules; as a script this compares many::
 
-    python -m tests.test_short_decks --deals 3000
+    python -m tests.core.test_short_decks --deals 3000
 """
 
 from __future__ import annotations

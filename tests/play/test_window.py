@@ -283,7 +283,7 @@ class LastLegal:
 def test_a_hint_of_a_policy() -> None:
     made = window("eights-down", ALMOST_WON)
     variant = made.session.env.variant
-    made.adviser = Adviser(load_policy("tests.test_window:LastLegal", variant), variant)
+    made.adviser = Adviser(load_policy("tests.play.test_window:LastLegal", variant), variant)
     events(made, key(pygame.K_h))
     assert made.said.startswith("LastLegal: c3>s") and made.chosen == ("c3", 1)
     targets = {spot.pile for spot in made._board.spots if spot.mark == "target"}
@@ -323,7 +323,7 @@ def play(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 def test_play_in_a_window(capsys: pytest.CaptureFixture[str]) -> None:
     for event in (key(pygame.K_SPACE), key(pygame.K_h), key(pygame.K_q)):
         pygame.event.post(event)
-    out = play(capsys, "busy-aces", "--deal", "7", "--policy", "tests.test_window:LastLegal")
+    out = play(capsys, "busy-aces", "--deal", "7", "--policy", "tests.play.test_window:LastLegal")
     env = SolitaireEnv("busy-aces")
     env.reset(options={"deal": 7})
     env.step(0)

@@ -1,6 +1,6 @@
 """Pictures of a position: SVG, and pixels that are the same every time.
 
-``python -m tests.test_render_pictures`` makes those under ``tests/pictures/`` anew: look at them.
+``python -m tests.render.test_pictures`` makes those under ``tests/pictures/`` anew: look at them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.conftest import Refuses
 from tests.games import ALL, PUBLISHED
 from tests.recorded import recorded_game
 
-FOLDER = Path(__file__).parent / "pictures"
+FOLDER = Path(__file__).parents[1] / "pictures"
 FONT_HASH = "e2d79df9984d1c41"
 PIXEL_HASHES = {
     "forty-thieves": "a76e49de99e9b00e",
@@ -82,7 +82,7 @@ def test_the_same_position_gives_the_same_pixels(name: str) -> None:
 
 
 def pinned_pillow() -> str:
-    text = (Path(__file__).parents[1] / "constraints.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "constraints.txt").read_text(encoding="utf-8")
     found = re.search(r"^pillow==(\S+)$", text, flags=re.MULTILINE)
     assert found is not None
     return found[1]

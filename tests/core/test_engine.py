@@ -22,7 +22,7 @@ from solitaire_env.core.deals import ordered_pack
 from solitaire_env.core.layout import DEAL, PLAYING, STUCK, WON, make_rules
 from solitaire_env.core.perft import count_nodes
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.notation import format_position, parse_action
+from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.testing import check_state, check_supermoves
 from solitaire_env.variants import Variant, get_variant
 from tests.games import ALL, COMPILED
@@ -176,7 +176,7 @@ def play_everything(variant: Variant) -> None:
             batch.deal_next(rows)
             batch.deal(rows[:1], [3])
             text = format_position(batch.position(0).hidden())
-            batch.place(0, text)
+            batch.place(0, parse_position(text, variant))
             batch.set_state(0, batch.get_state(0))
             for _ in range(3):
                 action = int(batch.state.mask[0].argmax())
@@ -303,7 +303,12 @@ def test_a_full_pile_takes_no_card(name: str, moved: list[str]) -> None:
         home = "foundations: C 0 0 D 0 0 H 0 0 S 0 0"
         waste, stock = " ".join(islice(others, 30)), " ".join(others)
         batch = Batch(GameSpec(variant), 1)
-        batch.place(0, "\n".join([f"variant: {name}", f"stock: {stock}", f"waste: {waste}", home, *lines]))
+        batch.place(
+            0,
+            parse_position(
+                "\n".join([f"variant: {name}", f"stock: {stock}", f"waste: {waste}", home, *lines])
+            ),
+        )
         assert bool(batch.state.mask[0, parse_action(variant, "t2>t1")]) == fits
         assert check_state(batch) == []
 
@@ -317,7 +322,7 @@ def test_a_pile_that_might_get_full_is_known(pile: int) -> None:
     lines[1], _, card = lines[1].rpartition(" ")
     line = next(n for n, line in enumerate(lines) if line.startswith(f"t{pile + 1}:"))
     lines[line] += f" {card}"
-    batch.place(0, "\n".join(lines))
+    batch.place(0, parse_position("\n".join(lines)))
     assert batch.state.tight[0] == 1
     assert check_state(batch) == []
     batch.deal(np.array([0]), [1])
@@ -340,7 +345,12 @@ def test_room_for_a_sequence(below: int, length: int) -> None:
     home = "foundations: C 0 0 D 0 0 H 0 0 S 0 0"
     waste, stock = " ".join(islice(others, 30)), " ".join(others)
     batch = Batch(GameSpec(variant), 1)
-    batch.place(0, "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines]))
+    batch.place(
+        0,
+        parse_position(
+            "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines])
+        ),
+    )
     assert batch.state.tight[0] == (below > 3)
     assert check_state(batch) == []
 
@@ -372,7 +382,9 @@ def test_moves(name: str) -> None:
     variant = get_variant(name)
     batch = Batch(GameSpec(variant), len(MOVES[name]))
     for row, partial in enumerate(MOVES[name]):
-        batch.place(row, fill(f"variant: {name}|{partial}", ReferenceRules.of(variant)))
+        batch.place(
+            row, parse_position(fill(f"variant: {name}|{partial}", ReferenceRules.of(variant)), variant)
+        )
     for row, moves in enumerate(MOVES[name].values()):
         for text, move in moves.items():
             action = parse_action(variant, text)
@@ -388,7 +400,7 @@ def test_a_finished_game_changes_no_more(name: str) -> None:
     won = "foundations: C all D all H all S all|t1..:"
     stuck = f"cells: {'** ' * 8}" if variant.cells else "waste: ... KC"
     for partial, status in ((won, WON), (stuck, STUCK)):
-        batch.place(0, fill(f"variant: {name}|{partial}", rules))
+        batch.place(0, parse_position(fill(f"variant: {name}|{partial}", rules), variant))
         assert batch.state.status[0] == status
         assert batch.state.mask.all()
         before = batch.state.rows.copy()
@@ -425,7 +437,7 @@ def test_supermoves_are_single_moves(name: str, filled_by: str, empty: int, free
             text = fill("|".join([f"variant: {name}", f"t1: 4H {cards}", f"t2: {pile}", *places]), rules)
         except ValueError:
             break  # no place is left for the rest of the pack
-        batch.place(0, text)
+        batch.place(0, parse_position(text, variant))
         assert check_state(batch) == []
         several.add(check_supermoves(batch, 0))
     capacity = (empty + 1) * (2 ** max(0, free - (onto == "space")) if filled_by == "any" else 1)

@@ -22,8 +22,8 @@ from solitaire_env.core.deals import RESERVED_DEALS, pick_deals, shuffled
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.vector import SolitaireVectorEnv
+from tests.core.test_deals import BITS_64, BY_DECKS, SHORT, SplitMix64, stream_before
 from tests.games import COMPILED
-from tests.test_deals import BITS_64, BY_DECKS, SHORT, SplitMix64, stream_before
 
 Numbers = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]

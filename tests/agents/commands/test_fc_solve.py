@@ -11,7 +11,7 @@ from agents.commands.fc_solve import Cards, Move, board_text, main, our_action, 
 from solitaire_env import SolitaireEnv, get_variant
 from solitaire_env.transcripts import Transcript, parse_transcript, replay
 
-SOLUTION = Path(__file__).parents[1] / "oracles" / "solutions" / "7.txt"
+SOLUTION = Path(__file__).parents[2] / "oracles" / "solutions" / "7.txt"
 
 
 @pytest.fixture

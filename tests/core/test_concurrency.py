@@ -61,13 +61,13 @@ def run(
     function: Callable[..., None], *args: Any, layer: str = "default", threads: int = 2, **environ: str
 ) -> None:
     """Call a function of this file in a new process, with so many of numba's threads."""
-    call = f"from tests.test_concurrency import {function.__name__} as call; call(*{args!r})"
+    call = f"from tests.core.test_concurrency import {function.__name__} as call; call(*{args!r})"
     environ = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": str(threads), **environ}
     with tempfile.TemporaryFile("w+") as output:
         # A session of its own, so that children which hang end too. They would keep a pipe open.
         process = subprocess.Popen(
             [sys.executable, "-c", call],
-            cwd=Path(__file__).parents[1],
+            cwd=Path(__file__).parents[2],
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environ},
             stdin=subprocess.DEVNULL,
             stdout=output,

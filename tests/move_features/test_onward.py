@@ -30,8 +30,8 @@ from solitaire_env.move_features.moves import (
 from solitaire_env.move_features.onward import Onward, num_onward, variant_of
 from solitaire_env.policies.linear import Linear, weights_for, weights_of
 from solitaire_env.variants import VARIANTS, Variant
-from tests.agents.test_moves import played, playing
 from tests.games import ALL, ODD, OPTIONS
+from tests.move_features.test_moves import played, playing
 
 Array = npt.NDArray[Any]
 

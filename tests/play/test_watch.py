@@ -212,7 +212,9 @@ def run(monkeypatch: pytest.MonkeyPatch, *args: str | Path, code: int = 0) -> st
 
 
 def test_the_command_leaves_the_end_on_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = run(monkeypatch, "busy-aces", "--policy", "tests.test_watch:First", "--deal", "3", "--fps", "50")
+    out = run(
+        monkeypatch, "busy-aces", "--policy", "tests.play.test_watch:First", "--deal", "3", "--fps", "50"
+    )
     rest = out[out.index("\033[?1049l") + len("\033[?1049l") :]
     assert rest.startswith("Busy Aces, deal 3, played by first.\n\n") and "\033[1m" in rest
     assert re.search(
@@ -231,7 +233,7 @@ def test_stopping_restores_the_screen_and_keeps_the_game(
 
     monkeypatch.setitem(globals(), "Stopped", Stopped)
     file = tmp_path / "game.txt"
-    args = ("eights-down", "--policy", "tests.test_watch:Stopped", "--deal", "3", "--transcript", file)
+    args = ("eights-down", "--policy", "tests.play.test_watch:Stopped", "--deal", "3", "--transcript", file)
     out = run(monkeypatch, *args, code=130)
     assert out.count("\033[?1049h") == out.count("\033[?1049l") == 1
     assert out.endswith("Stopped after 3 moves, 1 of 52 cards home.\n")
@@ -267,7 +269,7 @@ def write(folder: Path) -> Path:
 
 
 def test_supermoves_are_shown_card_by_card_or_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    args = ("forty-thieves", "--policy", "tests.test_watch:Carrier", "--deal", "3", "--fps", "1000")
+    args = ("forty-thieves", "--policy", "tests.play.test_watch:Carrier", "--deal", "3", "--fps", "1000")
     moves = {
         rule: run(monkeypatch, *args, *(("--moves", rule) if rule else ())).count(", move ")
         for rule in ("", "supermove")
@@ -394,9 +396,12 @@ def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_pat
         (["busy-aces", "--fps", "inf"], ["--fps is inf"]),
         (["busy-aces", "--window", "--video", "x.mp4"], ["--window and --video exclude each other"]),
         (["busy-aces", "--policy", "greedy"], ["unknown policy 'greedy'", "'module:Class'"]),
-        (["busy-aces", "--policy", "tests.test_watch:nothing"], ["cannot be loaded"]),
-        (["eights-down", "--policy", "tests.test_watch:Single"], ["moves='one card'"]),
-        (["busy-aces", "--policy", "tests.test_watch:Nameless"], ["policy is 'a\\nb'", "a line of text"]),
+        (["busy-aces", "--policy", "tests.play.test_watch:nothing"], ["cannot be loaded"]),
+        (["eights-down", "--policy", "tests.play.test_watch:Single"], ["moves='one card'"]),
+        (
+            ["busy-aces", "--policy", "tests.play.test_watch:Nameless"],
+            ["policy is 'a\\nb'", "a line of text"],
+        ),
         (["klondike"], ["unknown variant 'klondike'"]),
         (["busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
         (

@@ -6,7 +6,7 @@ legal actions, how the game stands, and where each card lies must be the same on
 
 pytest plays a few games of every variant (``SOLITAIRE_TWIN_GAMES`` of each); as a script this plays many::
 
-    python -m tests.test_twin --games 100000
+    python -m tests.core.test_twin --games 100000
 """
 
 from __future__ import annotations

@@ -50,10 +50,10 @@ from solitaire_env.notation import action_text, format_position, parse_action, p
 from solitaire_env.testing import check_state, expect, expect_results
 from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
+from tests.core.test_twin import CARDS, taste
 from tests.games import ALL, COMPILED
 from tests.positions import CASES, fill
 from tests.reference import SUITS, Move, ReferenceGame, ReferenceRules
-from tests.test_twin import CARDS, taste
 
 ROWS = 3
 """Games of the vector environment."""
@@ -621,6 +621,6 @@ def test_threads() -> None:
     In a process of its own: how many threads there may be is settled when numba is imported.
     """
     threads, games, moves = (4, 1024, 20) if COMPILED else (1, 64, 8)
-    play = f"from tests.test_properties import play_together as play; play({games}, {moves}, {threads})"
+    play = f"from tests.core.test_properties import play_together as play; play({games}, {moves}, {threads})"
     environ = {**os.environ, "NUMBA_NUM_THREADS": str(threads)}
-    subprocess.run([sys.executable, "-c", play], cwd=Path(__file__).parents[1], env=environ, check=True)
+    subprocess.run([sys.executable, "-c", play], cwd=Path(__file__).parents[2], env=environ, check=True)

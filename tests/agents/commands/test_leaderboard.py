@@ -23,7 +23,7 @@ from solitaire_env.policies import shipped
 from tests.conftest import Refuses
 
 PAGE = leaderboard.PAGE
-MINE = ("--policy", "tests.agents.test_leaderboard:Mine", "--name", "mine", "--author", "Me")
+MINE = ("--policy", "tests.agents.commands.test_leaderboard:Mine", "--name", "mine", "--author", "Me")
 MADE = ("--made", "the first legal move")
 
 
@@ -184,7 +184,7 @@ def test_supermoves_of_a_policy_that_leaves_them_open(board: Path) -> None:
 
 
 def test_replay_finds_other_games(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    own = ("--policy", "tests.agents.test_leaderboard:Dice", "--name", "dice")
+    own = ("--policy", "tests.agents.commands.test_leaderboard:Dice", "--name", "dice")
     assert add(*own, "--author", "Me", "--made", "dice") == 0
     replay = ["replay", *own, "--env", "eights-down", "--deals", "0:12", "--quiet"]
     assert main(replay) == 0

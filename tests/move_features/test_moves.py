@@ -29,7 +29,7 @@ from solitaire_env.move_features.moves import (
     num_position,
     position_features,
 )
-from solitaire_env.notation import Position, format_position, parse_action
+from solitaire_env.notation import Position, format_position, parse_action, parse_position
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import ODD, OPTIONS, SHORT
@@ -398,7 +398,7 @@ def told(variant: str, partial: str, action: str, **rules: str) -> dict[str, flo
     """What is told of a move, all that is not 0."""
     game = get_variant(variant).with_rules(**rules)
     batch = Batch(GameSpec(game), 1)
-    batch.place(0, fill(f"variant: {variant} | {partial}", REFERENCE[variant]))
+    batch.place(0, parse_position(fill(f"variant: {variant} | {partial}", REFERENCE[variant]), game))
     seen = look(batch.observations(), batch.state.mask, moves_of(policy_layout(game)))
     numbers = seen.moves[seen.actions.tolist().index(parse_action(game, action)), :NUM_MOVE]
     return {name: round(n, 3) for name, n in zip(MOVE_FEATURES, numbers.tolist(), strict=True) if n}

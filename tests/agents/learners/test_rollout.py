@@ -23,9 +23,9 @@ from solitaire_env.evaluation import policy_layout
 from solitaire_env.move_features.moves import moves_of, sure_homes
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.variants import Variant, get_variant
-from tests.agents.test_moves import played
 from tests.agents.test_train import VALUES, assert_monotone, command, curve
 from tests.conftest import Refuses
+from tests.move_features.test_moves import played
 
 # ------------------------------------------------------------------------------------- the judge
 
