@@ -17,9 +17,10 @@ from pydantic import ValidationError
 
 from agents.commands.options import run_command, value_of
 from agents.config import TrainConfig, explain
-from agents.learners.dataset import Game, Positions, positions_of, read_games
+from agents.learners.dataset import Positions, positions_of, read_games
 from agents.learners.imitation import learn
 from agents.learners.initial_weights import start_of
+from agents.learners.replays import Game
 from agents.runs.config_files import load_config
 from agents.runs.folders import new_run
 from solitaire_env import env_id

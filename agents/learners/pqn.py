@@ -1,9 +1,9 @@
 """PQN (``learner: pqn``): Q-learning from many parallel games, over legal moves alone.
 
 Gallici et al., "Simplifying Deep Temporal Difference Learning" (2024): no replay buffer and no target
-network. All games play some steps with the current network, mostly the move of highest value. Then the returns
-of the moves are computed backwards from the end of these steps, by Peng's Q(lambda), and the network is fitted
-to them. Layer normalization in the network keeps the values from diverging.
+network. All games play some steps with the current network, mostly the move of highest value. Then the
+returns of the moves are computed backwards from the end of these steps, by Peng's Q(lambda), and the network
+is fitted to them. Layer normalization in the network keeps the values from diverging.
 
 SB3's DQN does not serve: its buffer keeps no masks, its maximum includes illegal actions, and it learns a
 batch a step. So this is an algorithm of its own on SB3's base class, with SB3's callbacks and loggers.
