@@ -39,8 +39,8 @@ PAGE_TEXT: Final = """# Leaderboard
 
 {note}
 Every figure is counted from the games stored in `results/leaderboard/`, a line a game: deals {standard} of
-each game, the best policy first. All play the published game: where a policy chooses among supermoves, each is
-played as the single moves that it stands for, and those are counted.
+each game, the best policy first. All play the published game: where a policy chooses among supermoves, each
+is played as the single moves that it stands for, and those are counted.
 
 - **won:** games won, with Wilson's 95 % interval; **cards home:** with a bootstrap interval.
 - **of known winnable:** games won / standard deals that the solver or a policy of this page has won.
@@ -72,8 +72,8 @@ python -m agents leaderboard replay --policy my_module:MyPolicy --env busy-aces 
 
 `add` plays deals {standard} (`--deals {both}` for the final test too), and writes
 `results/leaderboard/busy-aces/my-policy.jsonl` and `.json`. `--steps`, `--minutes` and `--machine` say what
-the training took; of a run folder they are read. Send these two files and the policy itself as a pull request.
-It is played again before it is merged: a policy that draws random numbers should declare that
+the training took; of a run folder they are read. Send these two files and the policy itself as a pull
+request. It is played again before it is merged: a policy that draws random numbers should declare that
 ([`stochastic`](training.md#evaluate)), so that its games can be repeated exactly.
 """
 
