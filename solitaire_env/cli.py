@@ -22,7 +22,7 @@ import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
 
-from solitaire_env.core.layout import action_layout, make_rules
+from solitaire_env.core.layout import Observation, action_layout, make_rules
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line
@@ -499,8 +499,8 @@ class Bench(_Game):
     """Number of games."""
     copy: Annotated[bool, FlagCreatePairsOff] = False
     """Copy observations and masks, as the environment does unless told otherwise."""
-    observation: str = "cards"
-    """Kind of observation, cards or features."""
+    observation: Observation = "cards"
+    """Kind of observation."""
     seconds: float = 5.0
     """Time to measure, compilation and the choice of actions apart."""
     json: Annotated[bool, FlagCreatePairsOff] = False

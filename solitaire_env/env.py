@@ -10,7 +10,8 @@ from gymnasium.spaces import Box, Discrete
 
 from solitaire_env import notation
 from solitaire_env.core.batch import Batch, IllegalActionError
-from solitaire_env.core.observations import Information, Observation, cards_high, decode_cards
+from solitaire_env.core.layout import Information, Observation
+from solitaire_env.core.observations import cards_high, decode_cards
 from solitaire_env.core.position import Position
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings

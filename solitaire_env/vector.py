@@ -11,8 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.layout import PLAY
-from solitaire_env.core.observations import Information, Observation
+from solitaire_env.core.layout import PLAY, Information, Observation
 from solitaire_env.core.position import Position
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings

@@ -12,7 +12,8 @@ import tyro
 from pydantic import ValidationError
 
 from agents.commands.options import INTERRUPTED, Subcommand, run_subcommand
-from agents.reports.ablations import ABLATIONS, About, read_training, stored_games
+from agents.reports import ablations
+from agents.reports.ablations import About, read_training, stored_games
 from agents.reports.compare import play_policy
 from agents.reports.model_card import training_of
 from agents.reports.stored import check_name, sentence
@@ -48,7 +49,7 @@ def add(a: Add) -> int:
         raise ValueError(sentence(error)) from None
     stored = {int(path.stem): read_training(path) for path in stored_games(a.ablation)}
     number = next((n for n, of in stored.items() if of == about), max(stored, default=0) + 1)
-    path = ABLATIONS / a.ablation / f"{number}.jsonl"
+    path = ablations.ABLATIONS / a.ablation / f"{number}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path.with_suffix(".yaml"), dump_config(config))
     write_json(path.with_suffix(".json"), asdict(about))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-import numba
 from pydantic import ValidationError
 
 from agents.commands.options import INTERRUPTED, Subcommand, run_subcommand
@@ -22,6 +21,7 @@ from agents.reports.leaderboard import pages, range_text
 from agents.reports.model_card import training_of
 from agents.reports.stored import About, Speed, Training
 from agents.reports.tables import summary_table
+from solitaire_env.core import set_num_threads
 from solitaire_env.evaluation import Evaluation, read_games, summarize
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.speed import processor
@@ -206,7 +206,7 @@ def _parts(deals: str, path: Path) -> list[range]:
 def _one_thread() -> None:
     import torch
 
-    numba.set_num_threads(1)
+    set_num_threads(1)
     torch.set_num_threads(1)
 
 

@@ -15,10 +15,10 @@ from pydantic import TypeAdapter
 
 from agents.commands.options import INTERRUPTED, Subcommand, run_subcommand
 from agents.config import make_config
-from agents.reports import stored
+from agents.reports import search_results, stored
 from agents.reports.compare import play_policy
 from agents.reports.plots import STYLE
-from agents.reports.search_results import SEARCH, Cost, draw, name_of
+from agents.reports.search_results import Cost, draw, name_of
 from agents.reports.stored import ROOT, read_stored
 from agents.reports.tables import summary_table
 from agents.search.budget import Budget
@@ -60,7 +60,7 @@ class Draw:
 def play(a: Play) -> int:
     """Play, store and print the result."""
     variant = env_variant(a.env)
-    path = SEARCH / variant.name / f"{name_of(variant, a.search)}.jsonl"
+    path = search_results.SEARCH / variant.name / f"{name_of(variant, a.search)}.jsonl"
     beside = path.with_suffix(".json")
     path.parent.mkdir(parents=True, exist_ok=True)
     before = len(read_games(path)) if path.is_file() else 0

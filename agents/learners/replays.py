@@ -121,7 +121,7 @@ class _Replayed(Scripted):
     runner: Runner
 
     def __init__(self, games: Sequence[Game], spec: GameSpec, *, single: bool) -> None:
-        super().__init__([game.actions for game in games])
+        super().__init__([game.actions.tolist() for game in games])
         self.games = games
         self.observation = spec.settings.observation
         self.information = spec.settings.information

@@ -58,8 +58,9 @@ is played as the single moves that it stands for, and those are counted.
 
 ## Add your own
 
-A policy is a class that answers `policy(observations, masks) -> actions`, or a model folder with
-`model.safetensors` and `model.json`, as `agents.train` writes it: [Evaluate](training.md#evaluate) says more.
+A policy is a class that answers `policy(observations, masks, *, uniforms, games) -> actions`, or a model
+folder with `model.safetensors` and `model.json`, as `agents.train` writes it:
+[Evaluate](training.md#evaluate) says more.
 
 ```sh
 python -m agents leaderboard add --policy my_module:MyPolicy --env busy-aces --name my-policy \\

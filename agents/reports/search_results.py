@@ -122,11 +122,11 @@ def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
         # Where hardly any game is won, cards home say more.
         found = [one for deal, one in of_game(variant.name).items() if deal in stored.STANDARD]
         winnable = any(one.result == "winnable" for one in found)
-        _draw_players(axes, variant, shipped_of(entries, variant.name), by_wins=winnable)
+        draw_players(axes, variant, shipped_of(entries, variant.name), by_wins=winnable)
         if winnable:
-            _draw_solver(axes, found)
+            draw_solver(axes, found)
         else:
-            _draw_lines(axes, [one for one in found if one.gains])
+            draw_lines(axes, [one for one in found if one.gains])
         label = "games won, %" if winnable else "cards home"
         axes.set(title=variant.title, xscale="log", ylabel=label, xlabel="seconds of one core a game")
         axes.set_ylim(0, 1.06 * axes.get_ylim()[1])
@@ -143,7 +143,7 @@ def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
     return figure
 
 
-def _draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins: bool) -> None:
+def draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins: bool) -> None:
     """The network alone and search, each with its interval."""
     points = []
     if shipped is not None:
@@ -161,7 +161,7 @@ def _draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins
         axes.errorbar(seconds, value, yerr=errors, fmt=mark, color=color, capsize=3, markersize=5)
 
 
-def _draw_solver(axes: Any, found: Sequence[Verdict]) -> None:
+def draw_solver(axes: Any, found: Sequence[Verdict]) -> None:
     """The share of deals won within a time, as the solver went on."""
     seconds = np.sort([max(one.seconds, 1e-3) for one in found if one.result == "winnable"])
     shares = 100 * np.arange(1, len(seconds) + 1) / len(found)
@@ -171,7 +171,7 @@ def _draw_solver(axes: Any, found: Sequence[Verdict]) -> None:
     axes.errorbar(seconds[-1], shares[-1], yerr=errors, fmt="s", color=COLORS[2], capsize=3, markersize=5)
 
 
-def _draw_lines(axes: Any, found: Sequence[Verdict]) -> None:
+def draw_lines(axes: Any, found: Sequence[Verdict]) -> None:
     """Cards home on the best line of each deal, on average, as the solver went on."""
     if not found:
         return

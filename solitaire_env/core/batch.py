@@ -64,13 +64,18 @@ _copy_rows = typed_once(engine.copy_rows)
 _accounts = typed_once(_account)
 
 
+def check_size(num_envs: Any) -> int:
+    """A number of games, a whole number from 1."""
+    if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+        raise ValueError(f"num_envs is {shown(num_envs)}, allowed: a whole number of at least 1")
+    return int(num_envs)
+
+
 class Batch:
     """``size`` games of one variant. Arrays are exposed and reused: copy what is to be kept."""
 
     def __init__(self, spec: GameSpec, size: int) -> None:
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise ValueError(f"num_envs is {size!r}, allowed: a whole number of at least 1")
-        size = int(size)
+        size = check_size(size)
         variant, settings = spec.variant, spec.settings
         self.spec = spec
         self.variant = variant

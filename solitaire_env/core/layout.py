@@ -132,6 +132,10 @@ def make_rules(variant: Variant) -> Rules:
     )
 
 
+Observation = Literal["cards", "features"]
+"""Kinds of observation."""
+Information = Literal["player", "thoughtful"]
+"""Whether the stock's order is hidden, or known."""
 Kind = Literal["draw", "home", "cell", "tableau", "space"]
 
 
@@ -249,7 +253,7 @@ def action_layout(variant: Variant) -> ActionLayout:
 
 
 @cache
-def observation_layout(variant: Variant, information: str = "player") -> dict[str, slice]:
+def observation_layout(variant: Variant, information: Information = "player") -> dict[str, slice]:
     """Named slices of the ``cards`` observation.
 
     ``t1``.. for the tableau piles, and, where the variant has them, ``cells``, ``waste``, ``stock_count``

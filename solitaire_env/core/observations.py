@@ -7,7 +7,7 @@
 """
 
 from functools import cache
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,17 @@ import numpy.typing as npt
 from solitaire_env.core import engine
 from solitaire_env.core._jit import jit, jit_called, jit_parallel, prange, typed_once
 from solitaire_env.core.cards import KING, SUITS
-from solitaire_env.core.layout import ONE_CARD, Rules, make_rules, observation_layout
+from solitaire_env.core.layout import (
+    ONE_CARD,
+    Information,
+    Observation,
+    Rules,
+    make_rules,
+    observation_layout,
+)
 from solitaire_env.core.position import Position, position_from_row
 from solitaire_env.core.variant import Variant
 
-Observation = Literal["cards", "features"]
-"""Kinds of observation."""
-Information = Literal["player", "thoughtful"]
-"""Whether the stock's order is hidden, or known."""
 OBSERVATIONS: Final = get_args(Observation)
 INFORMATION: Final = get_args(Information)
 

@@ -8,14 +8,16 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from solitaire_env.core.layout import ActionLayout, Rules, action_layout, make_rules, observation_layout
-from solitaire_env.core.observations import (
+from solitaire_env.core.layout import (
+    ActionLayout,
     Information,
     Observation,
-    check_observation,
-    feature_layout,
-    observation_size,
+    Rules,
+    action_layout,
+    make_rules,
+    observation_layout,
 )
+from solitaire_env.core.observations import check_observation, feature_layout, observation_size
 from solitaire_env.core.rewards import RewardName, get_reward
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.util.messages import shown

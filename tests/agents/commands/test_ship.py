@@ -17,6 +17,7 @@ from agents.commands import leaderboard, ship
 from agents.commands.ship import CURVE_ROWS, MAX_BYTES, main, thinned
 from agents.evaluate import main as evaluate_main
 from agents.policies import make_policy
+from agents.reports import leaderboard as pages
 from agents.reports import stored as results
 from agents.reports.plots import read_curve
 from agents.reports.stored import read_store, weights_hash
@@ -100,7 +101,7 @@ def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "| 100-102 |" in card and "hidden [8, 4], width 8" in card and "seed 1" in card
     games = read_games(second / "evaluation" / "busy-aces-2.jsonl")
     assert f"| 2 | 0.0 M steps, 0.0 min | 2 | {100 * sum(g.won for g in games) / 2:.1f} % [" in card
-    assert "`shipped` | supermove" in leaderboard.PAGE.read_text()
+    assert "`shipped` | supermove" in pages.PAGE.read_text()
     assert leaderboard.main(["--check"]) == 0
 
     # Another network in its place: its old results are not told as its own.
@@ -136,7 +137,7 @@ def test_ships_what_it_started_from(
     assert shipping(others[3]) == 0
     card = (folder / "README.md").read_text()
     assert "| began as | the network of `history/4/` |" in card
-    again = "python -m agents.train agents/policies/busy-aces"
+    again = "python -m agents.train solitaire_env/policies/weights/busy-aces"
     assert (
         f"{again}/history/1/config.yaml\n"
         f"{again}/history/2/config.yaml --start runs/busy-aces-1\n"
