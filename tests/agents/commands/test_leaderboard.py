@@ -30,9 +30,9 @@ MADE = ("--made", "the first legal move")
 class Mine:
     """The first legal action."""
 
-    memoryless = True
+    deterministic = True
 
-    def __init__(self, layout: dict[str, Any]) -> None:
+    def __init__(self, spec: Any) -> None:
         pass
 
     def __call__(self, observations: Any, masks: Any) -> Any:
@@ -42,7 +42,7 @@ class Mine:
 class Dice:
     """By chance, and it does not say so: its games hang on those beside them."""
 
-    def __init__(self, layout: dict[str, Any]) -> None:
+    def __init__(self, spec: Any) -> None:
         self.random = np.random.default_rng(0)
 
     def __call__(self, observations: Any, masks: Any) -> Any:

@@ -23,7 +23,9 @@ from agents.reports.plots import read_curve
 from agents.reports.stored import read_store, weights_hash
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of
-from solitaire_env.evaluation import evaluate, policy_layout, read_games
+from solitaire_env import get_variant
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation import evaluate, read_games
 from solitaire_env.policies.shipped import load_shipped, shipped_games
 from tests.conftest import Refuses
 
@@ -176,17 +178,17 @@ def test_the_policy_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
         assert evaluate_main([*command, *more]) == 0
         first, end = map(int, deals.split(":"))
         assert read_games(path) == stored[first:end]
-    policy = make_policy("shipped", lambda wants: policy_layout("busy-aces", wants))
+    policy = make_policy("shipped", GameSpec(get_variant("busy-aces")))
     assert evaluate(policy, "busy-aces", [3]).games == stored[3:4]
 
     refuses(
-        lambda: load_shipped(lambda wants: policy_layout("eights-down", wants)),
+        lambda: load_shipped(GameSpec(get_variant("eights-down"))),
         "'shipped' has no network for this game", "busy-aces", "agents.train",
     )  # fmt: skip
 
 
 def test_none_is_shipped_yet(refuses: Refuses) -> None:
-    refuses(lambda: load_shipped(lambda wants: policy_layout("busy-aces", wants)), "none yet")
+    refuses(lambda: load_shipped(GameSpec(get_variant("busy-aces"))), "none yet")
 
 
 @pytest.mark.training

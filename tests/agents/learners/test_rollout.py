@@ -19,7 +19,6 @@ from agents.runs.models import load_model
 from agents.search.player import PATIENCE
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.evaluation import policy_layout
 from solitaire_env.move_features.moves import moves_of, sure_homes
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.variants import Variant, get_variant
@@ -34,7 +33,7 @@ def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
     """Cards home, and whether the game is won, after an action and the linear policy's moves."""
     batch = Batch(GameSpec(variant), 1)
     table = moves_of(GameSpec(variant).layout)
-    linear = load_linear(lambda policy: policy_layout(variant, policy))
+    linear = load_linear(GameSpec(variant))
     batch.set_row(0, row)
     batch.step(np.array([action]), batch.everyone)
     still = 0

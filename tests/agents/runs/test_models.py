@@ -23,7 +23,7 @@ from agents.networks.mlp import DenseNetwork
 from agents.runs.models import NetworkPlayer, load_model, load_policy, save_model
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec, layout_hash
-from solitaire_env.evaluation import Game, evaluate, policy_layout
+from solitaire_env.evaluation import Game, evaluate
 from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses
 
@@ -154,11 +154,11 @@ def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
     [("eights-down", {}), ("forty-thieves", {}), ("busy-aces", {"moves": "one card"})],
 )
 def test_another_layout(folder: Path, env: str, rules: dict[str, str], refuses: Refuses) -> None:
-    here = policy_layout(env, moves=rules.get("moves", "supermove"))
+    here = game(env, moves=rules.get("moves", "supermove"))
     refuses(
         lambda: load_model(folder, game(env, **rules)),
         "busy-aces with moves='supermove'",
-        f"this game has observation size {here['size']} and {here['actions']} actions",
+        f"this game has observation size {here.observation_size} and {here.num_actions} actions",
     )
 
 
