@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Batch, GameSpec, Settings, Variant
+from solitaire_env.core.batch import Start
 from solitaire_env.core.layout import action_layout
 from solitaire_env.evaluation import Decisions, Finished, Runner
-from solitaire_env.evaluation.runner import Start
 from solitaire_env.notation import format_position, parse_position
 from solitaire_env.policies.scripted import Scripted
 from solitaire_env.util.messages import one_line

@@ -45,6 +45,12 @@ PLAY: Final = 1
 DEAL: Final = 2
 
 
+Observation = Literal["cards", "features"]
+"""Kinds of observation."""
+Information = Literal["player", "thoughtful"]
+"""Whether the stock's order is hidden, or known."""
+
+
 class Rules(NamedTuple):
     """One variant in plain integers, made in :func:`make_rules` and nowhere else.
 
@@ -132,10 +138,6 @@ def make_rules(variant: Variant) -> Rules:
     )
 
 
-Observation = Literal["cards", "features"]
-"""Kinds of observation."""
-Information = Literal["player", "thoughtful"]
-"""Whether the stock's order is hidden, or known."""
 Kind = Literal["draw", "home", "cell", "tableau", "space"]
 
 

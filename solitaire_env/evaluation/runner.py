@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core.batch import Batch, IllegalActionError, check_size
-from solitaire_env.core.deals import Deal
+from solitaire_env.core.batch import Batch, IllegalActionError, Start, check_size
 from solitaire_env.core.layout import PLAY, PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
@@ -26,9 +25,6 @@ from solitaire_env.policies.policy import Policy, ask, view_of
 from solitaire_env.transcripts import Thought
 
 Array = npt.NDArray[Any]
-Start = Deal | Position
-"""What a game starts from: a deal, or a position."""
-
 TOP_ACTIONS: Final = 5
 """A thought names this many of the likeliest actions."""
 _GAME_NUMBERS: Final = count()
@@ -191,10 +187,7 @@ class Runner:
         if start is None:
             self.active[row] = False
             return
-        if isinstance(start, Position):
-            self.played.place(row, start)
-        else:
-            self.played.deal(np.array([row], dtype=np.int64), [start])
+        self.played.begin(np.array([row], dtype=np.int64), [start])
         seat = _Seat(start, next(_GAME_NUMBERS), random_stream(start, self.seed))
         if self.record:
             seat.position = format_position(self.played.position(row))

@@ -9,7 +9,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from tests.positions import CASES, Case, Then, fill
+from tests.conftest import Refuses
+from tests.positions import CASES, Case, Then, fill, read_cases
 from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
 IDS = {name: "Solitaire/" + name.title().replace("-", "") + "-v0" for name in GAMES}
@@ -110,3 +111,14 @@ def test_engine(case: Case, game: str) -> None:
     engine = EngineGame(game, case.options, text)
     assert engine.text() == text
     check(case, engine, rules)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("t1 KH 8S", ["title", "has no colon"]),
+        ("games: eights-down", ["title", "'games' is written twice"]),
+    ],
+)
+def test_lines_that_are_refused(line: str, words: list[str], refuses: Refuses) -> None:
+    refuses(lambda: read_cases(f"# comment\ntitle\n  games: forty-thieves\n  {line}\n"), *words)
