@@ -15,9 +15,9 @@ import torch as th
 
 from agents.config import ConfigError, TrainConfig
 from agents.runs.config_files import dump_config, load_config
-from agents.runs.models import CARD
 from solitaire_env import __version__
 from solitaire_env.evaluation.speed import processor
+from solitaire_env.policies.model_files import CARD
 from solitaire_env.util.files import model_folder, write_json, write_text
 
 CHECKPOINT = "checkpoint.safetensors"
