@@ -1,29 +1,28 @@
-"""Training configurations: YAML files, validated, every key of which the command line may override."""
+"""The configuration of a training: the record with its defaults, and what values are refused.
+
+YAML files are read in :mod:`agents.runs.config_files`.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import asdict, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.policies.model_files import MAX_ONWARD, MAX_REACH
 from solitaire_env.registration import env_variant, resolve_variant
-from solitaire_env.util.messages import one_line, shown
+from solitaire_env.util.messages import shown
 
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; says which key, what it holds and what is allowed."""
-
-
-FURTHEST = 1000
-"""More moves than so many the linear policy never goes on."""
-DEEPEST = 100
-"""More cards than so many do not lie on a pile."""
 
 
 @dataclass(config=ConfigDict(extra="forbid", allow_inf_nan=False))
@@ -54,22 +53,22 @@ class TrainConfig:
     learner: Literal["ppo", "pqn", "playouts"] = "ppo"
     """PPO learns how likely to make each move (sb3-contrib's MaskablePPO), PQN what each is worth; "playouts"
     learns which of a network's likely moves playouts find best."""
-    network: Literal["moves", "piles", "attention", "mlp"] = "moves"
-    """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "attention"
-    has piles look at each other; "mlp" is a plain multilayer perceptron."""
+    network: Literal["moves", "piles", "mlp"] = "moves"
+    """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "mlp" is a
+    plain multilayer perceptron."""
     linear_start: float | None = None
     """Start from the linear policy, its scores divided by this temperature (ppo with moves)."""
     start: str | None = None
     """Model or run folder whose network training starts from. Of several, with commas between them, it is the
     mean of their weights: a better network than each, if they went on from the same one."""
     width: int = 64
-    """Size of a pile's vector (piles, attention), of the layers for the value (moves)."""
+    """Size of a pile's vector (piles), of the layers for the value (moves)."""
     embedding: int = 16
-    """Size of a card's embedding (piles, attention)."""
+    """Size of a card's embedding (piles)."""
     depth: int = 8
-    """Cards of a pile that are read from its playable end, 0 for all (piles, attention)."""
+    """Cards of a pile that are read from its playable end, 0 for all (piles)."""
     rounds: int = 2
-    """Rounds of pooled context (piles); layers of attention."""
+    """Rounds of pooled context (piles)."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
     """Hidden layers (moves, mlp)."""
     digs: int = 2
@@ -152,87 +151,16 @@ class TrainConfig:
             numbers = value if isinstance(value, list) else [value]
             if any(isinstance(number, int) and abs(number) >= 2**63 for number in numbers):
                 raise ValueError(f"{name} is {shown(value)}, allowed: whole numbers below 2**63")
-        if self.linear_start is not None and (self.network != "moves" or self.linear_start <= 0):
-            raise ValueError(
-                f"linear_start is {self.linear_start} with network {self.network!r}, "
-                "allowed: null, or above 0 with 'moves'"
-            )
-        if self.sure_home and (self.observation != "cards" or self.variant.build != "same suit"):
-            raise ValueError(
-                f"sure_home is true with observation {self.observation!r} and build {self.variant.build!r}, "
-                "allowed: false, or 'cards' and 'same suit'"
-            )
-        if not 0 <= self.onward <= FURTHEST:
-            raise ValueError(f"onward is {self.onward}, allowed: 0 to {FURTHEST}")
-        if self.onward and self.variant.build != "same suit":
-            raise ValueError(f"onward is {self.onward} with build {self.variant.build!r}, allowed: 0")
-        if not 0 <= self.reach <= DEEPEST:
-            raise ValueError(f"reach is {self.reach}, allowed: 0 to {DEEPEST}")
-        if self.learner == "pqn" and self.linear_start is not None:
-            raise ValueError(
-                f"linear_start is {self.linear_start} with learner 'pqn', which learns values, allowed: null"
-            )
-        if self.start is not None and self.linear_start is not None:
-            raise ValueError(
-                f"start is {shown(self.start)} and linear_start {self.linear_start}, allowed: one of them"
-            )
-        if self.start is not None and not all(self.start.split(",")):
-            raise ValueError(
-                f"start is {shown(self.start)}, allowed: a folder, or several with commas between"
-            )
-        if self.learner == "playouts" and (self.observation, self.information) != ("cards", "player"):
-            raise ValueError(
-                f"learner is 'playouts' with observation {self.observation!r} and information "
-                f"{self.information!r}, allowed: 'cards' and 'player'"
-            )
-        sizes = ("embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs", "num_playouts")
-        rates = ("temperature", "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes")
-        for name in (*sizes, *rates):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}, allowed: more than 0")
-        for name in ("width", "batch_size"):
-            if getattr(self, name) < 2:
-                raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least 2")
-        for name in ("minutes", "total_steps", "stall_limit"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ValueError(f"{name} is {value}, allowed: more than 0, or null for none")
-        for name in ("depth", "threads", "value_steps", "ent_coef", "vf_coef", "learning_rate_end", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least 0")
-        for name in ("gamma", "gae_lambda", "clip_range"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, allowed: above 0, at most 1")
-        for name in ("exploration", "exploration_end", "least"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, allowed: 0 to 1")
-        if self.seed >= 2**32:
-            raise ValueError(f"seed is {self.seed}, allowed: below 2**32")
-        if self.network == "attention" and self.width % 4:
-            raise ValueError(f"width is {self.width} with network 'attention', allowed: a multiple of 4")
-        if any(size <= 0 for size in self.hidden):
-            raise ValueError(f"hidden is {shown(self.hidden)}, allowed: sizes of at least 1")
-        if self.learner == "ppo" and self.num_envs * self.n_steps % self.batch_size == 1:
-            # The spread of one advantage is not a number.
-            raise ValueError(
-                f"num_envs x n_steps is {self.num_envs * self.n_steps} and batch_size {self.batch_size}: "
-                "a minibatch of one step would be left, which PPO cannot learn from"
-            )
-        if not re.fullmatch("auto|cpu|mps|cuda(:[0-9]{1,3})?", self.device):
-            raise ValueError(f"device is {shown(self.device)}, allowed: auto, cpu, mps, cuda, cuda:0, ...")
-        if self.wandb is not None and not re.fullmatch(r"[^/\\#?%:\x00-\x1f]{1,128}", self.wandb):
-            raise ValueError(
-                f"wandb is {shown(self.wandb)}, allowed: null, or a name of at most 128 characters "
-                "without / \\ # ? % :"
-            )
-        if self.minutes is None and self.total_steps is None:
-            raise ValueError("minutes and total_steps are both null, allowed: at least one of them set")
-        if self.network != "mlp" and self.observation != "cards":
-            raise ValueError(
-                f"network {self.network!r} needs observation 'cards'; network 'mlp' reads 'features'"
-            )
-        parse_deals(self.eval_deals)
         self.variant  # noqa: B018 - refuses an unknown id or impossible rules
+        for limit in LIMITS:
+            for name in limit.keys:
+                value = getattr(self, name)
+                if not limit.holds(value):
+                    raise ValueError(f"{name} is {shown(value)}, allowed: {limit.allowed}")
+        for conflict in CONFLICTS:
+            if conflict.found(self):
+                raise ValueError(conflict.message(self))
+        parse_deals(self.eval_deals)
 
     @property
     def starts(self) -> list[Path]:
@@ -244,13 +172,18 @@ class TrainConfig:
         """The game that is learned, with house rules and action set."""
         return resolve_variant(env_variant(self.env), build=self.build, spaces=self.spaces, moves=self.moves)
 
+    @property
+    def game(self) -> GameSpec:
+        """The game as the network sees it, with the reward that it learns from; no limits."""
+        return GameSpec(self.variant, Settings(self.observation, self.information, self.reward))
+
     def rate_at(self, share: float) -> float:
         """The learning rate after that share of the training, 0 to 1."""
         return self.learning_rate + (self.learning_rate_end - self.learning_rate) * share
 
     @property
     def network_sizes(self) -> dict[str, Any]:
-        """What the network's constructor takes besides the layout."""
+        """What the network's constructor takes besides the game."""
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
@@ -259,33 +192,122 @@ class TrainConfig:
         return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 
-MAX_DEALS = 1_000_000
-"""So many deals are evaluated at most."""
+# ------------------------------------------------------------------------------------ what is refused
 
 
-def parse_deals(text: str) -> list[int | str]:
-    """Deals from text: ``0:1000`` (without the last), ``7``, ``ms:11982``, or several with commas."""
-    deals: list[int | str] = []
-    for part in text.split(","):
-        part = part.strip()
-        names: Sequence[int | str] = ()
-        if match := re.fullmatch("([0-9]{1,19})(?::([0-9]{1,19}))?", part):
-            first = int(match[1])
-            end = int(match[2]) if match[2] else first + 1
-            names = range(first, min(end, first + MAX_DEALS + 1))
-        elif re.fullmatch("(ms|pysol):[0-9]{1,20}", part):
-            names = (part,)
-        if not names:
-            raise ValueError(
-                f"unknown deals {shown(part)}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas"
-            )
-        if len(deals) + len(names) > MAX_DEALS:
-            raise ValueError(f"deals {shown(part)} make more than {MAX_DEALS:,}")
-        deals.extend(names)
-    if len(set(deals)) != len(deals):
-        raise ValueError(f"deals {shown(text)} name a deal twice")
-    return deals
+class Limit(NamedTuple):
+    """What the value of a key may be."""
 
+    keys: tuple[str, ...]
+    holds: Callable[[Any], bool]
+    allowed: str
+
+
+LIMITS: Final = (
+    Limit(
+        (
+            "embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs", "num_playouts", "temperature",
+            "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes",
+        ),
+        lambda number: number > 0,
+        "more than 0",
+    ),
+    Limit(("width", "batch_size"), lambda number: number >= 2, "at least 2"),
+    Limit(
+        ("minutes", "total_steps", "stall_limit"),
+        lambda number: number is None or number > 0,
+        "more than 0, or null for none",
+    ),
+    Limit(
+        ("depth", "threads", "value_steps", "ent_coef", "vf_coef", "learning_rate_end", "seed"),
+        lambda number: number >= 0,
+        "at least 0",
+    ),
+    Limit(("seed",), lambda number: number < 2**32, "below 2**32"),
+    Limit(("onward",), lambda number: 0 <= number <= MAX_ONWARD, f"0 to {MAX_ONWARD}"),
+    Limit(("reach",), lambda number: 0 <= number <= MAX_REACH, f"0 to {MAX_REACH}"),
+    Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
+    Limit(("exploration", "exploration_end", "least"), lambda number: 0 <= number <= 1, "0 to 1"),
+    Limit(("hidden",), lambda sizes: all(size > 0 for size in sizes), "sizes of at least 1"),
+    Limit(
+        ("start",),
+        lambda text: text is None or all(text.split(",")),
+        "a folder, or several with commas between",
+    ),
+    Limit(
+        ("device",),
+        lambda name: bool(re.fullmatch("auto|cpu|mps|cuda(:[0-9]{1,3})?", name)),
+        "auto, cpu, mps, cuda, cuda:0, ...",
+    ),
+    Limit(
+        ("wandb",),
+        lambda name: name is None or bool(re.fullmatch(r"[^/\\#?%:\x00-\x1f]{1,128}", name)),
+        "null, or a name of at most 128 characters without / \\ # ? % :",
+    ),
+)  # fmt: skip
+
+
+class Conflict(NamedTuple):
+    """Keys whose values do not go together."""
+
+    found: Callable[[TrainConfig], bool]
+    message: Callable[[TrainConfig], str]
+
+
+CONFLICTS: Final = (
+    Conflict(
+        lambda c: c.linear_start is not None and (c.network != "moves" or c.linear_start <= 0),
+        lambda c: (
+            f"linear_start is {c.linear_start} with network {c.network!r}, "
+            "allowed: null, or above 0 with 'moves'"
+        ),
+    ),
+    Conflict(
+        lambda c: c.linear_start is not None and c.learner == "pqn",
+        lambda c: f"linear_start is {c.linear_start} with learner 'pqn', which learns values, allowed: null",
+    ),
+    Conflict(
+        lambda c: c.start is not None and c.linear_start is not None,
+        lambda c: f"start is {shown(c.start)} and linear_start {c.linear_start}, allowed: one of them",
+    ),
+    Conflict(
+        lambda c: c.sure_home and (c.observation != "cards" or c.variant.build != "same suit"),
+        lambda c: (
+            f"sure_home is true with observation {c.observation!r} and build {c.variant.build!r}, "
+            "allowed: false, or 'cards' and 'same suit'"
+        ),
+    ),
+    Conflict(
+        lambda c: c.onward > 0 and c.variant.build != "same suit",
+        lambda c: f"onward is {c.onward} with build {c.variant.build!r}, allowed: 0",
+    ),
+    Conflict(
+        lambda c: c.learner == "playouts" and (c.observation, c.information) != ("cards", "player"),
+        lambda c: (
+            f"learner is 'playouts' with observation {c.observation!r} and information "
+            f"{c.information!r}, allowed: 'cards' and 'player'"
+        ),
+    ),
+    Conflict(
+        # The standard deviation of one advantage is not a number.
+        lambda c: c.learner == "ppo" and c.num_envs * c.n_steps % c.batch_size == 1,
+        lambda c: (
+            f"num_envs x n_steps is {c.num_envs * c.n_steps} and batch_size {c.batch_size}: "
+            "a minibatch of one step would be left, which PPO cannot learn from"
+        ),
+    ),
+    Conflict(
+        lambda c: c.minutes is None and c.total_steps is None,
+        lambda _: "minutes and total_steps are both null, allowed: at least one of them set",
+    ),
+    Conflict(
+        lambda c: c.network != "mlp" and c.observation != "cards",
+        lambda c: f"network {c.network!r} needs observation 'cards'; network 'mlp' reads 'features'",
+    ),
+)
+
+
+# ------------------------------------------------------------------------------- records from values
 
 _ADAPTER = TypeAdapter(TrainConfig)
 
@@ -313,90 +335,3 @@ def explain(error: ValidationError, where: str) -> ConfigError:
     return ConfigError(
         f"{where}: {key} is {shown(first['input'])}: {message}" if key else f"{where}: {message}"
     )
-
-
-MAX_DEPTH = 10
-MAX_TEXT = 20_000
-"""Longest configuration that is read, in characters; one with every key needs a twentieth of it."""
-
-
-class _Loader(yaml.SafeLoader):
-    """In YAML no key may stand twice; PyYAML takes the last one.
-
-    Nor may brackets stand deep in brackets: PyYAML takes seconds for a thousand.
-    """
-
-    def fetch_flow_collection_start(self, TokenClass: Any) -> None:
-        if self.flow_level >= MAX_DEPTH:
-            raise yaml.MarkedYAMLError(
-                problem=f"brackets in brackets, more than {MAX_DEPTH}", problem_mark=self.get_mark()
-            )
-        super().fetch_flow_collection_start(TokenClass)
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node = super().compose_mapping_node(anchor)
-        seen = set()
-        for key, _ in node.value:
-            name = (key.tag, key.value if isinstance(key, yaml.ScalarNode) else id(key))
-            if name in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {shown(key.value)} stands twice", problem_mark=key.start_mark
-                )
-            seen.add(name)
-        return node
-
-
-def load_config(path: Path, env: str | None = None) -> TrainConfig:
-    """The configuration of a YAML file: its ``default:`` block, overridden by the block of an env id.
-
-    Parameters
-    ----------
-    env
-        Which block to take, an id or a variant's name; not needed when the file has one.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-        if len(text) > MAX_TEXT:
-            raise ValueError(f"{len(text)} characters, at most {MAX_TEXT} are read")
-        data = yaml.load(text, _Loader)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except Exception as error:  # PyYAML raises what it meets: IndexError for '!!int' without a number
-        raise ConfigError(f"{path}: not YAML ({one_line(error)})") from None
-    if not isinstance(data, dict) or not all(
-        isinstance(block, dict) or block is None for block in data.values()
-    ):
-        raise ConfigError(f"{path}: allowed is a 'default:' block and a block for each env id")
-    for name, block in data.items():
-        if not isinstance(name, str) or "env" in (block or {}):
-            raise ConfigError(
-                f"{path}: block {shown(name)}: allowed as its name is 'default' or the env that it is for"
-            )
-    blocks = {name: block or {} for name, block in data.items() if name != "default"}
-    wanted = env
-    if wanted is None:
-        if len(blocks) != 1:
-            choice = one_line(", ".join(blocks)) or "an id"
-            raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose with --env: {choice}")
-        wanted = next(iter(blocks))
-    try:
-        variant = env_variant(wanted)
-        names = [name for name in blocks if env_variant(name) == variant]
-    except ValueError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    if len(names) > 1:
-        raise ConfigError(f"{path}: blocks {shown(names)} are for the same env, allowed: one")
-    if blocks and not names and "default" not in data:
-        # All that stands there would be left out, and not seen to be.
-        raise ConfigError(
-            f"{path}: has no block for {shown(wanted)} and no 'default:' one, "
-            f"allowed: {one_line(', '.join(blocks))}"
-        )
-    block = blocks[names[0]] if names else {}
-    return make_config({**(data.get("default") or {}), **block, "env": wanted}, str(path))
-
-
-def dump_config(config: TrainConfig) -> str:
-    """The configuration as a YAML file that :func:`load_config` reads."""
-    values = asdict(config)
-    return yaml.safe_dump({values.pop("env"): values}, sort_keys=False)

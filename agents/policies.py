@@ -1,89 +1,96 @@
-"""Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, ``search``, a run or model folder,
-``module:Class``.
+"""Policies that need what only ``agents`` has: search, networks in torch, zips of Stable-Baselines3.
 
-All answer ``policy(observations, masks) -> actions``; see :mod:`solitaire_env.evaluation`.
+The package finds the first two by name through the entry points ``solitaire_env.policies`` of ``pyproject.toml``.
 """
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy.typing as npt
+from solitaire_env.core import GameSpec
+from solitaire_env.core.variant import Moves
+from solitaire_env.policies import Policy, load_policy
+from solitaire_env.policies.policy import SB3Policy
+from solitaire_env.policies.shipped import network_folder
+from solitaire_env.util.messages import one_line
 
-from solitaire_env.play.hints import load_class
-from solitaire_env.policies.greedy import Greedy
-from solitaire_env.policies.linear import LayoutOf, load_linear
-from solitaire_env.policies.random import Random
-from solitaire_env.policies.shipped import load_shipped
+if TYPE_CHECKING:
+    from agents.networks.player import NetworkPlayer
+    from agents.search.budget import Budget
 
-Array = npt.NDArray[Any]
-
-
-def _of_class(made: Callable[[dict[str, Any]], Any]) -> Callable[[LayoutOf], Any]:
-    """Makes a policy of a class, which says by its attributes what layout it wants."""
-    return lambda layout_of: made(layout_of(made))
-
-
-BUILT_IN: dict[str, Callable[[LayoutOf], Any]] = {
-    "random": _of_class(Random),
-    "greedy": _of_class(Greedy),
-    "linear": load_linear,
-    "shipped": load_shipped,
-}
 SEARCH = "search"
-"""Is made by :func:`make_searcher`, which takes a network and a budget."""
 
 
-def make_searcher(layout_of: Any, prior: str = "shipped", budget: Any = None) -> Any:
-    """The policy ``search`` of a game, by the network of a policy.
+def load_search(name: str, spec: GameSpec, prior: str = "shipped", budget: "Budget | None" = None) -> Policy:
+    """The player that looks ahead, by a network: ``shipped``, or a run or model folder."""
+    from agents.search.player import Searcher  # torch is loaded only when it is asked for
 
-    Parameters
-    ----------
-    layout_of
-        :class:`solitaire_env.evaluation.LayoutOf`, which knows the game too.
-    prior
-        ``shipped``, or a run or model folder.
-    budget
-        :class:`agents.search.budget.Budget`.
-    """
-    from agents.runs.models import NetworkPlayer  # torch is loaded only when a network is asked for
-    from agents.search.player import Searcher
+    return Searcher(spec.variant, torch_network(prior, spec), budget)
 
-    player = make_policy(prior, layout_of)
-    if not isinstance(player, NetworkPlayer):
-        raise ValueError(f"search goes by a network, which {prior!r} is not, allowed: 'shipped', a folder")
-    return Searcher(layout_of.variant, player, budget)
+
+def torch_network(name: str, spec: GameSpec) -> "NetworkPlayer":
+    """A network in torch, as search and the solver's beams ask it: ``shipped``, or a run or model folder."""
+    from agents.runs.models import load_model
+    from solitaire_env.util.files import model_folder
+
+    folder = model_folder(network_folder(name, spec.variant.name))
+    if not folder.is_dir():
+        raise ValueError(f"search goes by a network, which {name!r} is not, allowed: 'shipped', a folder")
+    return load_model(folder, spec, name)
+
+
+def load_folder(name: str, spec: GameSpec) -> Policy:
+    """A run or model folder whose network needs torch."""
+    from agents.runs.models import load_model
+    from solitaire_env.util.files import model_folder
+
+    return load_model(model_folder(Path(name)), spec, Path(name).name)
+
+
+def load_zip(path: Path, spec: GameSpec) -> Policy:
+    """A model that sb3-contrib's MaskablePPO saved. Opening it runs whatever code the file holds."""
+    from sb3_contrib import MaskablePPO
+
+    try:
+        model = MaskablePPO.load(path, device="cpu")
+    except Exception as error:
+        raise ValueError(f"{path}: not a MaskablePPO zip ({one_line(error)})") from None
+    try:
+        return SB3Policy(model, spec, path.stem)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def make_policy(
-    name: str, layout_of: LayoutOf, *, trust_model: bool = False, prior: str = "shipped", budget: Any = None
-) -> Any:
-    """A policy by name.
+    name: str,
+    spec: GameSpec,
+    *,
+    moves: Moves | None = None,
+    trust_model: bool = False,
+    prior: str = "shipped",
+    budget: "Budget | None" = None,
+) -> Policy:
+    """A policy by name, with the options of the commands.
 
     Parameters
     ----------
     name
-        One of :data:`BUILT_IN`, ``search``, a run or model folder, an SB3 zip, or ``module:Class``.
-    layout_of
-        Gives the layout of the game for a policy (or a class of policies) that says by its attributes what it
-        wants.
+        As :func:`solitaire_env.policies.load_policy` takes it, or an SB3 zip.
+    moves
+        Action set of a policy that leaves it open.
     trust_model
         SB3 zips run code from the file; only with this are they opened.
     prior, budget
-        For ``search``: see :func:`make_searcher`.
+        For ``search``: see :func:`load_search`.
     """
-    if name in BUILT_IN:
-        return BUILT_IN[name](layout_of)
     if name == SEARCH:
-        return make_searcher(layout_of, prior, budget)
-    if ":" in name and not Path(name).exists():
-        return _of_class(load_class(name))(layout_of)
+        return load_search(name, spec, prior, budget)
     path = Path(name)
-    if not path.exists():
-        raise ValueError(
-            f"unknown policy {name!r}, allowed: {', '.join((*BUILT_IN, SEARCH))}, "
-            "a run or model folder, an SB3 zip, or module:Class"
-        )
-    from agents.runs.models import load_policy  # torch is loaded only when a network is asked for
-
-    return load_policy(path, layout_of, trust_model=trust_model)
+    if path.is_file():
+        if path.suffix != ".zip":
+            raise ValueError(f"{path}: allowed is a run folder, a model folder or an SB3 zip")
+        if not trust_model:
+            raise ValueError(
+                f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"
+            )
+        return load_zip(path, spec)
+    return load_policy(name, spec, moves=moves)

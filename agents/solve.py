@@ -11,18 +11,22 @@ import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import tyro
 
 from agents.commands.options import run_command
-from agents.config import parse_deals
-from agents.policies import make_policy
+from agents.policies import torch_network
 from agents.reports.solver_results import VERDICTS, Verdict, read_verdicts
 from agents.search.solver import SMALL, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
-from solitaire_env.evaluation import LayoutOf, game_rules, wilson_interval
+from solitaire_env.core import GameSpec, Position, Settings
+from solitaire_env.core.batch import Start
+from solitaire_env.evaluation import Runner, game_rules, wilson_interval
+from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.notation import action_text, parse_position
+from solitaire_env.policies.scripted import Scripted
 from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
@@ -70,38 +74,34 @@ def make_solver(variant: Variant, a: Arguments) -> Solver:
     network = None
     own = variant.name in shipped_games() and variant == get_variant(variant.name)
     if a.network != "none" and (a.network != "shipped" or (own and variant.cards > SMALL)):
-        from agents.runs.models import NetworkPlayer  # torch is loaded only for a network
-
-        network = make_policy(a.network, LayoutOf(variant))
-        if not isinstance(network, NetworkPlayer):
-            raise ValueError(f"network is {a.network!r}, allowed: shipped, none, or a run or model folder")
+        network = torch_network(a.network, GameSpec(variant))
     return Solver(variant, megabytes=a.memory, seed=a.seed, network=network)
 
 
-def check_line(variant: Variant, start: dict[str, Any], line: tuple[int, ...]) -> tuple[list[str], int, bool]:
-    """Play a line in the environment: its actions as text, cards home, and whether it wins.
+def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[list[str], int, bool]:
+    """Play a line by the rules of the game: its actions as text, cards home, and whether it wins.
 
     Raises
     ------
-    IllegalActionError
-        If an action is not legal.
+    ValueError
+        If an action is not legal, or the game is over before the end of the line.
     """
-    env = SolitaireEnv(variant, on_invalid="raise", reward="progress")
-    env.reset(options=start)
-    home = _foundations(env)
-    won = home == variant.cards
-    texts = []
-    for action in line:
-        texts.append(env.action_text(action))
-        *_, info = env.step(action)
-        won = bool(info.get("is_success", False))
-    return texts, _foundations(env), won
+    if not line:
+        return [], *_standing(variant, start)
+    spec = GameSpec(variant, Settings(max_episode_steps=len(line)))
+    runner = Runner(Scripted([line]), spec, num_envs=1, record=True)
+    [end] = [end for ended in runner.play([start]) for end in ended]
+    if len(end.moves) != len(line):
+        raise ValueError(f"the game is over after {len(end.moves)} of {len(line)} actions")
+    return [action_text(variant, move.action) for move in end.moves], end.cards_home, end.won
 
 
-def _foundations(env: SolitaireEnv) -> int:
-    """Cards home."""
-    place = env.observation_layout["foundations"]
-    return sum(env.get_state()["row"][place])
+def _standing(variant: Variant, start: Start) -> tuple[int, bool]:
+    """Cards home in a start, and whether it is won."""
+    env = SolitaireEnv(variant)
+    options = {"position": start} if isinstance(start, Position) else {"deal": start}
+    _, info = env.reset(options=options)
+    return int(info["cards_home"]), bool(info["is_success"])
 
 
 def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:
@@ -129,14 +129,14 @@ def solve_one(variant: Variant, a: Arguments) -> int:
     def progress(nodes: int, home: int) -> None:
         line.show(lambda: f"solving: {nodes:,} moves played, at most {home} cards home")
 
-    start: dict[str, Any]
+    start: Start
     if a.position is not None:
-        start, what = {"position": a.position.read_text(encoding="utf-8")}, str(a.position)
+        start, what = parse_position(a.position.read_text(encoding="utf-8"), variant), str(a.position)
     else:
-        [deal] = parse_deals(str(a.deal))
-        start, what = {"deal": deal}, f"deal {deal}"
+        [start] = parse_deals(str(a.deal))
+        what = f"deal {start}"
     env = SolitaireEnv(variant)
-    env.reset(options=start)
+    env.reset(options={"position": start} if isinstance(start, Position) else {"deal": start})
     cards = np.array(env.get_state()["row"], dtype=np.int8)
     solution = solver.solve(cards, seconds=a.seconds, progress=progress)
     line.close()
@@ -172,7 +172,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             if solution.stopped:
                 stopped = True
                 break
-            texts, home, won = check_line(variant, {"deal": deal}, solution.line)
+            texts, home, won = check_line(variant, deal, solution.line)
             assert (home, won) == (solution.cards_home, solution.result == "winnable")
             found = Verdict(
                 env_id(variant), rules, deal, solution.result, home, len(texts) if won else None,

@@ -8,14 +8,17 @@ Importing the package registers the games::
 
 import os
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from solitaire_env.registration import env_id, register_all, register_variant
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 
 if TYPE_CHECKING:
+    from solitaire_env.core.spec import GameSpec
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.evaluation import evaluate
+    from solitaire_env.policies import Policy, load_policy
     from solitaire_env.vector import SolitaireVectorEnv
 
 __version__ = "0.1.0"
@@ -26,22 +29,29 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 __all__ = [
     "VARIANTS",
+    "GameSpec",
+    "Policy",
     "SolitaireEnv",
     "SolitaireVectorEnv",
     "Variant",
     "env_id",
     "evaluate",
     "get_variant",
+    "load_policy",
     "register_variant",
 ]
 
 # The compiled engine is loaded with the first environment, not with the package.
 _LAZY = {
+    "GameSpec": "solitaire_env.core.spec",
+    "Policy": "solitaire_env.policies",
     "SolitaireEnv": "solitaire_env.env",
     "SolitaireVectorEnv": "solitaire_env.vector",
     "evaluate": "solitaire_env.evaluation",
+    "load_policy": "solitaire_env.policies",
 }
-_LAZY_MODULES = ("evaluation", "notation", "sb3", "testing", "transcripts", "wrappers")
+_LAZY_MODULES = ("core", "env", "evaluation", "notation", "policies", "registration", "sb3", "testing", "transcripts",
+                 "variants", "vector", "wrappers")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -50,6 +60,12 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
         return import_module(f"solitaire_env.{name}")
     raise AttributeError(f"module 'solitaire_env' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    # Tools read every attribute that they find here: what cannot be imported is left out.
+    missing = set() if find_spec("stable_baselines3") else {"sb3"}
+    return sorted({*__all__, "__version__", *_LAZY_MODULES} - missing)
 
 
 register_all()

@@ -16,13 +16,13 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
 
-from solitaire_env.core.layout import action_layout, make_rules
+from solitaire_env.core.layout import Observation, action_layout, make_rules
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from solitaire_env.notation import Position
     from solitaire_env.play.hints import Adviser
     from solitaire_env.play.watch import Watched
+    from solitaire_env.render import RenderMode
 
 PROG: Final = "python -m solitaire_env"
 _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
@@ -55,7 +56,8 @@ class _Game:
     """What moves as one: "one card", supermove or sequence."""
 
     def variant(self) -> Variant:
-        return env_variant(self.game).with_rules(build=self.build, spaces=self.spaces, moves=self.moves)
+        rules: dict[str, Any] = {"build": self.build, "spaces": self.spaces, "moves": self.moves}
+        return env_variant(self.game).with_rules(**rules)
 
 
 # ------------------------------------------------------------------------------- list and rules
@@ -193,7 +195,7 @@ class Play(_Game):
     window: Annotated[bool, FlagCreatePairsOff] = False
     """Play in a window, with the mouse."""
     policy: Annotated[str | None, arg(metavar="NAME")] = None
-    """Who is asked for hints: module:Class, or module:function@text, such as agents:policy@greedy."""
+    """Who is asked for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
 
     def run(self) -> None:
         variant = self.variant()
@@ -208,9 +210,9 @@ class Play(_Game):
 
 
 def _adviser(policy: str, variant: Variant) -> "Adviser":
-    from solitaire_env.play.hints import Adviser, load_policy
+    from solitaire_env.play.hints import Adviser
 
-    return Adviser(load_policy(policy, variant), variant)
+    return Adviser(policy, variant)
 
 
 def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
@@ -233,7 +235,7 @@ def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
         tell_position(env)
 
 
-def _new_env(variant: Variant, render_mode: str | None = None) -> "SolitaireEnv":
+def _new_env(variant: Variant, render_mode: "RenderMode | None" = None) -> "SolitaireEnv":
     from solitaire_env.env import SolitaireEnv
 
     return SolitaireEnv(variant, on_invalid="raise", render_mode=render_mode)
@@ -244,7 +246,7 @@ def _start(
     deal: str | None,
     position: str | None,
     default: int | None = None,
-    render_mode: str | None = None,
+    render_mode: "RenderMode | None" = None,
 ) -> "SolitaireEnv":
     """A game that starts from a deal or from the position text in a file."""
     if deal is not None and position is not None:
@@ -284,8 +286,8 @@ class Watch(_Game):
     """Watch a policy play. Ctrl-C stops it. Where stdout is no terminal, only the end is shown."""
 
     policy: Annotated[str | None, arg(metavar="NAME")] = None
-    """Who plays, module:Class or module:function@text, such as agents:policy@greedy or
-    agents:policy@runs/busy-aces-1; without it the built-in hints."""
+    """Who plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
+    module:Class; without it the built-in hints."""
     deal: DealText = None
     """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""
     position: Annotated[str | None, arg(metavar="FILE")] = None
@@ -300,7 +302,6 @@ class Watch(_Game):
     """Write the game, with what the policy thought, to this file."""
 
     def run(self) -> None:
-        from solitaire_env.play.hints import Adviser, load_policy
         from solitaire_env.play.session import Session
         from solitaire_env.play.watch import Watched
         from solitaire_env.transcripts import check_policy_name
@@ -313,8 +314,8 @@ class Watch(_Game):
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"{str(path)!r} cannot be written: there is no folder {str(path.parent)!r}")
         variant = self.variant()
-        adviser = None if self.policy is None else Adviser(load_policy(self.policy, variant), variant)
-        pictures = "rgb_array" if self.window or self.video is not None else None
+        adviser = None if self.policy is None else _adviser(self.policy, variant)
+        pictures: Literal["rgb_array"] | None = "rgb_array" if self.window or self.video is not None else None
         session = Session(_start(variant, self.deal, self.position, render_mode=pictures))
         watched = Watched(session, adviser)
         check_policy_name(watched.name)
@@ -397,8 +398,8 @@ class Serve:
     host: str = "127.0.0.1"
     """Address to listen on. Any but this machine's own lets others play, and ask the policies."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy to ask: "module:Class" or "module:function@text", such as agents:policy@greedy; as many as you
-    like, each with its own --policy."""
+    """A policy to ask, as of watch: linear, shipped, runs/busy-aces-1, module:Class; as many as you like, each with
+    its own --policy."""
 
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve
@@ -500,8 +501,8 @@ class Bench(_Game):
     """Number of games."""
     copy: Annotated[bool, FlagCreatePairsOff] = False
     """Copy observations and masks, as the environment does unless told otherwise."""
-    observation: str = "cards"
-    """Kind of observation, cards or features."""
+    observation: Observation = "cards"
+    """Kind of observation."""
     seconds: float = 5.0
     """Time to measure, compilation and the choice of actions apart."""
     json: Annotated[bool, FlagCreatePairsOff] = False

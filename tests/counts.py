@@ -1,6 +1,6 @@
 """How many ways there are to play on, counted by the slow twin: the files tests/perft/*.perft.
 
-``python -m tests.counts [name ...]`` counts again and writes them; tests/test_perft.py holds the engine
+``python -m tests.counts [name ...]`` counts again and writes them; tests/core/test_perft.py holds the engine
 against them. The twin looks at each position of a depth once and keeps in how many ways it is reached: what
 is legal there does not depend on the way.
 """
@@ -16,10 +16,10 @@ from pathlib import Path
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import deal_order
 from solitaire_env.variants import Variant
+from tests.core.test_twin import Taste
 from tests.games import OPTIONS, PUBLISHED
 from tests.positions import CASES, fill
 from tests.reference import ReferenceGame, ReferenceRules
-from tests.test_twin import Taste
 
 FOLDER = Path(__file__).parent / "perft"
 

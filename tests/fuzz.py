@@ -178,8 +178,13 @@ def _is_own_raise(code: CodeType, place: int) -> bool:
     return _is_own(code.co_filename) and code.co_code[place] == dis.opmap["RAISE_VARARGS"]
 
 
+OWN = (Path(cli.__file__).parent, Path(__file__).parents[1] / "agents")
+"""Folders of the project's own code."""
+
+
+@cache
 def _is_own(file: str) -> bool:
-    return Path(file).parent in (Path(cli.__file__).parent, Path(__file__).parents[1] / "agents")
+    return any(Path(file).is_relative_to(folder) for folder in OWN)
 
 
 def _where(error: BaseException) -> str:
@@ -744,7 +749,8 @@ def read_results(data: bytes) -> list[Game]:
 
 def check_results(_: object, games: list[Game]) -> None:
     for game in games:
-        types = (str, str, str, str, (int, str), bool, int, int, bool, int)
+        optional = ((int, type(None)), (str, type(None)))
+        types = (str, str, str, str, (int, str), bool, int, int, bool, int, *optional)
         for field, kind in zip(fields(Game), types, strict=True):
             assert isinstance(getattr(game, field.name), kind), f"{field.name} of {game}"
     again = "".join(json.dumps(vars(game)) + "\n" for game in games)

@@ -39,14 +39,14 @@ TEST_SECONDS = 60
 """A test takes a few seconds at most as plain Python."""
 
 STAGES = (
-    ("tests/test_positions.py::test_engine",),
-    ("tests/test_twin.py",),
+    ("tests/core/test_positions.py::test_engine",),
+    ("tests/core/test_twin.py",),
     (
-        "tests/test_deals.py",
-        "tests/test_cards_variants_layout.py",
+        "tests/core/test_deals.py",
+        "tests/core/test_cards_variants_layout.py",
         "tests/test_notation.py",
-        "tests/test_engine.py",
-        "tests/test_perft.py",
+        "tests/core/test_engine.py",
+        "tests/core/test_perft.py",
     ),
 )
 """Tests are run in this order, hand-made positions first; then all others of the package."""

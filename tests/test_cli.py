@@ -326,7 +326,7 @@ def test_a_game_is_stuck(screen: Screen, tmp_path: Path) -> None:
 def test_hints_of_a_policy(screen: Screen, tmp_path: Path) -> None:
     file = tmp_path / "position.txt"
     file.write_text(ALMOST_WON)
-    command = ("play", "eights-down", "--position", str(file), "--policy", "tests.test_window:LastLegal")
+    command = ("play", "eights-down", "--position", str(file), "--policy", "tests.play.test_window:LastLegal")
     assert "LastLegal: c3>s    KS from cell 3 to the space t2" in screen(*command, lines="h\n")
     assert "unknown policy 'me'" in screen.refuses("play", "eights-down", "--policy", "me")
 
@@ -469,7 +469,7 @@ def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool
         (["bench", "--num-envs", str(10**15)], [str(10**15)]),
         (["bench", "--seconds", "0"], ["--seconds is 0.0, allowed: more than 0"]),
         (["bench", "--seconds", "nan"], ["--seconds is nan, allowed: more than 0"]),
-        (["bench", "--observation", "rgb"], ["unknown observation 'rgb', allowed: 'cards', 'features'"]),
+        (["bench", "--observation", "rgb"], ["invalid choice 'rgb'", "'cards', 'features'"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

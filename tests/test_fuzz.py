@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from solitaire_env import evaluation, notation
-from solitaire_env.core import batch
+from solitaire_env.core import batch, layout
+from solitaire_env.evaluation import result_files
 from tests.fuzz import TARGETS, Finding, Target, try_cases
 from tests.games import COMPILED
 
@@ -30,9 +31,9 @@ def careless(line: str) -> evaluation.Game:
     [
         ("position", notation, "position_faults", lambda position: [], "faults: expected"),
         ("position", notation, "parse_card", {}.__getitem__, "KeyError"),
-        ("action", notation, "shown", repr, "a message of"),
+        ("action", layout, "shown", repr, "a message of"),
         ("state", batch, "position_faults", lambda position: [], "faults of the state"),
-        ("results", evaluation, "_read_game", careless, "--target results"),
+        ("results", result_files, "_read_game", careless, "--target results"),
     ],
 )
 def test_a_defect_is_found(

@@ -150,7 +150,7 @@ def test_the_suite_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
         "number of 't1>f'\nexpected: 1\ngot: 0",
     )
     expand = testing.supermoves.expand
-    monkeypatch.setattr(testing.shortcuts, "expand", lambda *given: expand(*given)[:1])
+    monkeypatch.setattr(testing.supermoves, "expand", lambda *given: expand(*given)[:1])
     with pytest.raises(
         AssertionError, match=r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"
     ):

@@ -24,6 +24,7 @@ import tyro
 
 from agents.commands.options import run_command
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.transcripts import Transcript, format_transcript
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line
@@ -264,8 +265,6 @@ class Arguments:
 
 def run(a: Arguments) -> int:
     """Solve, write and count; the exit status."""
-    from agents.config import parse_deals  # the tests of the package import this module without pydantic
-
     for name in ("positions", "jobs"):
         if getattr(a, name) < 1:
             raise ValueError(f"{name} is {getattr(a, name)}, allowed: at least 1")

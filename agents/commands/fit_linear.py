@@ -18,12 +18,11 @@ import tyro
 
 from agents.commands.options import run_command
 from solitaire_env import Variant, env_id, get_variant
-from solitaire_env.core.batch import Batch
-from solitaire_env.core.spec import GameSpec, Settings, layout_hash
-from solitaire_env.evaluation import policy_layout
-from solitaire_env.move_features.moves import MOVE_FEATURES
+from solitaire_env.core import GameSpec, Settings
+from solitaire_env.evaluation import Runner
+from solitaire_env.move_features.columns import MOVE_NAMES
 from solitaire_env.policies.linear import WEIGHTS, Linear
-from solitaire_env.registration import env_variant
+from solitaire_env.registration import env_variant, step_limit
 from solitaire_env.util.files import read_json, write_json
 from solitaire_env.util.progress import ProgressLine, clock
 
@@ -69,30 +68,63 @@ class Arguments:
     """No progress line."""
 
 
+class LinearSets(Linear):
+    """The linear policy with a set of weights for each game: the first ``per_set`` games play the first set."""
+
+    stateful = True
+
+    def __init__(self, spec: GameSpec, weights: Array, per_set: int) -> None:
+        super().__init__(spec, weights)
+        self.per_set = per_set
+        self._begun = 0
+        self._sets: dict[int, int] = {}
+
+    def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
+        """Games take their weights in the order in which they begin."""
+        for game in games:
+            self._sets[game] = self._begun // self.per_set
+            self._begun += 1
+
+    def ended(self, games: Sequence[int]) -> None:
+        """Forget games that are over."""
+        for game in games:
+            del self._sets[game]
+
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``, each game by its own weights."""
+        assert games is not None  # the runner tells a stateful policy
+        sets = np.array([self._sets[game] for game in games.tolist()], dtype=np.int64)
+        return self.best(observations, masks, sets)
+
+
 def play_sets(
     variant: Variant, weights: Array, deals: Sequence[int], stall_limit: int | None = None
 ) -> tuple[Array, Array]:
     """Play deals with each of several sets of weights: cards home and whether won, ``[sets, deals]`` each."""
-    rows = np.arange(len(weights) * len(deals))
-    batch = Batch(GameSpec(variant, Settings(stall_limit=stall_limit)), len(rows))
-    batch.deal(rows, list(deals) * len(weights))
-    policy = Linear(policy_layout(variant), weights)
-    sets = np.repeat(np.arange(len(weights)), len(deals))
-    actions = np.zeros(len(rows), dtype=np.int64)
-    todo = np.ones(len(rows), dtype=np.int8)
-    while len(playing := np.flatnonzero(todo)):
-        actions[playing] = policy(batch.observations()[playing], batch.state.mask[playing], sets[playing])
-        batch.step(actions, todo)
-        todo[batch.ended] = 0
-    shape = (len(weights), len(deals))
-    home = batch.state.home.reshape(shape).copy()
-    return home, home == variant.cards
+    spec = GameSpec(variant, Settings(stall_limit=stall_limit, max_episode_steps=step_limit(variant)))
+    starts = list(deals) * len(weights)
+    runner = Runner(LinearSets(spec, weights, len(deals)), spec, num_envs=len(starts))
+    runner.begin(starts)
+    places = {seat.number: place for place, seat in enumerate(runner.seats)}
+    home = np.zeros(len(starts), dtype=np.int64)
+    while runner.active.any():
+        for end in runner.step():
+            home[places[end.number]] = end.cards_home
+    of_sets = home.reshape(len(weights), len(deals))
+    return of_sets, of_sets == variant.cards
 
 
 def tune(variant: Variant, a: Arguments, line: ProgressLine) -> dict[str, Any]:
     """Find weights; they and how they were found, as they stand in the file."""
     random = np.random.Generator(np.random.PCG64(a.seed))
-    mean = np.array([START.get(name, 0.0) for name in MOVE_FEATURES])
+    mean = np.array([START.get(name, 0.0) for name in MOVE_NAMES])
     spread = np.ones(len(mean))
     start = time.monotonic()
     curve = []
@@ -110,8 +142,8 @@ def tune(variant: Variant, a: Arguments, line: ProgressLine) -> dict[str, Any]:
     line.close()
     return {
         "moves": None if variant == get_variant(variant.name) else variant.moves,
-        "layout_hash": layout_hash(policy_layout(variant)),
-        "weights": {name: round(float(w), 4) for name, w in zip(MOVE_FEATURES, mean, strict=True)},
+        "layout_hash": GameSpec(variant).hash,
+        "weights": {name: round(float(w), 4) for name, w in zip(MOVE_NAMES, mean, strict=True)},
         "tuned": {
             "generations": a.generations, "population": a.population, "elite": a.elite, "deals": a.deals,
             "noise": a.noise, "stall_limit": a.stall_limit, "seed": a.seed,

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -10,21 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.config import TrainConfig
-from agents.reports import stored as results
-from solitaire_env import SolitaireEnv, Variant, env_id
-from solitaire_env.core.batch import Batch
-from solitaire_env.core.spec import GameSpec, Settings
+from agents.learners.replays import Game, numbers_by_text, replay
+from solitaire_env import Variant, env_id
+from solitaire_env.core.spec import Settings
 from solitaire_env.env import observation_space
-from solitaire_env.evaluation import policy_layout
-from solitaire_env.move_features.moves import CELL, SPACE, TABLEAU, moves_of
-from solitaire_env.notation import format_position
+from solitaire_env.evaluation import deals
 from solitaire_env.transcripts import parse_transcript
 from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine
 
 Array = npt.NDArray[Any]
 
-EVALUATION_DEALS: Final = (results.STANDARD, results.HELD_OUT)
+EVALUATION_DEALS: Final = (deals.STANDARD, deals.HELD_OUT)
 """Policies are compared on these: who learned them would be asked what it was told."""
 HELD_OUT: Final = 10
 """Of so many deals one is held out: what is learned is measured on it."""
@@ -33,21 +29,6 @@ TOGETHER: Final = 256
 
 
 # ----------------------------------------------------------------------------- reading transcripts
-
-
-class Game(NamedTuple):
-    """A transcript, its actions as numbers."""
-
-    path: Path
-    player: str
-    deal: int | str | None
-    start: str
-    result: str
-    cards_home: int
-    single: bool
-    """Whether its moves are single cards, which may have been supermoves of the configuration's game."""
-    actions: Array
-    """int16 ``[steps]``, in the configuration's action set."""
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
@@ -82,7 +63,7 @@ def read_game(path: Path, config: TrainConfig, *, evaluation_deals: bool = False
     single = game.variant != ours
     if single and (ours.moves != "supermove" or game.variant != ours.with_rules(moves="one card")):
         raise ValueError(f"{path}: a game of {_rules(game.variant)}; the configuration's is {_rules(ours)}")
-    if not evaluation_deals and any(game.deal in deals for deals in EVALUATION_DEALS):
+    if not evaluation_deals and any(game.deal in kept for kept in EVALUATION_DEALS):
         raise ValueError(
             f"{path}: deal {game.deal} is kept for evaluation, as are all of 0-999 and 100000-100999; "
             "--evaluation-deals learns from it all the same"
@@ -93,7 +74,7 @@ def read_game(path: Path, config: TrainConfig, *, evaluation_deals: bool = False
             f"{path}: its player {saw}; allowed where the stock is hidden: a transcript with "
             "'information: player', or a configuration with information 'thoughtful'"
         )
-    numbers = _numbers(ours)
+    numbers = numbers_by_text(ours)
     return Game(
         path,
         game.policy,
@@ -108,13 +89,6 @@ def read_game(path: Path, config: TrainConfig, *, evaluation_deals: bool = False
 
 def _rules(variant: Variant) -> str:
     return f"{env_id(variant)} ({variant.build}, {variant.spaces}, {variant.moves})"
-
-
-@cache
-def _numbers(variant: Variant) -> dict[str, int]:
-    """The number of each action, by its text. A single card's text is the same in both action sets."""
-    env = SolitaireEnv(variant)
-    return {env.action_text(n): n for n in range(policy_layout(variant)["actions"])}
 
 
 def read_games(
@@ -188,9 +162,9 @@ def positions_of(
         Naming the file, if a game cannot be played, or ends otherwise than it says.
     """
     settings = Settings(config.observation, config.information, config.reward)
-    space = observation_space(config.variant, settings)
+    space = observation_space(config.game)
     assert space.shape is not None and space.dtype is not None
-    number = policy_layout(config.variant, config)["actions"]
+    number = config.game.num_actions
     games = [games[k] for k in np.random.default_rng(config.seed).permutation(len(games))]
     packed = -(-number // 8)
     room = memory * 10**6 // (space.shape[0] * space.dtype.itemsize + packed + 8)
@@ -223,123 +197,3 @@ def positions_of(
         positions.held[part] = np.array([game.start in held for game in some])[rows]
     line.close()
     return Positions(*(array[:done] for array in positions))
-
-
-def replay(
-    games: Sequence[Game], variant: Variant, settings: Settings, gamma: float
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Play some games again, side by side: what was decided in them.
-
-    The game, int64 ``[n]``, then observations, masks, actions and returns, as :class:`Positions` has them.
-    """
-    batch = Batch(GameSpec(variant, settings), len(games))
-    for row, game in enumerate(games):
-        _start(batch, row, game)
-    lengths = np.array([len(game.actions) for game in games])
-    singles = np.zeros((len(games), lengths.max()), dtype=np.int64)
-    for row, game in enumerate(games):
-        singles[row, : lengths[row]] = game.actions
-    join = Join(batch) if any(game.single for game in games) else None
-    rest = np.zeros(len(games), dtype=np.int64)
-    """So many moves of each game belong to the supermove that was begun."""
-    over = np.zeros(len(games), dtype=np.bool_)
-    rewards = np.zeros(singles.shape)
-    decided = np.zeros(singles.shape, dtype=np.bool_)
-    parts: list[tuple[Array, ...]] = []
-    for step in range(singles.shape[1]):
-        playing = step < lengths
-        rows = np.flatnonzero(playing)
-        actions = singles[rows, step]
-        refused = rows[over[rows] | (batch.state.mask[rows, actions] == 0)]
-        if len(refused):
-            row = int(refused[0])
-            why = "the game is over" if over[row] else batch.explain_illegal(row, int(singles[row, step]))
-            raise ValueError(f"{games[row].path}: step {step + 1}: {one_line(why)}")
-        rest[rows] -= 1
-        free = rest[rows] < 0
-        decided[rows[free], step] = True
-        rest[rows[free]] = 0
-        rows, actions = rows[free], actions[free]
-        if join is not None:
-            for k, row in enumerate(rows.tolist()):
-                if games[row].single and join.may_begin[actions[k]]:
-                    actions[k], rest[row] = join(row, singles[row, step : lengths[row]].tolist())
-        masks = np.packbits(batch.state.mask[rows], axis=1)
-        parts.append((rows, np.full(len(rows), step), batch.observations()[rows], masks, actions))
-        batch.step(np.ascontiguousarray(singles[:, step]), playing.astype(np.int8))
-        rewards[playing, step] = batch.rewards[playing]
-        over |= playing & batch.terminated
-    for row, game in enumerate(games):
-        _check_end(batch, row, game, bool(over[row]))
-    rows, steps, *rest_of_all = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return rows, *rest_of_all, discounted(rewards, decided, gamma)[rows, steps]
-
-
-def _start(batch: Batch, row: int, game: Game) -> None:
-    if game.deal is None:
-        batch.place(row, game.start)
-        return
-    try:
-        batch.deal(np.array([row], dtype=np.int64), [game.deal])
-    except ValueError as error:
-        raise ValueError(f"{game.path}: {error}") from None
-    if format_position(batch.position(row)) != game.start:
-        raise ValueError(f"{game.path}: deal {game.deal} starts from another position")
-
-
-def _check_end(batch: Batch, row: int, game: Game, over: bool) -> None:
-    home = int(batch.state.home[row])
-    result = "truncated" if not over else "won" if home == batch.variant.cards else "stuck"
-    if (result, home) != (game.result, game.cards_home):
-        raise ValueError(
-            f"{game.path}: it says {game.result}, {game.cards_home} cards home; played again the game is "
-            f"{result if over else 'not over'}, {home} cards home"
-        )
-
-
-class Join:
-    """Finds the supermoves among single moves: those that it expands to, card by card.
-
-    Where the single moves begin several, the longest was meant; all lead where the game went.
-    """
-
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        numbers = _numbers(batch.variant)
-        single = batch.variant.with_rules(moves="one card")
-        self.ours = np.array([numbers[text] for text in _numbers(single)])
-        """The number of each action of the game of single cards in ours."""
-        layout = policy_layout(batch.variant)
-        kinds, sources, _, cards = moves_of(layout).table.T
-        self.may_begin = ((kinds == CELL) | (kinds == SPACE)) & (cards == 1) & (sources < layout["piles"])
-        """Actions by which a supermove may begin: its last card is put aside."""
-        carries = (kinds == TABLEAU) | (kinds == SPACE)
-        self.carries = [np.flatnonzero(carries & (sources == source)) for source in sources]
-        """For each action those that carry a sequence from the same source."""
-
-    def __call__(self, row: int, singles: list[int]) -> tuple[int, int]:
-        """The action that a game's next single moves come to, and how many they are besides the first."""
-        best, most = singles[0], 1
-        candidates = self.carries[best]
-        for action in candidates[self.batch.state.mask[row, candidates] > 0].tolist():
-            cards = self.ours[self.batch.expand(row, action)].tolist()
-            if len(cards) > most and cards == singles[: len(cards)]:
-                best, most = action, len(cards)
-        return best, most - 1
-
-
-def discounted(rewards: Array, decided: Array, gamma: float) -> Array:
-    """What was still earned from each decision on, float ``[games, steps]``.
-
-    ``rewards`` ``[games, steps]`` are of each step, ``decided`` says which were decisions; the others belong
-    to the decision before.
-    """
-    returns = np.zeros(rewards.shape)
-    after = np.zeros(len(rewards))
-    carried = np.zeros(len(rewards))
-    for step in reversed(range(rewards.shape[1])):
-        carried += rewards[:, step]
-        now = decided[:, step]
-        returns[:, step] = after = np.where(now, carried + gamma * after, after)
-        carried[now] = 0
-    return returns

@@ -1,45 +1,46 @@
 """The policies that need no training and a trained one on the same deals."""
 
 from pathlib import Path
-from typing import Any
 
-from agents.config import TrainConfig, parse_deals
+from agents.config import TrainConfig
 from agents.policies import make_policy
 from agents.reports.tables import summary_table
-from solitaire_env import Variant, env_id
-from solitaire_env.evaluation import Evaluation, Game, LayoutOf, Summary, evaluate, mcnemar
+from agents.runs.folders import BASELINES, policy_name
+from agents.search.budget import Budget
+from solitaire_env import env_id
+from solitaire_env.core import GameSpec
+from solitaire_env.core.variant import Moves
+from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine
 
 
-def seen_game(config: TrainConfig) -> tuple[Variant, str | None, LayoutOf]:
-    """The game that is played, the shortcut moves if policies choose those, and what gives them their layout.
+def played_game(config: TrainConfig) -> tuple[GameSpec, Moves | None]:
+    """The game that is played, and the action set of policies that leave it open, if it is another.
 
     A one-card game is played by its own rule also when the configuration has its policies choose supermoves.
     """
     published = env_variant(config.env).with_rules(build=config.build, spaces=config.spaces)
-    shortcut = config.moves if config.moves == "supermove" and published.moves == "one card" else None
-    variant = published if shortcut else published.with_rules(moves=config.moves)
-
-    return variant, shortcut, LayoutOf(variant, shortcut)
+    shortcut: Moves | None = None
+    if config.moves == "supermove" and published.moves == "one card":
+        shortcut = "supermove"
+    return GameSpec(published if shortcut else published.with_rules(moves=config.moves)), shortcut
 
 
 def play_policy(
     name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
     transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = 256, prior: str = "shipped",
-    budget: Any = None,
+    budget: Budget | None = None,
 ) -> Evaluation:  # fmt: skip
     """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,
     ``prior`` and ``budget`` are for ``search``.
     """
-    variant, shortcut, layout_of = seen_game(config)
-    policy = make_policy(name, layout_of, trust_model=trust_model, prior=prior, budget=budget)
-    if shortcut and getattr(policy, "moves", None) is None:
-        policy.moves = shortcut
+    spec, moves = played_game(config)
+    policy = make_policy(name, spec, moves=moves, trust_model=trust_model, prior=prior, budget=budget)
     label = label or (Path(name).name if Path(name).exists() else name)
-    deals = parse_deals(config.eval_deals)
 
     def progress(games: list[Game], total: int) -> None:
         done = len(games)
@@ -49,8 +50,8 @@ def play_policy(
 
     done = evaluate(
         policy,
-        variant,
-        deals,
+        spec.variant,
+        parse_deals(config.eval_deals),
         name=label,
         results=results,
         transcripts=transcripts,
@@ -67,31 +68,32 @@ def best_game(evaluation: Evaluation) -> Game:
 
 
 def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
-    """Evaluate the run's policy and those that need no training: writes games and the best, gives a table."""
+    """Evaluate the run's policy and the baselines: write all games and the best one; the table."""
     line = ProgressLine(quiet)
     folder = run / "evaluation"
     folder.mkdir(exist_ok=True)
     rows: list[tuple[str, str, Summary]] = []
     evaluations = {}
-    *_, layout_of = seen_game(config)
-    known = ["linear"] if has_weights(layout_of) else []
-    for name in ("random", "greedy", *known, str(run)):
-        label = Path(name).name
+    spec, _ = played_game(config)
+    own = policy_name(run)
+    rivals = [name for name in BASELINES if name != "linear" or has_weights(spec)]
+    for label in (*rivals, own):
         results = folder / f"{label}.jsonl"
-        # A run that went on has another policy than its last evaluation.
+        # After more training the run has another policy than at its last evaluation.
         results.unlink(missing_ok=True)
-        evaluations[label] = done = play_policy(name, config, results, line, transcripts=name == str(run))
+        name = str(run.absolute()) if label == own else label
+        evaluations[label] = done = play_policy(
+            name, config, results, line, label=label, transcripts=label == own
+        )
         rows.append((label, done.games[0].moves, done.summary))
-    trained = evaluations[run.name]
+    trained = evaluations[own]
     best = best_game(trained)
     write_text(run / "best_game.txt", trained.transcripts[best.deal])
-    rival = max(
-        (name for name in evaluations if name != run.name), key=lambda name: evaluations[name].summary.wins
-    )
+    rival = max(rivals, key=lambda name: evaluations[name].summary.wins)
     only_trained, only_rival, p = mcnemar(trained.games, evaluations[rival].games)
     table = summary_table(rows)
     write_text(run / "evaluation.txt", table + "\n")
     return (
         f"\n{env_id(config.variant)}, deals {config.eval_deals}, intervals of 95 %\n\n{table}\n\n"
-        f"deals that only {run.name} won: {only_trained}, only {rival}: {only_rival} (McNemar p = {p:.2g})"
+        f"deals that only {own} won: {only_trained}, only {rival}: {only_rival} (McNemar p = {p:.2g})"
     )

@@ -1,7 +1,7 @@
-"""The results that the leaderboard is written from, ``leaderboard/<game>/<policy>.jsonl`` and ``.json``.
+"""The results of the leaderboard, ``results/leaderboard/<game>/<policy>.jsonl`` and ``.json``.
 
-The first holds a game a line, as ``agents.evaluate --games`` writes them: deals 0-999, and, of a policy that
-was put to the final test, 100000-100999. The second says what the policy is, who made it, and what it costs.
+The first holds a game a line, as ``agents.evaluate --games`` writes them: deals 0-999, and 100000-100999 of a
+policy that has played the final test. The second says what the policy is, who made it, and what it costs.
 """
 
 import hashlib
@@ -16,17 +16,17 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant, env_id
-from solitaire_env.evaluation import Game, Summary, game_rules, read_games, summarize
+from solitaire_env.evaluation import Game, Summary, deals, game_rules, read_games, summarize
 from solitaire_env.registration import env_variant, step_limit
 from solitaire_env.util.files import model_folder, write_json
 from solitaire_env.util.messages import shown
 
 ROOT: Final = Path(__file__).parents[2]
 STORE = ROOT / "results" / "leaderboard"
-STANDARD = range(1000)
+STANDARD: range = deals.STANDARD
 """Deals that every policy of the leaderboard has played."""
-HELD_OUT = range(100_000, 101_000)
-"""Deals that nothing was chosen by, for the final test."""
+HELD_OUT: range = deals.HELD_OUT
+"""Deals of the final test."""
 SIDE_BY_SIDE: Final = 256
 """So many games are played at a time when a policy is timed."""
 
@@ -120,6 +120,11 @@ class Entry:
 def parts() -> tuple[range, range]:
     """The sets of deals."""
     return STANDARD, HELD_OUT
+
+
+def deals_text(part: range) -> str:
+    """A set of deals as commands take it."""
+    return f"{part.start}:{part.stop}"
 
 
 def sentence(error: ValidationError) -> str:

@@ -1,130 +1,27 @@
-"""Model folders: ``model.safetensors`` (weights) and ``model.json`` (what they are weights of).
+"""Model folders of torch networks: written here, read by :mod:`solitaire_env.policies.model_files`."""
 
-Reading one runs no code from it. A model for another observation or action layout is refused.
-"""
-
-from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch as th
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch.utils.hooks import RemovableHandle
+from safetensors.torch import save_file
 
-from agents.config import DEEPEST, FURTHEST
-from agents.networks.networks import NETWORKS, MovesNetwork, Network
-from solitaire_env.core.spec import layout_hash
-from solitaire_env.evaluation import draw
-from solitaire_env.move_features.moves import keep_sure_homes, moves_of
-from solitaire_env.util.files import model_folder, read_json, write_json, write_whole
-from solitaire_env.util.messages import one_line, shown
+from agents.networks import NETWORKS, MovesNetwork, Network
+from agents.networks.player import NetworkPlayer
+from solitaire_env import env_id
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.policies.model_files import CARD, VALUE, WEIGHTS, Model, read_model, read_tensors
+from solitaire_env.util.files import model_folder, write_json, write_whole
+from solitaire_env.util.messages import shown
 
-Array = npt.NDArray[Any]
-
-WEIGHTS = "model.safetensors"
-VALUE = "value_head."
-"""Before the names of the value's weights, which stand in the same file; a model may lack them."""
-CARD = "model.json"
-CARD_KEYS = ("format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature")
-
-
-class NetworkPlayer:
-    """A network as a policy: a legal action, by the probabilities that training gave it.
-
-    Always taking the likeliest would go round for ever between moves that undo each other.
-
-    Parameters
-    ----------
-    network
-        Is made to count in 64 bits. In 32, how a sum is rounded hangs on how many games are looked at
-        together and on the machine, and now and then another action would be drawn.
-    seed
-        Of the draws where it is not told what chance says.
-    value
-        Gives the value, ``[n, 1]``, from the network's value features; None where it was not kept.
-    temperature
-        Of a network whose scores are what the moves are worth: they are divided by it, and the value is the
-        highest of them. None where scores are logits.
-    sure_home
-        Whether what is sure to go home (:func:`solitaire_env.move_features.moves.sure_homes`) goes home, and the network is asked
-        only where nothing is.
-    """
-
-    by_chance = True
-
-    def __init__(
-        self, network: Network, name: str, layout: dict[str, Any], moves: str | None, seed: int = 0,
-        value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
-    ) -> None:  # fmt: skip
-        self.table = moves_of(layout) if sure_home else None
-        self._widening: list[RemovableHandle] = []
-        self.network = self._in_64_bits(network.eval())
-        self.value = value and self._in_64_bits(value)
-        self.temperature = temperature
-        self.name = name
-        self.moves = moves
-        self.random = np.random.Generator(np.random.PCG64(seed))
-        self.observation = layout.get("observation")
-        self.information = layout.get("information")
-        self._looked: tuple[Array, Array, Array | None] | None = None
-
-    def _in_64_bits(self, network: Any) -> Any:
-        """The network itself, whose linear layers from now on count in 64 bits whatever they are given."""
-        for part in network.double().modules():
-            if isinstance(part, th.nn.Linear):
-                self._widening.append(
-                    part.register_forward_pre_hook(lambda layer, given: (given[0].to(layer.weight.dtype),))
-                )
-        return network
-
-    def in_32_bits(self) -> "NetworkPlayer":
-        """The player itself, which from now on counts in 32 bits: two thirds of the time."""
-        for handle in self._widening:
-            handle.remove()
-        self.network.float()
-        if self.value is not None:
-            self.value.float()
-        return self
-
-    def choices(self, observations: Array, masks: Array) -> Array:
-        """The masks of the moves that it chooses among: of what is sure to go home, that alone."""
-        return masks if self.table is None else keep_sure_homes(observations, masks, self.table)
-
-    @th.inference_mode()
-    def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:
-        """The probabilities by which it chooses, ``[n, actions]``, and the returns it expects, ``[n]``.
-
-        They are made once for who asks twice of the same observations.
-        """
-        if self._looked is None or not np.array_equal(self._looked[0], observations):
-            choices = self.choices(observations, masks)
-            seen = self.network.score(th.from_numpy(np.ascontiguousarray(observations)), choices)
-            scores = seen.dense(masks.shape[1])
-            values = None if self.value is None else self.value(seen.features)[:, 0].numpy()
-            if self.temperature is not None:
-                values = scores.amax(1).numpy()
-                scores = scores / self.temperature
-            self._looked = observations.copy(), scores.softmax(1).numpy(), values
-        return self._looked[1:]
-
-    def __call__(self, observations: Array, masks: Array, chances: Array | None = None) -> Array:
-        """Actions ``[n]``."""
-        probabilities, _ = self.explain(observations, masks)
-        chances = self.random.random(len(masks)) if chances is None else chances
-        return draw(probabilities, chances)
+# ------------------------------------------------------------------------------------------ writing
 
 
 def save_model(
-    folder: Path, network: th.nn.Module, *, env: str, moves: str, kind: str, sizes: dict[str, Any],
-    layout: dict[str, Any], steps: int, value: th.nn.Module | None = None, temperature: float | None = None,
-    sure_home: bool = False,
+    folder: Path, network: th.nn.Module, spec: GameSpec, *, kind: str, sizes: dict[str, Any], steps: int,
+    value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
 ) -> None:  # fmt: skip
-    """Write a model folder, with the linear layer that gives the value where there is one."""
+    """Write a model folder, with the value head if any; ``spec`` is the game as the network sees it."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = network.state_dict()
     if value is not None:
@@ -133,12 +30,12 @@ def save_model(
     write_whole(folder / WEIGHTS, lambda part: save_file(weights, part))
     card = {
         "format": 1,
-        "env": env,
-        "moves": moves,
+        "env": env_id(spec.variant),
+        "moves": spec.variant.moves,
         "network": kind,
         "sizes": sizes,
-        "layout": layout,
-        "layout_hash": layout_hash(layout),
+        "layout": spec.layout,
+        "layout_hash": spec.hash,
         "steps": steps,
         "temperature": temperature,
         "sure_home": sure_home,
@@ -146,107 +43,77 @@ def save_model(
     write_json(folder / CARD, card)
 
 
-def load_weights(path: Path) -> dict[str, th.Tensor]:
-    """The tensors of a safetensors file; a cut-off or foreign file is an error that names it."""
-    try:
-        return load_file(path)
-    except FileNotFoundError:
-        raise ValueError(f"{path}: not found") from None
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path}: not a whole safetensors file ({one_line(error)})") from None
+# ------------------------------------------------------------------------------------------ reading
 
 
-def load_model(
-    folder: Path, layout_of: Callable[[Any], dict[str, Any]], name: str | None = None
-) -> NetworkPlayer:
-    """The policy of a model folder, for the game whose layout ``layout_of`` gives.
+def load_model(folder: Path, game: GameSpec, name: str | None = None) -> NetworkPlayer:
+    """The policy of a model folder.
+
+    Parameters
+    ----------
+    game
+        The game that is to be played; the model's own action set and observation replace those of the game.
+    name
+        Of the policy; the folder's name by default.
 
     Raises
     ------
     ValueError
         If a file is missing, damaged, or for another layout.
     """
-    card = read_json(folder / CARD)
-    missing = [key for key in CARD_KEYS if key not in card]
-    if missing or card["format"] != 1 or card["network"] not in list(NETWORKS):
-        raise ValueError(
-            f"{folder / CARD}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})"
-        )
-    layout = card["layout"]
-    if not isinstance(layout, dict) or layout_hash(layout) != card["layout_hash"]:
-        raise ValueError(
-            f"{folder / CARD}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
-        )
-    wanted = {name: layout.get(name) for name in ("observation", "information")}
+    return _make_player(read_model(folder, game, NETWORKS), name or folder.name)
+
+
+def load_weights(path: Path) -> dict[str, th.Tensor]:
+    """The tensors of a safetensors file; a truncated or foreign file is an error that names it."""
+    return {name: th.from_numpy(tensor) for name, tensor in read_tensors(path).items()}
+
+
+def _make_player(model: Model, name: str) -> NetworkPlayer:
+    """The policy that a model folder holds."""
+    network: Network
     try:
-        here = layout_of(SimpleNamespace(**wanted, moves=card["moves"]))
-    except ValueError as error:
-        raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
-    if layout_hash(here) != card["layout_hash"]:
-        raise ValueError(
-            f"{folder}: the model is for {one_line(card['env'], 80)} with moves={shown(card['moves'])}, "
-            f"observation size {shown(layout.get('size'))} and {shown(layout.get('actions'))} actions; "
-            f"this game has observation size {here['size']} and {here['actions']} actions "
-            f"(layout {card['layout_hash']} and {layout_hash(here)})"
-        )
-    weights = load_weights(folder / WEIGHTS)
-    kind, sizes = NETWORKS[card["network"]], card["sizes"]
-    try:
-        _check_sizes(sizes, sum(tensor.numel() for tensor in weights.values()))
-        network = kind(layout, **sizes)
+        network = NETWORKS[model.network](model.spec, **model.sizes)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(
-            f"{folder / CARD}: sizes {shown(sizes)} make no network {card['network']!r} ({one_line(error)})"
-        ) from None
+        raise model.wrong_sizes(error) from None
+    weights = {name: th.from_numpy(tensor) for name, tensor in model.weights.items()}
     try:
-        for tensor_name, tensor in weights.items():
-            if tensor.dtype != th.float32 or not tensor.isfinite().all():
-                raise RuntimeError(f"{tensor_name} holds others than finite numbers of 32 bits")
         head = {key.removeprefix(VALUE): weights.pop(key) for key in list(weights) if key.startswith(VALUE)}
         network.load_state_dict(weights)
         value = th.nn.Linear(network.width, 1) if head else None
         if value is not None:
             value.load_state_dict(head)
     except RuntimeError as error:
-        raise ValueError(
-            f"{folder / WEIGHTS}: not weights of this network ({one_line(str(error).splitlines()[-1])})"
-        ) from None
-    temperature = card["temperature"]
-    if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
-        raise ValueError(f"{folder / CARD}: temperature is {shown(temperature)}, allowed: null, or above 0")
-    name = name or folder.name
-    sure_home = card.get("sure_home", False)
-    if type(sure_home) is not bool:
-        raise ValueError(f"{folder / CARD}: sure_home is {shown(sure_home)}, allowed: true and false")
+        raise model.wrong_weights(str(error).splitlines()[-1]) from None
     return NetworkPlayer(
-        network, name, layout, card["moves"], value=value, temperature=temperature, sure_home=sure_home
+        network, model.spec, name, value=value, temperature=model.temperature, sure_home=model.sure_home
     )
 
 
 Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
-"""Weights of a network, and of its value where it was kept."""
+"""Weights of a network, and of its value head where it was kept."""
 
 
 def load_start(
-    path: Path, kind: str, sizes: dict[str, Any], layout: dict[str, Any], *, values: bool = False
+    path: Path, kind: str, sizes: dict[str, Any], spec: GameSpec, *, values: bool = False
 ) -> Start:
     """The weights of a run or model folder, for a network of that kind, with those sizes, to start from.
 
-    ``values`` says whether its scores are to be what moves are worth, or logits. What moves are worth becomes
-    logits divided by the model's temperature: it plays as before.
+    ``values`` says whether its scores are to be values of moves, or logits. Values become logits when they
+    are divided by the model's temperature: the policy is unchanged.
 
     Raises
     ------
     ValueError
         If it is no model, or one for another layout, of another kind, with other sizes, or its scores are
-        logits that were to be values.
+        logits where values are needed.
     """
     folder = model_folder(path)
-    player = load_model(folder, lambda _: layout)
-    card = read_json(folder / CARD)
-    if (card["network"], card["sizes"]) != (kind, sizes):
+    model = read_model(folder, spec, NETWORKS, exact=True)
+    player = _make_player(model, folder.name)
+    if (model.network, model.sizes) != (kind, sizes):
         raise ValueError(
-            f"{folder}: the model is a network {card['network']!r} with {shown(card['sizes'])}, "
+            f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, "
             f"the configuration's is {kind!r} with {shown(sizes)}"
         )
     network = player.network
@@ -259,75 +126,3 @@ def load_start(
             )
         network.divide_scores(player.temperature)
     return network.state_dict(), None if player.value is None else player.value.state_dict()
-
-
-def _check_sizes(sizes: Any, numbers: int) -> None:
-    """Refuse what is no size, and a network that has more numbers than its file.
-
-    It would be made before its weights are seen not to fit, however large it is.
-    """
-    if not isinstance(sizes, dict):
-        raise TypeError(f"a {type(sizes).__name__}, allowed: an object")
-    for name, size in sizes.items():
-        least = {"width": 2, "depth": 0}.get(name, 1)
-        if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
-            raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
-    for name, most in (("onward", FURTHEST), ("reach", DEEPEST)):
-        if sizes.get(name, 1) > most:
-            raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
-    width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))
-    hidden = sizes.get("hidden", [])
-    layers = sum(a * b for a, b in pairwise([digs, *hidden]))
-    if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
-        raise ValueError(f"it would have more numbers than the weights, {numbers}")
-
-
-class ZipPlayer:
-    """A model that SB3 saved, as a policy."""
-
-    def __init__(self, model: Any, name: str, observation: str, moves: str | None) -> None:
-        self.model = model
-        self.name = name
-        self.observation = observation
-        self.moves = moves
-
-    def __call__(self, observations: Array, masks: Array) -> Array:
-        """Actions ``[n]``."""
-        actions, _ = self.model.predict(
-            observations, action_masks=masks.astype(np.bool_), deterministic=False
-        )
-        return np.asarray(actions)
-
-
-def load_zip(path: Path, layout_of: Callable[[Any], dict[str, Any]]) -> ZipPlayer:
-    """The policy of a zip that sb3-contrib's MaskablePPO saved. Runs whatever code the file holds."""
-    from sb3_contrib import MaskablePPO
-
-    try:
-        model = MaskablePPO.load(path, device="cpu")
-    except Exception as error:
-        raise ValueError(f"{path}: not a MaskablePPO zip ({one_line(error)})") from None
-    model.set_random_seed(0)
-    shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
-    for moves in (None, "supermove"):
-        for observation in ("cards", "features"):
-            player = ZipPlayer(model, path.stem, observation, moves)
-            layout = layout_of(player)
-            if (layout["size"],) == shape and layout["actions"] == actions:
-                return player
-    raise ValueError(
-        f"{path}: the model has observations {shape} and {actions} actions, this game has others"
-    )
-
-
-def load_policy(path: Path, layout_of: Callable[[Any], dict[str, Any]], *, trust_model: bool = False) -> Any:
-    """The policy of a run folder, a model folder or an SB3 zip."""
-    if path.is_dir():
-        return load_model(model_folder(path), layout_of, path.name)
-    if path.suffix != ".zip":
-        raise ValueError(f"{path}: allowed is a run folder, a model folder or an SB3 zip")
-    if not trust_model:
-        raise ValueError(
-            f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"
-        )
-    return load_zip(path, layout_of)

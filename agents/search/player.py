@@ -11,8 +11,9 @@ All that it reads is the ``cards`` observation, where the stock is not. Where no
 line that wins (:mod:`agents.search.solver`), and keeps to it.
 """
 
+import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -20,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 
-from agents.networks.networks import Scores
-from agents.runs.models import NetworkPlayer
+from agents.networks.player import NetworkPlayer
+from agents.networks.scores import Scores
 from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of
 from agents.search.rollouts import finish
@@ -30,8 +31,9 @@ from agents.search.stocks import draw_stocks, unseen
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.linear_scores import make_room
+from solitaire_env.move_features.moves import make_room
 from solitaire_env.policies.linear import weights_for
+from solitaire_env.policies.policy import Policy
 
 Array = npt.NDArray[Any]
 
@@ -73,7 +75,7 @@ class Trials(NamedTuple):
     """int64 ``[candidates]``."""
 
 
-class Searcher:
+class Searcher(Policy):
     """See the module; a policy for the evaluator.
 
     Parameters
@@ -88,10 +90,8 @@ class Searcher:
     """
 
     name = "search"
-    observation = "cards"
-    information = "player"
-    by_chance = True
-    remembers = True
+    stochastic = True
+    stateful = True
 
     def __init__(self, variant: Variant, player: NetworkPlayer, budget: Budget | None = None) -> None:
         if player.observation != "cards" or player.information != "player":
@@ -121,25 +121,32 @@ class Searcher:
         """Moves that were played in trials."""
 
     def __call__(
-        self, observations: Array, masks: Array, chances: Array | None = None, games: Array | None = None
-    ) -> Array:
-        """Actions ``[n]``.
-
-        Parameters
-        ----------
-        chances
-            Float64 ``[n]`` in [0, 1), from which all that is left to chance is drawn.
-        games
-            int64 ``[n]``, the number of each game, the same in all its moves. Without them where a game has
-            been is not remembered.
-        """
-        chances = np.random.default_rng().random(len(masks)) if chances is None else chances
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``. Without ``games`` nothing is remembered of where a game has been."""
+        uniforms = np.random.default_rng().random(len(masks)) if uniforms is None else uniforms
         chosen = np.empty(len(masks), dtype=np.int64)
-        for n, (observation, mask, chance) in enumerate(zip(observations, masks, chances, strict=True)):
+        for n, (observation, mask, chance) in enumerate(zip(observations, masks, uniforms, strict=True)):
             memory = self._memory(None if games is None else int(games[n]), observation)
             chosen[n] = self._choose(observation, mask, chance, memory)
             self.plan = memory.plan or self.plan
         return chosen
+
+    def ended(self, games: Sequence[int]) -> None:
+        """Forget games that are over."""
+        for game in games:
+            self.games.pop(game, None)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the network, with the budget."""
+        told = f"{self.player.fingerprint} {self.budget}"
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
 
     def _memory(self, game: int | None, observation: Array) -> Memory:
         if game is None:

@@ -1,7 +1,8 @@
 """A position: where every card of a game lies, as an object and as the engine's row of card codes."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -30,14 +31,7 @@ class Position:
 
     def hidden(self) -> "Position":
         """The position as a player sees it: every card of the stock face down."""
-        return Position(
-            self.variant,
-            self.tableau,
-            self.foundations,
-            self.cells,
-            self.waste,
-            (FACE_DOWN,) * len(self.stock),
-        )
+        return replace(self, stock=(FACE_DOWN,) * len(self.stock))
 
     def _repr_html_(self) -> str:
         """The board as SVG, for a notebook."""
@@ -154,10 +148,10 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
     Raises
     ------
     ValueError
-        If the shape is another, or there are no whole numbers in it.
+        If the shape is another, or there is anything but whole numbers from -128 to 127 in it.
     """
     r = make_rules(variant)
-    if not np.issubdtype(row.dtype, np.integer):
+    if row.dtype.kind not in "iu":
         raise ValueError(f"a row of {variant.name} is of {row.dtype}, allowed: whole numbers")
     if row.shape not in ((r.row_size,), (r.row_stock,)):
         raise ValueError(
@@ -165,6 +159,8 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
             f"allowed: ({r.row_stock},) as seen, ({r.row_size},) in full"
         )
     codes = row.tolist()
+    if wrong := [code for code in codes if not -128 <= code < 128]:
+        raise ValueError(f"a row of {variant.name} has code {wrong[0]}, allowed: 0 to 127")
 
     def pile(start: int, stop: int) -> Pile:
         return tuple(code for code in codes[start:stop] if code != EMPTY)
@@ -179,13 +175,29 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
         stock=pile(r.row_stock, r.row_size),
     )
     if r.has_stock and len(codes) == r.row_stock:
-        hidden = variant.cards - len(_known_cards(position))
-        position = Position(
-            variant,
-            position.tableau,
-            position.foundations,
-            position.cells,
-            position.waste,
-            (FACE_DOWN,) * hidden,
-        )
+        # Counted, as there are no cards of a rank that the game does not have.
+        lying = [*chain(*position.tableau), *position.waste, *position.cells]
+        known = sum(card not in (EMPTY, FACE_DOWN) for card in lying) + sum(flat)
+        position = replace(position, stock=(FACE_DOWN,) * (variant.cards - known))
+    return position
+
+
+def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position:
+    """The position of a row as :func:`position_from_row` gives it, when it is a possible one.
+
+    Raises
+    ------
+    ValueError
+        With ``what``, which is the row's name in the sentence, and what is wrong with it.
+    """
+    position = position_from_row(variant, row)
+    faults = position_faults(position)
+    if not faults:
+        whole = len(row) > make_rules(variant).row_stock
+        if whole and FACE_DOWN in position.stock:
+            faults = ["its stock has face-down cards"]
+        elif position_to_row(position)[: len(row)].tolist() != row.tolist():
+            faults = ["its row has gaps or a wrong stock count"]
+    if faults:
+        raise ValueError(f"{what} is not possible: {'; '.join(faults[:3])}")
     return position

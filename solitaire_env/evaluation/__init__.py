@@ -3,44 +3,34 @@
 Which policies there are is in :mod:`solitaire_env.policies`; trained ones are made in ``agents/``.
 """
 
-from solitaire_env.evaluation.runner import (
-    TOP_ACTIONS,
-    Evaluation,
-    Game,
-    LayoutOf,
-    Policy,
+from solitaire_env.evaluation.evaluator import Evaluation, evaluate, game_rules, transcript_name
+from solitaire_env.evaluation.result_files import Game, read_games
+from solitaire_env.evaluation.runner import TOP_ACTIONS, Decisions, Finished, Runner, think
+from solitaire_env.evaluation.statistics import (
     Summary,
-    ask,
     bootstrap_interval,
-    draw,
-    evaluate,
-    game_rules,
     mcnemar,
-    policy_layout,
-    read_games,
-    seen_by,
     summarize,
-    think,
-    transcript_name,
     wilson_interval,
 )
+from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.policy import Policy
 
 __all__ = [
     "TOP_ACTIONS",
+    "Decisions",
     "Evaluation",
+    "Finished",
     "Game",
-    "LayoutOf",
     "Policy",
+    "Runner",
     "Summary",
-    "ask",
     "bootstrap_interval",
     "draw",
     "evaluate",
     "game_rules",
     "mcnemar",
-    "policy_layout",
     "read_games",
-    "seen_by",
     "summarize",
     "think",
     "transcript_name",

@@ -13,7 +13,7 @@ from solitaire_env.core import State, jit, jit_inline, jit_kernel, make_state
 from solitaire_env.core.engine import step
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.observed import place_cards
+from solitaire_env.move_features.observed import GAME, place_cards
 
 Array = npt.NDArray[Any]
 
@@ -82,12 +82,12 @@ def keep_safe_moves(masks: Array, safe: Array) -> Array:
 @jit_kernel
 def _autoplay_seen(rules, state, observations, masks, chosen):  # type: ignore[no-untyped-def]
     for game in range(observations.shape[0]):
-        place_cards(rules, state, int(0), observations[game])
+        place_cards(rules, state, int(GAME), observations[game])
         for source in range(rules.sources):
             if (
                 masks[game, rules.home_actions + source] != 0
-                and int(state.tops[0, source]) != 0
-                and _is_safe(rules, state, int(0), source)
+                and int(state.tops[GAME, source]) != 0
+                and _is_safe(rules, state, int(GAME), source)
             ):
                 chosen[game] = rules.home_actions + source
                 break

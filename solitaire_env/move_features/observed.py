@@ -1,9 +1,13 @@
 """Observations become games of the engine, in which features are read and moves are played."""
 
+from typing import Final
+
 from solitaire_env.core import jit
 from solitaire_env.core.engine import derive, derive_cards
 
-PLACEHOLDER = 4
+GAME: Final = 0
+"""The row of the state in which an observation is placed."""
+PLACEHOLDER: Final = 4
 """Stands for each card of a hidden stock: how many there are is known, which they are is not."""
 
 

@@ -15,6 +15,7 @@ from solitaire_env.core.engine import copy_cards, is_in, write_row
 from solitaire_env.move_features.columns import NUM_DIG, NUM_PLAIN, PLAIN
 from solitaire_env.move_features.dig_outs import send_all_home, write_dig_outs
 from solitaire_env.move_features.moves import cards_in_sight, lowest_foundation
+from solitaire_env.move_features.observed import GAME
 from solitaire_env.move_features.reachability import write_reachability
 
 Array = npt.NDArray[Any]
@@ -30,8 +31,6 @@ MOST_BLOCKED: Final = 6
 NONE_BLOCKED: Final = 9
 """Stands for the least of no numbers of sequences."""
 
-GAME: Final = 0
-"""The row of the state that holds the position."""
 AFTER: Final = 1
 """The row for the position after a move."""
 PLAN: Final = 2

@@ -24,10 +24,9 @@ from solitaire_env.move_features.columns import (
 from solitaire_env.move_features.dig_outs import planning_rules
 from solitaire_env.move_features.lookahead import look_ahead, play
 from solitaire_env.move_features.moves import make_room, measure, survey
-from solitaire_env.move_features.observed import place_cards, place_seen
+from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
     AFTER,
-    GAME,
     ROWS,
     make_notes,
     note_pile,
@@ -36,6 +35,9 @@ from solitaire_env.move_features.positions import (
 )
 
 Array = npt.NDArray[Any]
+
+NONE: Final = 0
+"""Neither a draw nor a round of dig-outs."""
 
 DIGS: Final = 2
 """Rounds of dig-outs that are read unless another number is asked for."""
@@ -205,7 +207,7 @@ def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
                 notes.piles[AFTER, pile, column] = notes.piles[GAME, pile, column]
 
 
-# Arguments are written int(GAME), int(0): for a literal numba compiles the function that is called once more. The
+# Arguments are written int(GAME): for a literal numba compiles the function that is called once more. The
 # position itself and its moves go through one loop for the same reason: what is called is compiled into each caller.
 @jit_kernel
 def _read(  # type: ignore[no-untyped-def]
@@ -252,4 +254,4 @@ def _read(  # type: ignore[no-untyped-def]
             )  # fmt: skip
             for pile in range(rules.piles):
                 note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
-            write_position(rules, plans, state, int(AFTER), int(0), int(0), notes, out[size:way])
+            write_position(rules, plans, state, int(AFTER), int(NONE), int(NONE), notes, out[size:way])

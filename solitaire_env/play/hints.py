@@ -1,19 +1,17 @@
-"""What a policy would play in the game of a single environment, and why.
+"""What a policy would play in somebody's game, and why: hints, and playing on."""
 
-A policy is as :mod:`solitaire_env.evaluation` says.
-"""
-
-import re
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NamedTuple
 
-from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import LayoutOf, ask, policy_layout, seen_by, think
+import numpy as np
+
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.variant import Variant
+from solitaire_env.evaluation.runner import Decisions, Runner
+from solitaire_env.notation import action_text, describe_action
 from solitaire_env.play.session import Session
+from solitaire_env.policies import as_policy
+from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Thought
-from solitaire_env.util.messages import one_line, shown
-from solitaire_env.variants import Variant
 
 
 class Advice(NamedTuple):
@@ -24,114 +22,72 @@ class Advice(NamedTuple):
     words: str
     """What that does, in words."""
     actions: tuple[int, ...]
-    """The actions of the environment that it comes to: several where a supermove is played card by card."""
+    """The actions of the environment that it stands for: several where a supermove is played card by card."""
     thought: Thought | None
-    """How it came to that, from a policy that explains itself."""
+    """What the policy thought, where it explains itself."""
 
 
 class Adviser:
-    """A policy that is asked about single games.
+    """A policy that is asked about single games. Played straight through, a game is the one that the runner plays.
 
     Parameters
     ----------
     policy
-        The policy.
+        The policy, or what :func:`solitaire_env.policies.as_policy` takes.
     variant
         The game that is played, house rules included.
+    seed
+        Of a stochastic policy.
     """
 
-    def __init__(self, policy: Any, variant: Variant) -> None:
-        self.policy = policy
-        self.variant = variant
-        self.name = str(getattr(policy, "name", None) or type(policy).__name__)
-        seen, wanted = seen_by(policy, variant)
-        self.information = wanted.information
-        self._seen = SolitaireEnv(
-            seen, observation=wanted.observation, information=wanted.information, on_invalid="raise"
-        )
+    def __init__(self, policy: Any, variant: Variant, seed: int = 0) -> None:
+        spec = GameSpec(variant, Settings(max_episode_steps=step_limit(variant)))
+        self.policy = as_policy(policy, spec)
+        self.name = self.policy.name
+        self.runner = Runner(self.policy, spec, num_envs=1, seed=seed)
+        self.information = self.runner.view.settings.information
+        self._last: tuple[tuple[int, str, int], Decisions] | None = None
 
-    def advise(self, env: SolitaireEnv, likeliest: bool = False) -> Advice | None:
-        """What the policy would do in the environment's position; None where no action is legal.
+    def advise(self, session: Session, likeliest: bool = False) -> Advice | None:
+        """What the policy would do where the session's game stands; None where no action is legal.
 
         Parameters
         ----------
         likeliest
-            Its likeliest action, where it tells that, rather than one that it draws: for a hint.
+            Its likeliest action, where it knows that, rather than one that it draws: for a hint.
 
         Raises
         ------
         IllegalActionError
             If the policy names an action that is not legal.
         """
-        observation, info = self._seen.reset(options={"position": env.position()})
-        if not self._seen.legal_actions():
+        if not session.legal():
             return None
-        observations, masks = observation[None], info["action_mask"][None]
-        thought = think(self.policy, self._seen.variant, observations.copy(), masks.copy())[0]
+        decisions = self._decide(session)
+        action, thought = int(decisions.actions[0]), decisions.thoughts[0]
+        singles = decisions.singles[0]
+        view = self.runner.view
         if likeliest and thought is not None and thought.actions:
-            action = self._seen.parse_action(thought.actions[0][0])
-        else:
-            action = int(ask(self.policy, observations, masks)[0])
-        text, words = self._seen.action_text(action), self._seen.describe_action(action)
-        same = self._seen.variant == self.variant
-        actions = (action,) if same else tuple(self._seen.expand(action))
-        return Advice(text, words, actions, thought)
+            action = view.actions.parse(thought.actions[0][0])
+            singles = self.runner.expand(0, action)
+        words = describe_action(view.variant, self.runner.seen.state, 0, action)
+        return Advice(action_text(view.variant, action), words, tuple(singles), thought)
 
-
-def load_class(path: str) -> Callable[..., Any]:
-    """The class, or function, of a ``module:Class`` text.
-
-    Raises
-    ------
-    ValueError
-        If there is no such thing.
-    """
-    module, _, attribute = path.partition(":")
-    try:
-        if not all(map(str.isidentifier, module.split("."))):
-            raise ImportError(f"{module!r} is not the name of a module")
-        made = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"policy {path!r} cannot be loaded: {error}") from None
-    except Exception as error:
-        raise _failed(path, "loaded", error) from error
-    if not callable(made):
-        raise ValueError(f"policy {path!r} is a {type(made).__name__}, allowed: a class or a function")
-    return made  # type: ignore[no-any-return]
-
-
-def load_policy(name: str, variant: Variant) -> Any:
-    """A policy for a game by name.
-
-    Parameters
-    ----------
-    name
-        ``module:Class``, which is called with the game's layout as the policy wants to see it; or
-        ``module:function@text``, a function that is called with the text and with another function, which
-        gives the layout for a policy (:class:`~solitaire_env.evaluation.LayoutOf`):
-        ``agents:policy@runs/busy-aces-1``.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be loaded.
-    """
-    path, at, text = name.partition("@")
-    if not re.fullmatch(r"[\w.]+:\w+", path):
-        raise ValueError(
-            f"unknown policy {shown(name)}, allowed: 'module:Class' or 'module:function@text', "
-            "such as 'agents:policy@greedy'"
-        )
-    made = load_class(path)
-    arguments = (text, LayoutOf(variant)) if at else (policy_layout(variant, made),)
-    try:
-        return made(*arguments)
-    except Exception as error:
-        raise _failed(name, "made", error) from error
+    def _decide(self, session: Session) -> Decisions:
+        """The policy's decision. It is asked once about a position, however often one looks."""
+        position = session.full_position()
+        asked = (session.number, session.env.position(), session.decisions)
+        self.runner.take_up(position, session.start, session.decisions, session.number)
+        if self._last is not None and self._last[0] == asked:
+            self.runner.show(np.zeros(1, dtype=np.int64))
+            return self._last[1]
+        decisions = self.runner.decide(np.zeros(1, dtype=np.int64), explain=True)
+        self._last = asked, decisions
+        return decisions
 
 
 def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str] | None:
-    """An action to play next and what to say of it, from the adviser or, without one, from the session's own
+    """An action to play next and a sentence about it, from the adviser or, without one, from the session's own
     hint; None where no move is legal.
     """
     env = session.env
@@ -140,10 +96,5 @@ def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str]
         return (
             None if hint is None else (hint, f"perhaps {env.action_text(hint):<8}{env.describe_action(hint)}")
         )
-    advice = adviser.advise(env, likeliest=True)
+    advice = adviser.advise(session, likeliest=True)
     return None if advice is None else (advice.actions[0], f"{adviser.name}: {advice.text:<8}{advice.words}")
-
-
-def _failed(name: str, what: str, error: Exception) -> ValueError:
-    kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-    return ValueError(f"policy {shown(name)} cannot be {what}: {kind}{one_line(error, 300)}")

@@ -2,8 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from solitaire_env.core.batch import Start
 from solitaire_env.core.layout import Action, action_layout
 from solitaire_env.env import SolitaireEnv
+from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.transcripts import Result
 
@@ -20,6 +22,8 @@ class Played(NamedTuple):
     """What it did, in words."""
     move: Move
     """The cards and piles."""
+    decides: bool = True
+    """Whether a decision was made before it; not with the second card of a supermove, and the others."""
 
 
 class Session:
@@ -33,7 +37,21 @@ class Session:
 
     def __init__(self, env: SolitaireEnv) -> None:
         self.env = env
+        self.number = new_game_number()
+        """The game's number, for policies that remember games."""
         self.played: list[Played] = []
+        deal = env.get_state()["deal"]
+        self.start: Start = self.full_position() if deal is None else deal
+        """What the game started from."""
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions were made in the game."""
+        return sum(played.decides for played in self.played)
+
+    def full_position(self) -> Position:
+        """The position, the stock known."""
+        return parse_position(self.env.position(), self.env.variant)
 
     @property
     def last(self) -> Played | None:
@@ -65,8 +83,8 @@ class Session:
         """The legal actions: none when the game is finished."""
         return self.env.legal_actions()
 
-    def play(self, action: int) -> Played:
-        """Play an action.
+    def play(self, action: int, decides: bool = True) -> Played:
+        """Play an action; ``decides`` says whether a decision was made before it (:class:`Played`).
 
         Raises
         ------
@@ -80,6 +98,7 @@ class Session:
             text=env.action_text(action),
             words=env.describe_action(action),
             move=env.move(action),
+            decides=decides,
         )
         env.step(action)
         self.played.append(played)

@@ -48,24 +48,24 @@ class Watched:
         self.session = session
         self.adviser = adviser
         self.name = HINTS if adviser is None else adviser.name
-        self.explains = hasattr(getattr(adviser, "policy", None), "explain")
+        self.explains = adviser is not None and adviser.policy.explains
         self.limit = limit or step_limit(session.env.variant)
         self.start = session.env.position()
         self.turns: list[Turn] = []
         self.circling = False
-        """Whether a policy without memory came back to a position: it would go round for ever."""
+        """Whether a deterministic policy returned to a position: it would go in circles."""
 
     def play(self) -> Iterator[Turn]:
         """Play on to the end; the turns as they are played."""
         session = self.session
-        memoryless = bool(getattr(getattr(self.adviser, "policy", None), "memoryless", False))
-        stood: set[str] = set()
+        deterministic = self.adviser is not None and self.adviser.policy.deterministic
+        seen: set[str] = set()
         while session.legal() and len(self.turns) < self.limit and not self.circling:
             position = session.env.position()
-            self.circling = memoryless and position in stood
-            stood.add(position)
-            for action, thought in self._choose()[: self.limit - len(self.turns)]:
-                self.turns.append(Turn(session.play(action), thought))
+            self.circling = deterministic and position in seen
+            seen.add(position)
+            for number, (action, thought) in enumerate(self._choose()[: self.limit - len(self.turns)]):
+                self.turns.append(Turn(session.play(action, decides=number == 0), thought))
                 yield self.turns[-1]
 
     def _choose(self) -> list[tuple[int, Thought | None]]:
@@ -74,7 +74,7 @@ class Watched:
             hint = self.session.hint()
             assert hint is not None  # play() asks only where an action is legal
             return [(hint, None)]
-        advice = self.adviser.advise(self.session.env)
+        advice = self.adviser.advise(self.session)
         assert advice is not None
         first, *others = advice.actions
         return [(first, advice.thought), *((action, None) for action in others)]

@@ -1,56 +1,66 @@
-"""The linear policy: each legal move gets a score, a weighted sum of :data:`solitaire_env.move_features.moves.MOVE_FEATURES`, and
-the highest is played. ``agents.commands.fit_linear`` finds the weights, which stand in ``linear.json``.
+"""The linear policy: each legal move has a score, a weighted sum of its features, and the highest is played.
+
+The features are those of :class:`~solitaire_env.move_features.columns.MoveColumns`; ``python -m agents fit-linear``
+finds the weights, which are stored in ``weights/linear.json``.
 """
 
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import jit_allocating
-from solitaire_env.core.spec import layout_hash
-from solitaire_env.move_features.columns import MOVE_NAMES as MOVE_FEATURES
-look = moves_of = None
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.columns import MOVE_NAMES
+from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.policies.policy import Array, Policy
 from solitaire_env.util.files import read_json
-
-Array = npt.NDArray[Any]
 
 WEIGHTS: Final = Path(__file__).with_name("weights") / "linear.json"
 """Weights by the name of the game, and how they were found."""
 
 
-class Linear:
-    """See the module.
+class Linear(Policy):
+    """Plays the move with the highest weighted sum of its features; of equal ones the first.
 
     Parameters
     ----------
-    layout
-        Of the game.
+    spec
+        The game, whose action set it plays; its observation is ``cards``.
     weights
-        Float ``[features]``, or ``[sets, features]`` with ``sets`` in each call.
-    moves
-        The action set that it plays.
+        Float ``[features]``, or several sets of weights ``[sets, features]``.
     """
 
     name = "linear"
-    observation = "cards"
-    memoryless = True
+    deterministic = True
 
-    def __init__(self, layout: dict[str, Any], weights: Array, moves: str | None = None) -> None:
-        self.moves = moves
+    def __init__(self, spec: GameSpec, weights: Array) -> None:
+        self.moves = spec.variant.moves
         self.weights = np.atleast_2d(np.asarray(weights, dtype=np.float32))
-        if self.weights.shape[1] != len(MOVE_FEATURES):
-            raise ValueError(f"{self.weights.shape[1]} weights, allowed: {len(MOVE_FEATURES)}, one a feature")
-        self.table = moves_of(layout)
+        if self.weights.shape[1] != len(MOVE_NAMES):
+            raise ValueError(
+                f"{self.weights.shape[1]} weights, allowed: {len(MOVE_NAMES)}, one for each feature"
+            )
+        self.reader = MoveReader(spec)
 
-    def __call__(self, observations: Array, masks: Array, sets: Array | None = None) -> Array:
-        """Actions ``[n]``; ``sets`` int64 ``[n]`` says which weights play each game, by default the first."""
-        seen = look(observations, masks, self.table, ahead=False)
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``, all by the first set of weights."""
+        return self.best(observations, masks, np.zeros(len(masks), dtype=np.int64))
+
+    def best(
+        self, observations: Array, masks: npt.NDArray[np.int8], sets: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``; ``sets`` int64 ``[n]`` says which weights play each game."""
+        seen = self.reader.read_moves(observations, masks)
         actions = np.zeros(len(masks), dtype=np.int64)
-        sets = np.zeros(len(masks), dtype=np.int64) if sets is None else sets
         _best(seen.games, seen.actions, seen.moves, self.weights, sets, actions)
         return actions
 
@@ -74,51 +84,51 @@ def _best(games, actions, moves, weights, sets, chosen):  # type: ignore[no-unty
 # ----------------------------------------------------------------------------------- its weights
 
 
-LayoutOf = Callable[[Any], dict[str, Any]]
-"""Gives the layout of a game as a policy wants to see it."""
-
-
-def _find(layout_of: LayoutOf) -> tuple[dict[str, Any] | None, list[str]]:
-    """The entry for a game, and the names of all games that have one."""
-    entries = read_json(WEIGHTS)
-    for entry in entries.values():
+def _entry_for(spec: GameSpec) -> tuple[dict[str, Any], GameSpec] | None:
+    """The stored entry for a game, and the game as it was fitted: a one-card game is played with supermoves."""
+    for entry in read_json(WEIGHTS).values():
         try:
-            layout = layout_of(SimpleNamespace(moves=entry["moves"]))
+            seen = spec.seen(moves=entry["moves"], observation="cards", information="player")
         except ValueError:  # its moves cannot be played here
             continue
-        if layout_hash(layout) == entry["layout_hash"]:
-            return entry, list(entries)
-    return None, list(entries)
+        if seen.hash == entry["layout_hash"]:
+            return entry, seen
+    return None
 
 
-def has_weights(layout_of: LayoutOf) -> bool:
+def has_weights(spec: GameSpec) -> bool:
     """Whether weights were found for the game."""
-    return _find(layout_of)[0] is not None
+    return _entry_for(spec) is not None
 
 
-def weights_for(name: str, *, stock: bool) -> Array:
-    """The weights of a game, float64 ``[NUM_MOVE]``; those of a like one, with a stock or without, where none
-    were found for it.
+def weights_for(name: str, *, stock: bool) -> npt.NDArray[np.float64]:
+    """The weights of a game, float64 ``[features]``; where none were found for it, those of a similar one, with a
+    stock or without.
     """
     entries = read_json(WEIGHTS)
     entry = entries.get(name, entries["busy-aces" if stock else "eights-down"])
-    return np.array([entry["weights"][name] for name in MOVE_FEATURES])
+    return np.array([entry["weights"][name] for name in MOVE_NAMES])
 
 
-def weights_of(layout: dict[str, Any]) -> Array:
-    """The same, for the game with a layout."""
-    hashed = layout_hash(layout)
-    names = [name for name, entry in read_json(WEIGHTS).items() if entry["layout_hash"] == hashed]
-    return weights_for(names[0] if names else "", stock=bool(layout["waste"]))
+def weights_of(spec: GameSpec) -> npt.NDArray[np.float64]:
+    """The same, for the game whose layout this is."""
+    names = [name for name, entry in read_json(WEIGHTS).items() if entry["layout_hash"] == spec.hash]
+    return weights_for(names[0] if names else "", stock=spec.variant.stock > 0)
 
 
-def load_linear(layout_of: LayoutOf) -> Linear:
-    """The linear policy of the game whose layout ``layout_of`` gives, with the weights found for it."""
-    entry, games = _find(layout_of)
-    if entry is None:
+def load_linear(spec: GameSpec) -> Linear:
+    """The linear policy of a game, with the weights found for it.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    found = _entry_for(spec)
+    if found is None:
         raise ValueError(
-            f"policy 'linear' has no weights for this game, only for {', '.join(games)}; "
+            f"policy 'linear' has no weights for this game, only for {', '.join(read_json(WEIGHTS))}; "
             "find some with: python -m agents fit-linear GAME"
         )
-    weights = [entry["weights"][name] for name in MOVE_FEATURES]
-    return Linear(layout_of(SimpleNamespace(moves=entry["moves"])), np.array(weights), entry["moves"])
+    entry, seen = found
+    return Linear(seen, np.array([entry["weights"][name] for name in MOVE_NAMES]))

@@ -1,24 +1,38 @@
 """A policy that plays a random legal move."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.evaluation import draw
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.policy import Array, Policy
 
-Array = npt.NDArray[Any]
 
+class Random(Policy):
+    """Every legal action is equally likely.
 
-class Random:
-    """A legal action, all alike; from a seed where it is not told what chance says."""
+    Parameters
+    ----------
+    spec
+        The game, whose action set it plays.
+    seed
+        Of the random numbers where the caller gives none.
+    """
 
     name = "random"
-    by_chance = True
+    stochastic = True
 
-    def __init__(self, layout: dict[str, Any], seed: int = 0) -> None:
-        self.random = np.random.Generator(np.random.PCG64(seed))
+    def __init__(self, spec: GameSpec, seed: int = 0) -> None:
+        self.moves = spec.variant.moves
+        self._random = np.random.Generator(np.random.PCG64(seed))
 
-    def __call__(self, observations: Array, masks: Array, chances: Array | None = None) -> Array:
-        """Actions ``[n]``."""
-        return draw(masks, self.random.random(len(masks)) if chances is None else chances)
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``."""
+        return draw(masks, self._random.random(len(masks)) if uniforms is None else uniforms)

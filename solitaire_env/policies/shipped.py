@@ -1,11 +1,9 @@
-"""The shipped policies: a folder a game beside this file, with the network that ``agents.commands.ship`` put there."""
+"""The shipped policies: trained networks, a folder for each game in ``weights/``."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-from solitaire_env.core.spec import layout_hash
-from solitaire_env.policies.linear import LayoutOf
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.policies.policy import Policy
 from solitaire_env.util.files import read_json
 
 SHIPPED = Path(__file__).with_name("weights")
@@ -22,21 +20,19 @@ def shipped_games() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED.glob("*/model.json"))
 
 
-def load_shipped(layout_of: LayoutOf) -> Any:
-    """The shipped policy of the game whose layout ``layout_of`` gives, with the moves it was trained with."""
+def load_shipped(spec: GameSpec) -> Policy:
+    """The shipped policy of a game, with the action set it was trained with."""
+    from solitaire_env.policies.network import load_network
+
     games = shipped_games()
     for game in games:
         card = read_json(SHIPPED / game / "model.json")
-        observation = dict(card.get("layout") or {}).get("observation")
-        wanted = SimpleNamespace(moves=card.get("moves"), observation=observation)
         try:
-            layout = layout_of(wanted)
+            seen = spec.seen(moves=card.get("moves"))
         except ValueError:  # its moves cannot be played here
             continue
-        if layout_hash(layout) == card.get("layout_hash"):
-            from agents.runs.models import load_model  # torch is loaded only when a network is asked for
-
-            return load_model(SHIPPED / game, layout_of, "shipped")
+        if seen.hash == card.get("layout_hash"):
+            return load_network(SHIPPED / game, spec, "shipped")
     raise ValueError(
         f"policy 'shipped' has no network for this game, only for {', '.join(games) or 'none yet'}; "
         "train one with: python -m agents.train CONFIG"

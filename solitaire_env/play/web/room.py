@@ -16,9 +16,10 @@ from typing import Any, Final, Literal, get_args
 from solitaire_env.core.deals import Deal
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Game, evaluate, summarize
-from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.play.web import board, targets
+from solitaire_env.policies import load_policy
 from solitaire_env.transcripts import Transcript, format_transcript
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.variants import Build, Moves, Spaces, Variant, get_variant, known_variants
@@ -96,22 +97,6 @@ class _Cancelled(Exception):
     pass
 
 
-class _Interruptible:
-    """A policy that stops when it is told to; in all else the policy itself."""
-
-    def __init__(self, policy: Any, cancel: Event) -> None:
-        self._policy = policy
-        self._cancel = cancel
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._policy, name)
-
-    def __call__(self, *seen: Any) -> Any:
-        if self._cancel.is_set():
-            raise _Cancelled
-        return self._policy(*seen)
-
-
 class Room:
     """All games of a server, and the policies that may be asked."""
 
@@ -143,9 +128,8 @@ class Room:
     def new(self, body: dict[str, Any]) -> dict[str, Any]:
         """Deal a game."""
         check_keys(body, ("game", "deal", *RULES))
-        variant = get_variant(_text(body, "game")).with_rules(
-            **{rule: _text(body, rule) for rule in RULES if rule in body}
-        )
+        rules: dict[str, Any] = {rule: _text(body, rule) for rule in RULES if rule in body}
+        variant = get_variant(_text(body, "game")).with_rules(**rules)
         env = SolitaireEnv(variant, on_invalid="raise")
         env.reset(options=_parse_deal(body.get("deal", "random")))
         table = Table(Session(env), env.position(), env.get_state()["deal"])
@@ -212,7 +196,7 @@ class Room:
             told.append(
                 {
                     "id": name,
-                    "name": name.rpartition("@")[2] if adviser is None else adviser.name,
+                    "name": name if adviser is None else adviser.name,
                     "error": error,
                     "rates": adviser is not None,
                 }
@@ -230,8 +214,8 @@ class Room:
     def _play(self, table: Table, actions: Sequence[int]) -> None:
         if len(table.session.played) + len(actions) > MAX_MOVES:
             raise Refused(409, f"the game has {MAX_MOVES} moves, no more are kept; undo or deal anew")
-        for action in actions:
-            table.session.play(action)
+        for number, action in enumerate(actions):
+            table.session.play(action, decides=number == 0)
 
     def undo(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
         """Take a move back."""
@@ -281,7 +265,7 @@ class Room:
         adviser, lock = self._ask(name, session.env.variant)
         try:
             with lock:
-                advice = adviser.advise(session.env, likeliest)
+                advice = adviser.advise(session, likeliest)
         except Exception as error:  # whatever a policy of someone's own does
             raise _policy_failed(name, error) from error
         if advice is None:
@@ -317,7 +301,7 @@ class Room:
         if name == HINT:
             raise Refused(400, f"{HINT!r} is no policy: win rates are of those named by --policy")
         adviser, _ = self._ask(name, variant)
-        rate = Rate(1 if getattr(adviser.policy, "memoryless", False) else games)
+        rate = Rate(games if adviser.policy.stochastic else 1)
         rate_number = secrets.token_urlsafe(12)
         with self.lock:
             for old in [
@@ -369,9 +353,16 @@ def _play_rate(rate: Rate, name: str, variant: Variant, deal: Deal) -> None:
         if rate.cancel.is_set():
             raise _Cancelled
         rate.state = "playing"
-        policy = _Interruptible(load_policy(name, variant), rate.cancel)
+        policy = load_policy(name, variant)
+
+        def stop_if_cancelled(*_: object) -> None:
+            if rate.cancel.is_set():
+                raise _Cancelled
+
         for seed in range(rate.games):
-            rate.done += evaluate(policy, variant, [deal], name=name, seed=seed).games
+            rate.done += evaluate(
+                policy, variant, [deal], name=name, seed=seed, progress=stop_if_cancelled
+            ).games
         rate.state = "done"
     except _Cancelled:
         rate.state = "cancelled"

@@ -1,0 +1,60 @@
+"""Networks that score every action, legal or not: their base, and the plain multilayer perceptron."""
+
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy.typing as npt
+import torch as th
+from torch import nn
+
+from agents.networks.scores import Scores
+from solitaire_env.core.spec import GameSpec
+
+Array = npt.NDArray[Any]
+
+NUM_CODES: Final = 64
+"""Card codes are below this."""
+
+
+class DenseNetwork(nn.Module):
+    """A network that scores all actions, legal or not; ``forward(observations)`` gives them, and features."""
+
+    def score(self, observations: th.Tensor, masks: Array) -> Scores:
+        """Observations ``[n, size]``, masks ``[n, actions]``."""
+        scores, features = self(observations)
+        games, actions = (th.from_numpy(part).to(scores.device) for part in masks.nonzero())
+        return Scores(games, actions, scores[games, actions], features)
+
+    def value(self, observations: th.Tensor) -> th.Tensor:
+        """The features for the value alone, ``[n, width]``."""
+        features: th.Tensor = self(observations)[1]
+        return features
+
+
+class MlpNetwork(DenseNetwork):
+    """A plain multilayer perceptron with the same outputs, for either kind of observation.
+
+    Parameters
+    ----------
+    spec
+        The game as the network sees it.
+    hidden
+        Sizes of the hidden layers.
+    """
+
+    def __init__(self, spec: GameSpec, hidden: tuple[int, ...] = (256, 256)) -> None:
+        super().__init__()
+        # Card codes are below 64; features are in [0, 1] already.
+        self.scale = NUM_CODES if spec.settings.observation == "cards" else 1
+        sizes = (spec.observation_size, *hidden)
+        layers = [(nn.Linear(a, b), nn.ReLU()) for a, b in pairwise(sizes)]
+        self.body = nn.Sequential(*(module for pair in layers for module in pair))
+        self.width = sizes[-1]
+        self.scores = nn.Linear(self.width, spec.num_actions)
+        nn.init.orthogonal_(self.scores.weight, 0.01)
+        nn.init.zeros_(self.scores.bias)
+
+    def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Scores ``[batch, actions]`` and value features ``[batch, width]`` of ``[batch, size]``."""
+        hidden = self.body(observations.float() / self.scale)
+        return self.scores(hidden), hidden

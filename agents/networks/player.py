@@ -1,0 +1,123 @@
+"""NetworkPlayer: a trained network as a policy that plays."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch as th
+from torch.utils.hooks import RemovableHandle
+
+from agents.networks import Network
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.autoplay import SafeAutoplay
+from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.policy import Policy
+
+Array = npt.NDArray[Any]
+
+
+class NetworkPlayer(Policy):
+    """A network as a policy: it draws a legal action from the network's probabilities.
+
+    Always taking the likeliest action would repeat moves that undo each other for ever.
+
+    Parameters
+    ----------
+    network
+        Is changed to compute in float64. In float32 the rounding of a sum depends on the batch size and on
+        the machine, and now and then another action would be drawn.
+    spec
+        The game as the network sees it.
+    name
+        Of the policy.
+    seed
+        Of the draws where the caller gives no random numbers.
+    value
+        Gives the value, ``[n, 1]``, from the network's value features; None where it was not kept.
+    temperature
+        Of a network whose scores are values of moves: they are divided by it, and the value is the highest
+        of them. None where scores are logits.
+    sure_home
+        Whether safe autoplay (:mod:`solitaire_env.move_features.autoplay`) is played first, and the network
+        chooses only where there is none.
+    """
+
+    stochastic = True
+
+    def __init__(
+        self, network: Network, spec: GameSpec, name: str, *, seed: int = 0,
+        value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
+    ) -> None:  # fmt: skip
+        self.spec = spec
+        self.name = name
+        self.moves = spec.variant.moves
+        self.observation = spec.settings.observation
+        self.information = spec.settings.information
+        self.autoplay = SafeAutoplay(spec) if sure_home else None
+        self._widening: list[RemovableHandle] = []
+        self.network = self._in_64_bits(network.eval())
+        self.value = value and self._in_64_bits(value)
+        self.temperature = temperature
+        self.random = np.random.Generator(np.random.PCG64(seed))
+        self._explained: tuple[Array, Array, Array | None] | None = None
+
+    def _in_64_bits(self, network: Any) -> Any:
+        """The network itself; its linear layers compute in float64 from now on, for any input."""
+        for part in network.double().modules():
+            if isinstance(part, th.nn.Linear):
+                self._widening.append(
+                    part.register_forward_pre_hook(lambda layer, given: (given[0].to(layer.weight.dtype),))
+                )
+        return network
+
+    def in_32_bits(self) -> "NetworkPlayer":
+        """The player itself, which computes in float32 from now on: two thirds of the time."""
+        for handle in self._widening:
+            handle.remove()
+        self.network.float()
+        if self.value is not None:
+            self.value.float()
+        return self
+
+    def choices(self, observations: Array, masks: Array) -> Array:
+        """The masks of the moves that it chooses among: where safe autoplay is possible, that alone."""
+        return masks if self.autoplay is None else self.autoplay.keep(observations, masks)
+
+    @th.inference_mode()
+    def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:
+        """The probabilities of the actions, ``[n, actions]``, and the expected returns, ``[n]`` or None.
+
+        A second call with the same observations returns the stored result.
+        """
+        if self._explained is None or not np.array_equal(self._explained[0], observations):
+            choices = self.choices(observations, masks)
+            seen = self.network.score(th.from_numpy(np.ascontiguousarray(observations)), choices)
+            scores = seen.dense(masks.shape[1])
+            values = None if self.value is None else self.value(seen.features)[:, 0].numpy()
+            if self.temperature is not None:
+                values = scores.amax(1).numpy()
+                scores = scores / self.temperature
+            self._explained = observations.copy(), scores.softmax(1).numpy(), values
+        return self._explained[1:]
+
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``."""
+        probabilities, _ = self.explain(observations, masks)
+        return draw(probabilities, self.random.random(len(masks)) if uniforms is None else uniforms)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the weights, in float32 as they are stored."""
+        digest = hashlib.sha256()
+        for name, tensor in sorted(self.network.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.float().cpu().numpy().tobytes())
+        return digest.hexdigest()[:16]

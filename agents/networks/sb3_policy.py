@@ -1,0 +1,98 @@
+"""NetworkPolicy: a network as the policy of sb3-contrib's learners, with a value head."""
+
+from typing import Any
+
+import numpy as np
+import torch as th
+from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from torch import nn
+
+from agents.networks import NETWORKS
+from agents.networks.scores import Scores
+from solitaire_env.core.spec import GameSpec
+
+
+class NetworkPolicy(MaskableActorCriticPolicy):
+    """sb3-contrib's masked actor-critic policy over a network, its value one linear layer more.
+
+    Scores, probabilities and entropies are those of the legal moves alone, kept one after another: most of
+    the actions are never legal together.
+
+    Parameters
+    ----------
+    kind
+        Name of the network, a key of :data:`agents.networks.NETWORKS`.
+    spec, sizes
+        What its constructor takes.
+    """
+
+    def __init__(self, *args: Any, kind: str, spec: GameSpec, sizes: dict[str, Any], **kwargs: Any) -> None:
+        self._network = (kind, sizes)
+        self.spec = spec
+        self.value_only = False
+        """While it is set, only the value learns."""
+        super().__init__(*args, **kwargs)
+
+    def _build(self, lr_schedule: Any) -> None:
+        kind, sizes = self._network
+        self.network = NETWORKS[kind](self.spec, **sizes)
+        self.value_net = nn.Linear(self.network.width, 1)
+        self.mlp_extractor = nn.Identity()  # type: ignore[assignment]
+        self.action_net = nn.Identity()
+        nn.init.zeros_(self.value_net.weight)
+        nn.init.zeros_(self.value_net.bias)
+        rate = {"lr": lr_schedule(1)}
+        self.optimizer = self.optimizer_class(self.parameters(), **rate, **self.optimizer_kwargs)
+
+    def log_probabilities(self, observations: th.Tensor, masks: Any) -> tuple[Scores, th.Tensor]:
+        """The network's scores, and logarithms of the probabilities of the moves."""
+        n = len(observations)
+        if masks is None:
+            masks = np.ones((n, int(self.action_space.n)), dtype=np.int8)  # type: ignore[attr-defined]
+        masks = masks.cpu().numpy() if isinstance(masks, th.Tensor) else np.asarray(masks)
+        seen = self.network.score(observations, masks.reshape(n, -1).astype(np.int8, copy=False))
+        return seen, seen.logs()
+
+    def choose(self, seen: Scores, logs: th.Tensor, deterministic: bool) -> tuple[th.Tensor, th.Tensor]:
+        """Actions, and logarithms of their probabilities, ``[n]`` each."""
+        # The highest of the logarithms with Gumbel noise is a draw from the probabilities.
+        keys = logs if deterministic else logs - th.empty_like(logs).exponential_().clamp_(min=1e-30).log_()
+        chosen = seen.choose(keys)
+        return seen.actions[chosen], logs[chosen]
+
+    def forward(
+        self, obs: th.Tensor, deterministic: bool = False, action_masks: Any = None
+    ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Actions, values and logarithms of probabilities."""
+        seen, logs = self.log_probabilities(obs, action_masks)
+        actions, chosen_logs = self.choose(seen, logs, deterministic)
+        return actions, self.value_net(seen.features), chosen_logs
+
+    def evaluate_actions(
+        self, obs: th.Tensor, actions: th.Tensor, action_masks: Any = None
+    ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Values, and logarithms of the probabilities of actions and entropies."""
+        seen, logs = self.log_probabilities(obs, action_masks)
+        chosen_logs = seen.of(actions, logs)
+        entropy = logs.new_zeros(len(obs)).index_add(0, seen.games, -logs.exp() * logs)
+        if self.value_only:
+            chosen_logs, entropy = chosen_logs.detach(), entropy.detach()
+        return self.value_net(seen.features), chosen_logs, entropy
+
+    def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableCategoricalDistribution:
+        """The probabilities of all actions, as sb3-contrib gives them."""
+        seen, _ = self.log_probabilities(obs, action_masks)
+        logits = seen.dense(int(self.action_space.n))  # type: ignore[attr-defined]
+        distribution = MaskableCategoricalDistribution(logits.shape[1])
+        distribution.proba_distribution(logits.clamp(min=-1e8))
+        distribution.apply_masking(logits.isfinite().numpy(force=True))
+        return distribution
+
+    def predict_values(self, obs: Any) -> th.Tensor:
+        """Values, ``[n, 1]``."""
+        values: th.Tensor = self.value_net(self.network.value(obs))
+        return values
+
+    def _predict(self, observation: Any, deterministic: bool = False, action_masks: Any = None) -> th.Tensor:
+        return self.choose(*self.log_probabilities(observation, action_masks), deterministic)[0]

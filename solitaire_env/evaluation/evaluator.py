@@ -1,0 +1,219 @@
+"""How well a policy plays: games on named deals, with their rates and intervals."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from solitaire_env.core.deals import Deal
+from solitaire_env.core.spec import GameSpec, Settings, check_limit
+from solitaire_env.core.variant import Build, Moves, Spaces, Variant
+from solitaire_env.evaluation.result_files import Game, ResultFile
+from solitaire_env.evaluation.runner import Finished, Runner
+from solitaire_env.evaluation.statistics import Summary, summarize
+from solitaire_env.notation import action_text
+from solitaire_env.policies.load import as_policy
+from solitaire_env.registration import env_id, resolve_variant, step_limit
+from solitaire_env.transcripts import Transcript, check_policy_name, format_transcript
+from solitaire_env.util.files import write_text
+from solitaire_env.util.messages import shown
+
+Progress = Callable[[list[Game], int], None]
+"""Called after each step with all games that ended so far, and how many there will be."""
+
+
+@dataclass
+class Evaluation:
+    """The games of one policy on one game of solitaire, in the order of the deals that were asked for."""
+
+    games: list[Game]
+    transcripts: dict[Deal, str]
+    """Of the games played in this call, when they were asked for."""
+    seconds: float
+    """Time that playing took."""
+    answers: int
+    """Actions that the policy was asked for."""
+    answer_seconds: float
+    """Processor time that the policy took for them."""
+
+    @property
+    def summary(self) -> Summary:
+        """Rates and intervals of the games."""
+        return summarize(self.games)
+
+
+def evaluate(
+    policy: Any,
+    env: str | Variant,
+    deals: Sequence[Deal] = range(1000),
+    *,
+    name: str | None = None,
+    build: Build | None = None,
+    spaces: Spaces | None = None,
+    moves: Moves | None = None,
+    max_episode_steps: int | None = None,
+    num_envs: int = 256,
+    seed: int = 0,
+    results: str | Path | None = None,
+    transcripts: bool | str | Path = False,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Play named deals with a policy; an illegal action is an error.
+
+    Parameters
+    ----------
+    policy
+        A :class:`~solitaire_env.policies.Policy`, a name (``"shipped"``), a model folder, a model of
+        Stable-Baselines3 or sb3-contrib, or a function ``f(observations, masks) -> actions``.
+    env
+        An id, a variant's name, or a variant.
+    deals
+        Deal numbers or names; the standard set is 0-999.
+    name
+        What the results call the policy; its own name by default.
+    build, spaces, moves
+        House rules of the game that is played.
+    max_episode_steps
+        Step limit, in actions of the game that is played; the registered one by default.
+    num_envs
+        Games in parallel.
+    seed
+        Of a stochastic policy: with another it plays the same deals differently.
+    results
+        A JSON-lines file to which every game is written as it ends; deals that are in it already are not played
+        again.
+    transcripts
+        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads, with the
+        thoughts of a policy that explains itself; a folder: each is written there as it ends, and deals that are in
+        ``results`` are played again if theirs is missing.
+    progress
+        Called after each step.
+
+    Raises
+    ------
+    ValueError
+        For a deal that is named twice, limits and seeds out of range, or a results file that holds rows of another
+        policy, game or seed.
+    IllegalActionError
+        If the policy names an action that is not legal.
+    """
+    variant = resolve_variant(env, build=build, spaces=spaces, moves=moves)
+    limit = check_limit("max_episode_steps", max_episode_steps) or step_limit(variant)
+    spec = GameSpec(variant, Settings(max_episode_steps=limit))
+    player = as_policy(policy, spec)
+    name = name or player.name
+    deals = _check_deals(deals)
+    check_seed(seed)
+    runner = Runner(player, spec, num_envs=num_envs, seed=seed, record=bool(transcripts))
+    about: dict[str, Any] = {
+        "env": env_id(variant),
+        "policy": name,
+        "moves": player.moves or variant.moves,
+        "rules": game_rules(variant, limit),
+        "seed": seed if player.stochastic else None,
+        "fingerprint": player.fingerprint,
+    }
+    writer = _Transcripts(runner, name, transcripts)
+    file = ResultFile(None if results is None else Path(results), about)
+    kept = [file.games[deal] for deal in deals if deal in file.games and writer.has(deal)]
+    done = {game.deal for game in kept}
+    start = time.perf_counter()
+    with file:
+        for finished in runner.play([deal for deal in deals if deal not in done]):
+            for end in finished:
+                game = _game(about, end)
+                kept.append(game)
+                writer.add(game, end)
+                file.add(game)
+            if progress is not None:
+                progress(kept, len(deals))
+    file.sort(deals)
+    order = {deal: place for place, deal in enumerate(deals)}
+    kept.sort(key=lambda game: order[game.deal])
+    spent = time.perf_counter() - start
+    return Evaluation(kept, writer.texts, spent, runner.answers, runner.answer_seconds)
+
+
+def _check_deals(deals: Sequence[Deal]) -> list[Deal]:
+    deals = list(deals)
+    if len(set(deals)) != len(deals):
+        raise ValueError("a deal stands twice among the deals to evaluate")
+    return deals
+
+
+def check_seed(seed: int) -> int:
+    """The seed of a stochastic policy's random numbers, a whole number from 0."""
+    if isinstance(seed, bool) or not hasattr(type(seed), "__index__") or seed < 0:
+        raise ValueError(f"seed is {shown(seed)}, allowed: a whole number from 0")
+    return int(seed)
+
+
+def _game(about: dict[str, Any], end: Finished) -> Game:
+    return Game(
+        **about,
+        deal=end.start,  # type: ignore[arg-type]  # games of an evaluation start from deals
+        won=end.won,
+        cards_home=end.cards_home,
+        steps=end.steps,
+        truncated=end.truncated,
+        repeated=end.repeated,
+    )
+
+
+class _Transcripts:
+    """Keeps games as text: none, in memory, or in a folder."""
+
+    def __init__(self, runner: Runner, policy: str, wanted: bool | str | Path) -> None:
+        self.wanted = bool(wanted)
+        self.folder = None if isinstance(wanted, bool) else Path(wanted)
+        self.information = runner.view.settings.information
+        self.variant = runner.spec.variant
+        self.policy = check_policy_name(policy) if self.wanted else policy
+        self.texts: dict[Deal, str] = {}
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def has(self, deal: Deal) -> bool:
+        """Whether the game of a deal need not be played again for its transcript."""
+        return self.folder is None or (self.folder / transcript_name(deal)).is_file()
+
+    def add(self, game: Game, end: Finished) -> None:
+        """Keep a game."""
+        if not self.wanted:
+            return
+        self.texts[game.deal] = text = format_transcript(
+            transcript_of(self.variant, self.policy, game.deal, end, self.information)
+        )
+        if self.folder is not None:
+            write_text(self.folder / transcript_name(game.deal), text)
+
+
+def transcript_of(
+    variant: Variant, policy: str, deal: Deal | None, end: Finished, information: str | None
+) -> Transcript:
+    """A recorded game as a transcript."""
+    thoughts = tuple(move.thought for move in end.moves)
+    return Transcript(
+        variant=variant,
+        policy=policy,
+        deal=deal,
+        result="won" if end.won else "truncated" if end.truncated else "stuck",
+        cards_home=end.cards_home,
+        steps=end.steps,
+        start=end.position,
+        actions=tuple(action_text(variant, move.action) for move in end.moves),
+        thoughts=thoughts if any(thoughts) else (),
+        information=information,
+    )
+
+
+def game_rules(variant: Variant, max_episode_steps: int | None = None) -> str:
+    """Building, spaces, moves and step limit of a game, as the rows of its results name them."""
+    limit = max_episode_steps or step_limit(variant)
+    return f"{variant.build}, {variant.spaces}, {variant.moves}, {limit} steps"
+
+
+def transcript_name(deal: Deal) -> str:
+    """The name of the file that holds the game of a deal."""
+    return f"{str(deal).replace(':', '-')}.txt"

@@ -1,0 +1,159 @@
+"""Result files: one JSON line for each game that a policy played."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TextIO, get_args, get_type_hints
+
+from solitaire_env.core.deals import Deal
+from solitaire_env.util.files import write_text
+from solitaire_env.util.messages import shown
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game of an evaluation: a row of its results file."""
+
+    env: str
+    policy: str
+    moves: str
+    """The action set that the policy chose from."""
+    rules: str
+    """Building, spaces, moves and step limit of the game that was played."""
+    deal: Deal
+    won: bool
+    cards_home: int
+    steps: int
+    """Actions of the published game."""
+    truncated: bool
+    repeated: int
+    """Positions of the game, looked at before an action, that had stood before in it."""
+    seed: int | None = field(default=None, compare=False)
+    """Of a stochastic policy; None for others, and in older files."""
+    fingerprint: str | None = field(default=None, compare=False)
+    """Of the policy (:attr:`~solitaire_env.policies.Policy.fingerprint`); None in older files."""
+
+
+_GAME_TYPES = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Game).items()}
+_OPTIONAL = {f.name for f in fields(Game) if f.default is not MISSING}
+_TYPE_NAMES = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number from 0 to 2**63 - 1",
+    type(None): "null",
+}
+
+
+def read_games(path: Path) -> list[Game]:
+    """The games of a results file (JSON lines). A last line that was cut off is left out.
+
+    Raises
+    ------
+    ValueError
+        Naming the line and what is wrong with it.
+    """
+    games = []
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: it is not text") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            games.append(_read_game(line))
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise ValueError(f"{path}, line {number}: not a game of an evaluation ({error})") from None
+    return games
+
+
+def _read_game(line: str) -> Game:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON, {error}") from None
+    if not isinstance(data, dict) or data.keys() | _OPTIONAL != _GAME_TYPES.keys():
+        has = shown(list(data)) if isinstance(data, dict) else f"a {type(data).__name__}"
+        raise ValueError(f"it has {has}, allowed: an object with {', '.join(_GAME_TYPES)}")
+    for key, value in data.items():
+        allowed = _GAME_TYPES[key]
+        if type(value) not in allowed or (type(value) is int and not 0 <= value < 2**63):
+            names = " or ".join(_TYPE_NAMES[kind] for kind in allowed)
+            raise ValueError(f"its {key} is {shown(value)}, allowed: {names}")
+    return Game(**data)
+
+
+def _as_line(game: Game) -> str:
+    told = {key: value for key, value in asdict(game).items() if value is not None or key not in _OPTIONAL}
+    return json.dumps(told) + "\n"
+
+
+class ResultFile:
+    """The rows of one policy in one game, written as games end.
+
+    Parameters
+    ----------
+    path
+        The file; None keeps nothing. What stands there is read, and a last line that was cut off removed.
+    about
+        What every row says: ``env``, ``policy``, ``moves``, ``rules``, ``seed`` and ``fingerprint``.
+
+    Raises
+    ------
+    ValueError
+        If the file holds rows of something else: another game, policy, action set, seed or fingerprint.
+    """
+
+    def __init__(self, path: Path | None, about: dict[str, Any]) -> None:
+        self.path = path
+        self.about = about
+        self.games: dict[Deal, Game] = {}
+        """By deal."""
+        self._file: TextIO | None = None
+        if path is not None and path.exists():
+            for game in read_games(path):
+                self._check(game)
+                self.games[game.deal] = game
+            self._rewrite(self.games.values())
+
+    def _check(self, game: Game) -> None:
+        for key, value in self.about.items():
+            stored = getattr(game, key)
+            if key == "seed" and stored is None:
+                stored = 0 if value is not None else None  # older files: the default seed
+            if stored != value and not (key == "fingerprint" and stored is None):
+                raise ValueError(
+                    f"{self.path} holds games with {key} {shown(stored)}, not {value!r}; choose another file"
+                )
+
+    def __enter__(self) -> "ResultFile":
+        if self.path is not None:
+            self._file = self.path.open("a", encoding="utf-8")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, game: Game) -> None:
+        """Keep a game, at once on disk."""
+        self.games[game.deal] = game
+        if self._file is not None:
+            self._file.write(_as_line(game))
+            self._file.flush()
+
+    def sort(self, deals: Sequence[Deal]) -> None:
+        """Put the rows into the order of the deals, so that the file of an evaluation is always the same."""
+        order = {deal: place for place, deal in enumerate(deals)}
+
+        def place(game: Game) -> tuple[int, str]:
+            return order.get(game.deal, len(order)), str(game.deal)
+
+        self._rewrite(sorted(self.games.values(), key=place))
+
+    def _rewrite(self, games: Iterable[Game]) -> None:
+        if self.path is not None:
+            write_text(self.path, "".join(map(_as_line, games)))

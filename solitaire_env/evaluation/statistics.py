@@ -1,0 +1,91 @@
+"""Rates, intervals and paired tests of games that were played on named deals."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from solitaire_env.evaluation.result_files import Game
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the games of an evaluation come to. Intervals are of 95 %."""
+
+    games: int
+    wins: int
+    win_rate: float
+    win_interval: tuple[float, float]
+    """Wilson's score interval."""
+    cards_home: float
+    cards_interval: tuple[float, float]
+    """Bootstrap interval of the mean."""
+    steps: float
+    truncated: float
+    """Share of games that ran into the step limit."""
+    repeated: float
+    """Share of games in which a position came back."""
+
+
+def wilson_interval(wins: int, games: int) -> tuple[float, float]:
+    """Wilson's 95 % score interval of a win rate (Wilson, JASA 22, 1927)."""
+    if games == 0:
+        return (0.0, 1.0)
+    z2 = 1.959963984540054**2
+    center = (wins + z2 / 2) / (games + z2)
+    half = math.sqrt(z2 * (wins * (games - wins) / games + z2 / 4)) / (games + z2)
+    return (max(0.0, center - half), min(1.0, center + half))
+
+
+def bootstrap_interval(values: Sequence[float], resamples: int = 2000) -> tuple[float, float]:
+    """95 % percentile bootstrap interval of a mean, from a fixed seed."""
+    data = np.asarray(values, dtype=np.float64)
+    if len(data) == 0:
+        return (math.nan, math.nan)
+    random = np.random.Generator(np.random.PCG64(0))
+    means = data[random.integers(len(data), size=(resamples, len(data)))].mean(1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return (float(low), float(high))
+
+
+def mcnemar(first: Iterable[Game], second: Iterable[Game]) -> tuple[int, int, float]:
+    """Two policies on the same deals: deals that only the first won, only the second won, and the exact
+    two-sided p.
+
+    Raises
+    ------
+    ValueError
+        If the deals are not the same.
+    """
+    a = {game.deal: game.won for game in first}
+    b = {game.deal: game.won for game in second}
+    if a.keys() != b.keys():
+        raise ValueError(
+            f"different deals were played: {len(a)} and {len(b)}, {len(a.keys() & b.keys())} in common"
+        )
+    only_a = sum(a[deal] and not b[deal] for deal in a)
+    only_b = sum(b[deal] and not a[deal] for deal in a)
+    n = only_a + only_b
+    tail = sum(math.comb(n, k) for k in range(min(only_a, only_b) + 1))
+    return only_a, only_b, min(1.0, 2 * tail / 2**n)
+
+
+def summarize(games: Sequence[Game]) -> Summary:
+    """Rates and intervals of some games."""
+    wins = sum(game.won for game in games)
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(values) / max(len(games), 1)
+
+    return Summary(
+        games=len(games),
+        wins=wins,
+        win_rate=wins / max(len(games), 1),
+        win_interval=wilson_interval(wins, len(games)),
+        cards_home=mean(game.cards_home for game in games),
+        cards_interval=bootstrap_interval([game.cards_home for game in games]),
+        steps=mean(game.steps for game in games),
+        truncated=mean(game.truncated for game in games),
+        repeated=mean(game.repeated > 0 for game in games),
+    )

@@ -1,0 +1,158 @@
+"""Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, a model folder, ``module:Class``.
+
+Names work the same in every command and function. Other packages add some through the entry point group
+``solitaire_env.policies``; the project's ``agents`` add ``search`` and networks that need torch.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Final
+
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Moves, Variant
+from solitaire_env.policies.greedy import Greedy
+from solitaire_env.policies.linear import load_linear
+from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, is_sb3_model, with_moves
+from solitaire_env.policies.random import Random
+from solitaire_env.policies.shipped import load_shipped
+from solitaire_env.registration import resolve_variant
+from solitaire_env.util.messages import one_line, shown
+
+BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
+    "random": Random,
+    "greedy": Greedy,
+    "linear": load_linear,
+    "shipped": load_shipped,
+}
+"""Those that the package brings."""
+GROUP: Final = "solitaire_env.policies"
+"""Entry points: a name, and a function that makes the policy from the name and a :class:`GameSpec`. The entry point
+``folder`` reads model folders that the package itself cannot play."""
+
+
+def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Moves | None = None) -> Policy:
+    """A policy by name, for a game.
+
+    Parameters
+    ----------
+    name
+        One of :data:`BUILT_IN` or of the installed entry points (``search``), a run or model folder, or
+        ``module:Class``, which is called with the game as a :class:`GameSpec`.
+    game
+        An id, a variant's name, a variant or a spec.
+    moves
+        Action set of a policy that leaves it open: ``"supermove"`` in a one-card game.
+
+    Raises
+    ------
+    ValueError
+        If there is no such policy, or it does not play this game.
+    """
+    spec = game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game))
+    text = str(name)
+    if text in BUILT_IN:
+        return _made(text, BUILT_IN[text], _fitting(BUILT_IN[text], spec, moves))
+    added = {point.name: point for point in entry_points(group=GROUP)}
+    if text in added and text != "folder":
+        return _made(text, lambda seen: _loaded(added[text])(text, seen), spec)
+    if _is_folder(text):
+        return _load_folder(Path(text), spec, added)
+    if ":" in text:
+        made = load_class(text)
+        return with_moves(_made(text, made, _fitting(made, spec, moves)), moves)
+    raise ValueError(
+        f"unknown policy {shown(text)}, allowed: {', '.join((*BUILT_IN, *(n for n in added if n != 'folder')))}, "
+        "a run or model folder, or module:Class"
+    )
+
+
+def as_policy(policy: Any, game: str | Variant | GameSpec) -> Policy:
+    """Anything that plays, as a policy: a policy itself, a name, a folder, an SB3 model or a function.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, (str, Path)):
+        return load_policy(policy, game)
+    if is_sb3_model(policy):
+        return SB3Policy(policy, game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game)))
+    if isinstance(policy, type) or not callable(policy):
+        kind = "class" if isinstance(policy, type) else type(policy).__name__
+        raise TypeError(
+            f"policy {shown(policy)} is a {kind}, allowed: a Policy, a name, a model folder, an SB3 model or a function"
+        )
+    return FunctionPolicy(policy)
+
+
+def load_class(path: str) -> Callable[..., Any]:
+    """The class, or function, of a ``module:Class`` text.
+
+    Raises
+    ------
+    ValueError
+        If there is no such thing.
+    """
+    module, _, attribute = path.partition(":")
+    try:
+        if not all(map(str.isidentifier, module.split("."))) or not attribute.isidentifier():
+            raise ImportError(f"{module!r} is not the name of a module")
+        made = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"policy {shown(path)} cannot be loaded: {one_line(error)}") from None
+    except Exception as error:
+        raise _failed(path, "loaded", error) from error
+    if not callable(made):
+        raise ValueError(f"policy {shown(path)} is a {type(made).__name__}, allowed: a class or a function")
+    return made  # type: ignore[no-any-return]
+
+
+def _fitting(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
+    """The game as a class of policies declares that it wants to see it."""
+    return spec.seen(
+        moves=getattr(made, "moves", None) or moves,
+        observation=getattr(made, "observation", None),
+        information=getattr(made, "information", None),
+    )
+
+
+def _is_folder(text: str) -> bool:
+    try:
+        return bool(text) and Path(text).is_dir()
+    except OSError:  # too long for a name
+        return False
+
+
+def _load_folder(path: Path, spec: GameSpec, added: dict[str, Any]) -> Policy:
+    from solitaire_env.policies.network import load_network, playable  # reads safetensors
+
+    if playable(path) or "folder" not in added:
+        return load_network(path, spec)
+    policy: Policy = _loaded(added["folder"])(str(path), spec)
+    return policy
+
+
+def _loaded(point: Any) -> Callable[..., Any]:
+    try:
+        return point.load()  # type: ignore[no-any-return]
+    except ImportError as error:
+        raise ValueError(
+            f"policy {point.name!r} needs {one_line(error)}: run from a checkout of the project with the extra 'train'"
+        ) from None
+
+
+def _made(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:
+    try:
+        return as_policy(make(spec), spec)
+    except Exception as error:
+        raise _failed(name, "made", error) from error
+
+
+def _failed(name: str, what: str, error: Exception) -> ValueError:
+    kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+    return ValueError(f"policy {shown(name)} cannot be {what}: {kind}{one_line(error, 300)}")

@@ -1,0 +1,369 @@
+"""What a policy is: one class, one call signature, and its needs declared as data."""
+
+import copy
+import hashlib
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core.layout import Information, Observation
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Moves
+from solitaire_env.policies.drawing import draw
+from solitaire_env.util.messages import shown
+
+Array = npt.NDArray[Any]
+Explanation = tuple[Array | None, Array | None]
+"""Probabilities float ``[n, actions]`` (0 where illegal) and expected returns float ``[n]``; None where unknown."""
+
+
+class Policy:
+    """Chooses an action in each of ``n`` games. Subclasses override :meth:`__call__` and what they need.
+
+    The runner (:mod:`solitaire_env.evaluation.runner`) reads the class attributes and serves them.
+    """
+
+    name: str = "policy"
+    """What results and transcripts call it."""
+    observation: Observation = "cards"
+    """The kind of observation that it reads."""
+    information: Information = "player"
+    """Whether it sees the order of the stock (``"thoughtful"``)."""
+    moves: Moves | None = None
+    """The action set that it chooses from; None: that of the game. ``"supermove"`` on a one-card game is expanded
+    and played as single cards."""
+    stochastic: bool = False
+    """Whether it needs random numbers. They depend only on the deal, the seed and the number of the decision, so a
+    game is the same whatever is played beside it."""
+    stateful: bool = False
+    """Whether it remembers a game from move to move. It is told which game each row is, and when one is over."""
+    deterministic: bool = False
+    """Whether equal observations get equal actions. When such a policy returns to a position it would go in circles,
+    and its game is cut off."""
+
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Choose an action in each game.
+
+        Parameters
+        ----------
+        observations
+            ``[n, size]``, of the declared kind.
+        masks
+            int8 ``[n, actions]``, 1 where an action is legal.
+        uniforms
+            float64 ``[n]`` in [0, 1), a random number for each game; None unless the policy is stochastic.
+        games
+            int64 ``[n]``, the number of each game, which no other game in this process has.
+
+        Returns
+        -------
+        Actions int64 ``[n]``.
+        """
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """The name and what is declared."""
+        moves = f", moves={self.moves!r}" if self.moves else ""
+        return f"<{type(self).__name__} {self.name!r}{moves}>"
+
+    def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
+        """Games begin, each from a deal or a position. Called for stateful policies only."""
+
+    def ended(self, games: Sequence[int]) -> None:
+        """Games are over: forget them. Called for stateful policies only."""
+
+    def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
+        """The probabilities by which it chooses, and the returns that it expects, where it knows them."""
+        return None, None
+
+    @property
+    def explains(self) -> bool:
+        """Whether :meth:`explain` is overridden."""
+        return type(self).explain is not Policy.explain
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that differ between policies that play differently, as far as can be told from
+        their source code and their public attributes that are plain values or arrays. A result file refuses rows of a
+        policy with another one.
+        """
+        return _digest(_identity(self))
+
+
+class FunctionPolicy(Policy):
+    """A plain function ``f(observations, masks) -> actions`` as a policy, or another callable object.
+
+    Attributes of the object that a policy declares (``moves``, ``observation``, ``stochastic``, ...) count. With
+    ``stochastic`` or ``stateful`` it is called as :meth:`Policy.__call__`, otherwise with two arguments.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        for old, new in _OLD_NAMES.items():
+            if hasattr(function, old):
+                raise TypeError(f"policy {shown(function)} declares {old}, which is {new} now")
+        self.function = function
+        self.name = str(
+            getattr(function, "name", None) or getattr(function, "__name__", None) or type(function).__name__
+        )
+        for attribute in ("observation", "information", "moves", "stochastic", "stateful", "deterministic"):
+            value = getattr(function, attribute, None)
+            if value is not None:
+                setattr(self, attribute, value)
+
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Call the function."""
+        if self.stochastic or self.stateful:
+            actions: Any = self.function(observations, masks, uniforms=uniforms, games=games)
+        else:
+            actions = self.function(observations, masks)
+        return actions  # type: ignore[no-any-return]  # checked by ``ask``
+
+    def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
+        """Tell the object, if it wants to know."""
+        if hasattr(self.function, "begun"):
+            self.function.begun(games, starts)
+
+    def ended(self, games: Sequence[int]) -> None:
+        """Tell the object, if it wants to know."""
+        if hasattr(self.function, "ended"):
+            self.function.ended(games)
+
+    def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
+        """What the object says, if it explains itself."""
+        if not self.explains:
+            return None, None
+        explanation: Explanation = self.function.explain(observations, masks)  # type: ignore[attr-defined]
+        return explanation
+
+    @property
+    def explains(self) -> bool:
+        """Whether the object has an ``explain``."""
+        return getattr(self.function, "explain", None) is not None
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the function."""
+        given = getattr(self.function, "fingerprint", None)
+        return str(given) if isinstance(given, str) else _digest(_identity(self.function))
+
+
+_OLD_NAMES: Final = {
+    "by_chance": "stochastic",
+    "remembers": "stateful",
+    "memoryless": "deterministic",
+}
+
+
+class SB3Policy(Policy):
+    """A model of Stable-Baselines3 or sb3-contrib as a policy.
+
+    Parameters
+    ----------
+    model
+        Anything with ``predict`` and the two spaces. A model that takes no ``action_masks`` is not masked: an illegal
+        action is an error in evaluation.
+    spec
+        The game that is played. Observation kind and action set are those whose sizes fit the model.
+
+    Raises
+    ------
+    ValueError
+        If the model reads no observation of this game.
+    """
+
+    def __init__(self, model: Any, spec: GameSpec, name: str | None = None) -> None:
+        self.model = model
+        self.name = name or type(model).__name__
+        self.masked = "action_masks" in inspect.signature(model.predict).parameters
+        self.stochastic = hasattr(model.policy, "get_distribution")
+        self.deterministic = not self.stochastic
+        shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
+        for seen in self._candidates(spec):
+            if ((seen.observation_size,), seen.num_actions) == (shape, actions):
+                self.observation = seen.settings.observation
+                self.information = seen.settings.information
+                self.moves = seen.variant.moves
+                return
+        raise ValueError(
+            f"the model has observations {shape} and {actions} actions; {spec.variant.name} has observations of "
+            f"{spec.observation_size} entries and {spec.num_actions} actions"
+        )
+
+    @staticmethod
+    def _candidates(spec: GameSpec) -> list[GameSpec]:
+        """The ways in which the game may be seen."""
+        moves: list[Moves | None] = [None]
+        if spec.variant.moves == "one card":
+            moves.append("supermove")
+        kinds: list[tuple[Observation, Information]] = [
+            ("cards", "player"), ("features", "player"), ("cards", "thoughtful"), ("features", "thoughtful"),
+        ]  # fmt: skip
+        return [
+            spec.seen(moves=action_set, observation=observation, information=information)
+            for action_set in moves
+            for observation, information in kinds
+        ]
+
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions drawn by the model's probabilities; of a model that has none, such as DQN, those it predicts."""
+        if self.stochastic:
+            probabilities, _ = self.explain(observations, masks)
+            assert probabilities is not None
+            if uniforms is None:
+                uniforms = np.random.default_rng().random(len(masks))
+            return draw(probabilities, uniforms)
+        actions, _ = self.model.predict(observations, deterministic=True)
+        return np.asarray(actions)
+
+    def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
+        """The model's probabilities and values, where it has them."""
+        if not self.stochastic:
+            return None, None
+        policy = self.model.policy
+        given = {"action_masks": masks.astype(np.bool_)} if self.masked else {}
+        seen, _ = policy.obs_to_tensor(observations)
+        distribution = policy.get_distribution(seen, **given).distribution
+        probabilities = distribution.probs.detach().cpu().numpy()
+        return probabilities, policy.predict_values(seen)[:, 0].detach().cpu().numpy()
+
+    @property
+    def fingerprint(self) -> str:
+        """That of its weights."""
+        state = self.model.policy.state_dict()
+        return _digest([self.name, *((key, tensor.cpu().numpy()) for key, tensor in state.items())])
+
+
+def is_sb3_model(x: Any) -> bool:
+    """Whether something is a model of Stable-Baselines3, told by what it has."""
+    return all(hasattr(x, name) for name in ("predict", "policy", "observation_space", "action_space"))
+
+
+def with_moves(policy: Policy, moves: Moves | None) -> Policy:
+    """The policy with an action set, where it leaves that open; its own object stays as it is."""
+    if moves is None or policy.moves is not None:
+        return policy
+    policy = copy.copy(policy)
+    policy.moves = moves
+    return policy
+
+
+def view_of(policy: Policy, spec: GameSpec) -> GameSpec:
+    """A game as a policy sees it: with its action set, and what it wants to be shown.
+
+    Raises
+    ------
+    ValueError
+        If the game has other moves, and those of the policy cannot be expanded to them.
+    """
+    return spec.seen(
+        moves=policy.moves or None, observation=policy.observation, information=policy.information
+    )
+
+
+def ask(
+    policy: Policy,
+    observations: Array,
+    masks: npt.NDArray[np.int8],
+    uniforms: npt.NDArray[np.float64] | None,
+    games: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """The actions of a policy, int64 ``[n]``, checked.
+
+    Raises
+    ------
+    ValueError
+        If they are not one whole number for each game.
+    """
+    n = len(masks)
+    chosen = np.asarray(policy(observations, masks, uniforms=uniforms, games=games))
+    if chosen.shape != (n,) or not np.issubdtype(chosen.dtype, np.integer):
+        raise ValueError(
+            f"the policy answered shape {chosen.shape} of {chosen.dtype}, allowed: ({n},) whole numbers"
+        )
+    return chosen.astype(np.int64)
+
+
+# ------------------------------------------------------------------------------- fingerprints
+
+
+def _digest(parts: Any) -> str:
+    digest = hashlib.sha256()
+    _feed(digest, parts)
+    return digest.hexdigest()[:16]
+
+
+def _feed(digest: "hashlib._Hash", value: Any) -> None:
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(f"{value.dtype}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, (list, tuple)):
+        digest.update(b"(")
+        for item in value:
+            _feed(digest, item)
+        digest.update(b")")
+    elif isinstance(value, dict):
+        _feed(digest, sorted(value.items(), key=lambda item: str(item[0])))
+    else:
+        digest.update(f"{type(value).__name__}:{value}\0".encode())
+
+
+_PLAIN: Final = (bool, int, float, str, bytes, type(None), np.generic, np.ndarray)
+
+
+def _identity(x: Any) -> list[Any]:
+    """What tells a callable from others: its source and the plain values that it holds."""
+    if isinstance(x, partial):
+        return [_identity(x.func), _plain(x.args), _plain(x.keywords.items())]
+    kind = x if inspect.isroutine(x) or inspect.isclass(x) else type(x)
+    parts: list[Any] = [getattr(kind, "__module__", ""), getattr(kind, "__qualname__", repr(kind))]
+    parts.append(_source(kind))
+    code = getattr(x, "__code__", None)
+    if code is not None:
+        # Several lambdas may share a line.
+        parts += [code.co_code, _plain(code.co_consts), _plain(x.__defaults__ or ())]
+        parts.append(_plain(cell.cell_contents for cell in x.__closure__ or ()))
+    parts.append(
+        sorted((key, value) for key, value in getattr(x, "__dict__", {}).items() if _is_plain(value))
+    )
+    return parts
+
+
+def _source(kind: Any) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(kind))
+    except (OSError, TypeError):
+        return ""
+
+
+def _is_plain(value: Any) -> TypeGuard[Any]:
+    return isinstance(value, _PLAIN) or (isinstance(value, (list, tuple)) and all(map(_is_plain, value)))
+
+
+def _plain(values: Any) -> list[Any]:
+    return [value for value in values if _is_plain(value)]

@@ -1,0 +1,191 @@
+"""The linear policy and its tuner."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.commands.fit_linear import START, main, play_sets
+from agents.evaluate import main as evaluate_main
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation import evaluate
+from solitaire_env.move_features.moves import MOVE_FEATURES, look, moves_of
+from solitaire_env.policies import linear
+from solitaire_env.policies.greedy import Greedy
+from solitaire_env.policies.linear import WEIGHTS, Linear, load_linear
+from solitaire_env.variants import VARIANTS, get_variant
+from tests.conftest import Refuses
+
+NAMES = [variant.name for variant in VARIANTS]
+
+
+def shipped(name: str) -> Linear:
+    return load_linear(GameSpec(get_variant(name)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_plays_the_highest_sum(name: str) -> None:
+    policy = shipped(name)
+    variant = get_variant(name).with_rules(moves=policy.moves)
+    batch = Batch(GameSpec(variant), 30)
+    batch.deal(np.arange(30), range(30))
+    moves = moves_of(GameSpec(variant).layout)
+    for _ in range(40):
+        observations, masks = batch.observations(), batch.state.mask
+        seen = look(observations, masks, moves)
+        scores = seen.moves[:, : len(MOVE_FEATURES)].astype(np.float64) @ policy.weights[0].astype(np.float64)
+        actions = policy(observations, masks)
+        for game in range(30):
+            of_game = seen.games == game
+            chosen = scores[of_game][seen.actions[of_game] == actions[game]]
+            assert chosen.size == 1 and chosen[0] >= scores[of_game].max() - 1e-3
+        batch.step(actions, batch.everyone)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_beats_greedy(name: str) -> None:
+    """With the weights that are kept in the repository."""
+    policy = shipped(name)
+    variant = get_variant(name)
+    ours = evaluate(policy, variant, range(100), max_episode_steps=1000).summary
+    greedy = evaluate(
+        Greedy(GameSpec(variant.with_rules(moves=policy.moves))),
+        variant,
+        range(100),
+        moves=policy.moves,
+        max_episode_steps=1000,
+    )
+    assert ours.cards_home > greedy.summary.cards_home - 1.0
+    assert ours.wins >= greedy.summary.wins - 3
+
+
+def test_of_equal_moves_the_first() -> None:
+    spec = GameSpec(get_variant("busy-aces"))
+    batch = Batch(GameSpec(get_variant("busy-aces")), 10)
+    batch.deal(np.arange(10), range(10))
+    actions = Linear(spec, np.zeros(len(MOVE_FEATURES)))(batch.observations(), batch.state.mask)
+    assert (actions == batch.state.mask.argmax(1)).all()
+
+
+def test_sets_play_their_own_games() -> None:
+    variant = get_variant("eights-down")
+    random = np.random.default_rng(0)
+    weights = random.standard_normal((3, len(MOVE_FEATURES)))
+    home, won = play_sets(variant, weights, range(8), 60)
+    assert home.shape == won.shape == (3, 8)
+    for k in range(3):
+        alone = play_sets(variant, weights[k : k + 1], range(8), 60)
+        assert (alone[0][0] == home[k]).all() and (alone[1][0] == won[k]).all()
+    assert (won == (home == 52)).all()
+
+
+def test_by_name_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("busy-aces", "forty-bandits"):
+        assert evaluate_main(["--policy", "linear", "--env", name, "--deals", "0:4", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "linear  supermove" in out and "linear  sequence" in out
+
+
+def test_needs_weights_for_the_game(refuses: Refuses) -> None:
+    variant = get_variant("eights-down").with_rules(spaces="any")
+    refuses(
+        lambda: load_linear(GameSpec(variant)),
+        "'linear'",
+        "busy-aces",
+        "agents fit-linear",
+    )
+    refuses(
+        lambda: Linear(GameSpec(get_variant("busy-aces")), np.zeros(3)), "3 weights", str(len(MOVE_FEATURES))
+    )
+
+
+def tuned(path: Path, *more: str) -> int:
+    small = ["--generations", "4", "--population", "12", "--elite", "3", "--deals", "4", "--quiet"]
+    return main(["eights-down", *small, "--out", str(path), *more])
+
+
+def test_tuner(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "linear.json"
+    path.write_text(json.dumps({"zebra": {"kept": 1}}))
+    assert tuned(path) == 0
+    assert "eights-down" in capsys.readouterr().out.lower().replace("eightsdown", "eights-down")
+    entries = json.loads(path.read_text())
+    assert list(entries) == ["eights-down", "zebra"] and entries["zebra"] == {"kept": 1}
+    entry = entries["eights-down"]
+    assert list(entry["weights"]) == list(MOVE_FEATURES) and len(entry["tuned"]["won_and_home"]) == 4
+    assert tuned(tmp_path / "again.json") == 0
+    again = json.loads((tmp_path / "again.json").read_text())["eights-down"]
+    assert again["weights"] == entry["weights"]
+    assert tuned(tmp_path / "other.json", "--seed", "1") == 0
+    other = json.loads((tmp_path / "other.json").read_text())["eights-down"]
+    assert other["weights"] != entry["weights"]
+    monkeypatch.setattr(linear, "WEIGHTS", tmp_path / "again.json")
+    assert shipped("eights-down").weights[0] == pytest.approx(list(entry["weights"].values()), abs=1e-4)
+
+
+def test_tuner_gains(tmp_path: Path) -> None:
+    """A few generations find better weights than those that the search begins with."""
+    path = tmp_path / "linear.json"
+    assert (
+        main(
+            [
+                "busy-aces",
+                "--generations",
+                "8",
+                "--population",
+                "24",
+                "--elite",
+                "6",
+                "--deals",
+                "12",
+                "--quiet",
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
+    weights = json.loads(path.read_text())["busy-aces"]["weights"]
+    variant = get_variant("busy-aces").with_rules(moves="supermove")
+    start = [START.get(name, 0.0) for name in MOVE_FEATURES]
+    home, _ = play_sets(variant, np.array([list(weights.values()), start]), range(200), 60)
+    assert home[0].mean() > home[1].mean() + 5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--elite", "13"], ["elite", "13", "12"]),
+        (["--elite", "0"], ["elite", "0"]),
+        (["--generations", "0"], ["generations", "0"]),
+        (["--population", "1"], ["population", "1"]),
+        (["--deals", "0"], ["deals", "0"]),
+        (["--out", "/no/such/folder/linear.json"], ["/no/such/folder"]),
+    ],
+)
+def test_tuner_refuses(
+    options: list[str], words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tuned(tmp_path / "linear.json", *options) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and all(word in error for word in words)
+
+
+def test_tuner_refuses_games_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whist", "--quiet", "--out", str(tmp_path / "linear.json")]) == 2
+    assert "whist" in capsys.readouterr().err
+    (tmp_path / "bad.json").write_text("[")
+    assert tuned(tmp_path / "bad.json") == 2
+    assert "bad.json" in capsys.readouterr().err
+    assert (tmp_path / "bad.json").read_text() == "["
+
+
+def test_weights_are_of_the_published_games() -> None:
+    entries = json.loads(WEIGHTS.read_text())
+    assert sorted(entries) == sorted(NAMES)
+    for entry in entries.values():
+        assert entry["tuned"]["generations"] == 60 and list(entry["weights"]) == list(MOVE_FEATURES)

@@ -1,0 +1,422 @@
+"""Cloning a player: from transcripts to positions, from positions to a network, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as th
+from safetensors.torch import load_file
+
+from agents import train
+from agents.commands.imitate import Arguments, main, parse_arguments
+from agents.config import make_config
+from agents.learners import imitation
+from agents.learners.dataset import Positions, positions_of, read_games
+from agents.learners.factory import make_model
+from agents.learners.imitation import Student
+from agents.learners.replays import Game
+from agents.learners.training_env import make_env
+from agents.policies import make_policy
+from agents.runs.config_files import load_config
+from solitaire_env import SolitaireEnv, get_variant
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation import evaluate
+from solitaire_env.policies.greedy import Greedy
+from solitaire_env.policies.policy import with_moves
+from solitaire_env.transcripts import Transcript, format_transcript, parse_transcript
+from solitaire_env.util.progress import ProgressLine
+from tests.conftest import Refuses
+
+SMALL = {"minutes": 5, "hidden": [16], "width": 8, "batch_size": 256, "threads": 1, "learning_rate": 3e-3}
+"""Of a configuration; a test's epochs are over long before."""
+
+
+def played(folder: Path, env: str, deals: range, **keywords: Any) -> Path:
+    """Transcripts of Greedy's games; with supermoves where it may."""
+    variant = make_config({"env": env}, "test").variant.with_rules(**keywords)
+    moves = "supermove" if variant.moves == "one card" else variant.moves
+    policy = with_moves(Greedy(GameSpec(variant.with_rules(moves=moves))), moves)
+    folder.mkdir()
+    for deal, text in evaluate(policy, variant, deals, transcripts=True).transcripts.items():
+        (folder / f"{deal}.txt").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return played(tmp_path_factory.mktemp("busy") / "games", "busy-aces", range(20_000, 20_040))
+
+
+@pytest.fixture(scope="session")
+def eights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return played(tmp_path_factory.mktemp("eights") / "games", "eights-down", range(20_000, 20_100))
+
+
+def asked(folder: Path, /, **values: Any) -> Arguments:
+    """A command's arguments; those that are no key of a configuration are its own."""
+    own = {name: values.pop(name) for name in ("all_games", "evaluation_deals", "memory") if name in values}
+    return Arguments(make_config({**SMALL, **values}, "test"), (folder,), quiet=True, **own)
+
+
+def games_read(a: Arguments) -> list[Game]:
+    return read_games(a.transcripts, a.config, ProgressLine(quiet=True), evaluation_deals=a.evaluation_deals)
+
+
+def learned_from(a: Arguments) -> Positions:
+    line = ProgressLine(quiet=True)
+    return positions_of(games_read(a), a.config, line, all_games=a.all_games, memory=a.memory)
+
+
+def games_in(folder: Path) -> list[Transcript]:
+    return [parse_transcript(path.read_text()) for path in sorted(folder.iterdir())]
+
+
+def written(folder: Path, *games: Transcript) -> Path:
+    folder.mkdir()
+    for number, game in enumerate(games):
+        (folder / f"{number}.txt").write_text(format_transcript(game))
+    return folder
+
+
+# --------------------------------------------------------------------------------------- positions
+
+
+def test_positions_are_those_of_the_games(eights: Path) -> None:
+    """Looked up in a single environment that plays the game, with the action and what is still earned."""
+    a = asked(eights, env="eights-down", gamma=0.9, reward="progress+win")
+    got = learned_from(a)
+    expected = {}
+    for game in games_in(eights):
+        env = SolitaireEnv(game.variant, reward="progress+win")
+        observation, info = env.reset(options={"deal": game.deal})
+        seen, rewards = [], []
+        for text in game.actions:
+            action = env.parse_action(text)
+            seen.append((observation.tobytes(), info["action_mask"].tobytes(), action, game.result == "won"))
+            observation, reward, *_, info = env.step(action)
+            rewards.append(reward)
+        value = 0.0
+        for key, reward in zip(reversed(seen), reversed(rewards), strict=True):
+            value = reward + 0.9 * value
+            expected.setdefault(key, []).append(value)
+    assert len(got) == sum(map(len, expected.values()))
+    for k in range(len(got)):
+        mask = np.unpackbits(got.masks[k], count=GameSpec(get_variant("eights-down")).num_actions)
+        key = (got.observations[k].tobytes(), mask.tobytes(), int(got.actions[k]), bool(got.teaches[k]))
+        assert min(abs(value - got.returns[k]) for value in expected[key]) < 1e-5
+
+
+def test_deals_are_held_out_whole(eights: Path, tmp_path: Path) -> None:
+    """With each game twice, both are held out or neither is."""
+    games = games_in(eights)
+    got = learned_from(asked(written(tmp_path / "twice", *games, *games), env="eights-down"))
+    held: dict[bytes, set[bool]] = {}
+    for observation, kept in zip(got.observations, got.held.tolist(), strict=True):
+        held.setdefault(observation.tobytes(), set()).add(kept)
+    assert {len(kept) for kept in held.values()} == {1}
+    assert 0.02 < got.held.mean() < 0.3
+    assert got.teaches[got.held].any() and not got.teaches[got.held].all()
+
+
+def test_supermoves_are_put_together(busy: Path) -> None:
+    """What Greedy chose is found again in the single cards that it was played by."""
+    a = asked(busy, env="busy-aces", moves="supermove", all_games=True)
+    got = learned_from(a)
+    singles = learned_from(asked(busy, env="busy-aces", moves="one card", all_games=True))
+    assert len(got) < len(singles) == sum(len(game.actions) for game in games_in(busy))
+    masks = np.unpackbits(got.masks, axis=1, count=a.config.game.num_actions).view(np.int8)
+    alike = Greedy(a.config.game)(got.observations, masks) == got.actions
+    assert alike.mean() > 0.999
+    assert got.teaches.all() and singles.teaches.all()
+
+
+def test_single_moves_teach_supermoves(busy: Path) -> None:
+    """As they are where they come to none: a game that was played by single cards."""
+    a = asked(busy, env="busy-aces", moves="supermove")
+    game = next(game for game in games_read(a) if game.result == "won")
+    assert game.single
+    env = SolitaireEnv(a.config.variant)
+    env.reset(options={"deal": game.deal})
+    for action in game.actions.tolist():
+        *_, info = env.step(action)
+    assert info["is_success"]
+
+
+def test_memory_is_bounded(busy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    everything, some = (
+        learned_from(asked(busy, env="busy-aces", moves="supermove", memory=memory)) for memory in (2000, 1)
+    )
+    assert 0 < len(some) < len(everything)
+    assert sum(array.nbytes for array in some) <= 10**6
+    assert "of 40 games fit into 1 MB" in capsys.readouterr().err
+
+
+def test_features_and_thoughtful(busy: Path) -> None:
+    mlp = asked(busy, env="busy-aces", network="mlp", observation="features")
+    assert learned_from(mlp).observations.dtype == np.float32
+    plain, knowing = (asked(busy, env="busy-aces", information=word) for word in ("player", "thoughtful"))
+    sizes = [learned_from(a).observations.shape[1] for a in (plain, knowing)]
+    assert sizes[1] == sizes[0] + 92
+
+
+# -------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"deal": 7}, ["deal 7 is kept for evaluation", "100000-100999", "--evaluation-deals"]),
+        ({"deal": 100_999}, ["deal 100999 is kept for evaluation"]),
+        ({"deal": 20_001}, ["1.txt: deal 20001 starts from another position"]),
+        ({"deal": "ms:0"}, ["1.txt: ", "'ms:0'"]),
+        ({"information": "thoughtful"}, ["1.txt: its player saw the stock", "information 'thoughtful'"]),
+        ({"information": None}, ["1.txt: its player may have seen the stock", "'information: player'"]),
+        ({"build": "any suit"}, ["1.txt: a game of Solitaire/BusyAces-v0 (any suit, any, one card)"]),
+        ({"result": "truncated", "cards_home": 90}, ["1.txt: it says truncated, 90 cards home", "is won"]),
+    ],
+)
+def test_refuses_a_transcript(
+    changes: dict[str, Any], words: list[str], busy: Path, tmp_path: Path, refuses: Refuses
+) -> None:
+    game, another, *_ = (game for game in games_in(busy) if game.result == "won")
+    if rule := changes.pop("build", None):
+        changes["variant"] = game.variant.with_rules(build=rule)
+    folder = written(tmp_path / "games", another, replace(game, **changes), game)
+    a = asked(folder, env="busy-aces", moves="supermove")
+    refuses(lambda: learned_from(a), *words)
+
+
+def test_refuses_illegal_moves(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
+    game, *others = (game for game in games_in(eights) if game.result == "won")
+    actions = (*game.actions[:4], game.actions[0], *game.actions[4:])
+    bad = replace(game, actions=actions, steps=len(actions))
+    a = asked(written(tmp_path / "games", bad, *others), env="eights-down")
+    refuses(lambda: learned_from(a), "0.txt: step 5: illegal action", game.actions[0])
+    longer = replace(game, actions=(*game.actions, "t1>c"), steps=game.steps + 1)
+    a = asked(written(tmp_path / "longer", longer, *others), env="eights-down")
+    refuses(lambda: learned_from(a), f"0.txt: step {longer.steps}: the game is over")
+
+
+def test_evaluation_deals_if_asked_for(tmp_path: Path) -> None:
+    folder = played(tmp_path / "games", "eights-down", range(8))
+    assert len(learned_from(asked(folder, env="eights-down", all_games=True, evaluation_deals=True))) > 100
+
+
+def test_who_saw_the_stock_teaches_who_sees_it(busy: Path, tmp_path: Path) -> None:
+    """And where nothing is hidden it does not matter."""
+    games = [replace(game, information="thoughtful") for game in games_in(busy)[:10]]
+    a = asked(written(tmp_path / "games", *games), env="busy-aces", information="thoughtful", all_games=True)
+    assert len(learned_from(a)) > 100
+
+
+CONFIG = "eights-down: {network: moves, hidden: [16], width: 8, batch_size: 256, threads: 1}\n"
+
+
+def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
+    """Run it in this process, its configuration and runs in a folder: status, stdout and stderr."""
+    (folder / "small.yaml").write_text(CONFIG)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(list(map(str, (folder / "small.yaml", *args, "--runs", folder / "runs"))))
+        except SystemExit as error:  # of the command line's parser
+            status = int(error.code or 0)
+    assert "Traceback" not in err.getvalue()
+    return status, out.getvalue(), err.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], ["nothing: no transcripts"]),
+        (["empty"], ["empty: no transcripts", "folders with *.txt"]),
+        (["none.txt"], ["none.txt: cannot be read"]),
+        (["damaged.txt"], ["damaged.txt: transcript line 1", "'env: ...'"]),
+        (["binary.txt"], ["binary.txt: it is not text"]),
+        (["damaged.txt", "--epochs", "0"], ["epochs is 0"]),
+        (["damaged.txt", "--memory", "0"], ["memory is 0"]),
+        (["damaged.txt", "--minutes", "None", "--total-steps", "9"], ["minutes is null", "epochs"]),
+        (["damaged.txt", "--gamma", "3"], ["gamma is 3.0"]),
+        (["damaged.txt", "--keep", "-1"], ["keep is -1.0", "0 and above"]),
+        (["damaged.txt", "--start", "no/run"], ["no/run/model.json: cannot be read"]),
+        (["damaged.txt", "--start", "a", "--linear-start", "1"], ["start is 'a' and linear_start 1.0"]),
+    ],
+)
+def test_refuses(
+    options: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged.txt").write_text("a game")
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xff")
+    status, out, err = command(tmp_path, *options)
+    assert (status, out) == (2, "") and err.startswith("error: ") and err.count("\n") == 1
+    assert all(word in err for word in words), err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_refuses_a_single_deal(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
+    won = next(game for game in games_in(eights) if game.result == "won")
+    lost = next(game for game in games_in(eights) if game.result != "won")
+    a = asked(written(tmp_path / "games", won, won, lost), env="eights-down")
+    refuses(lambda: learned_from(a), "3 games of 2 deals", "from 1", "--all-games")
+
+
+# --------------------------------------------------------------------------------------- learning
+
+
+def curve(run: Path) -> list[dict[str, str]]:
+    with (run / "imitation.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="session")
+def cloned(eights: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("cloned")
+    status, out, err = command(folder, eights, "--epochs", "25", "--learning-rate", "5e-3", "--quiet")
+    assert status == 0, err
+    return folder / "runs" / "eights-down-1", out
+
+
+@pytest.mark.training
+def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
+    run, out = cloned
+    rows = curve(run)
+    assert float(rows[0]["epochs"]) == 0 and float(rows[-1]["epochs"]) == 25 and len(rows) == 26
+    best = min(rows, key=lambda row: float(row["loss"]))
+    assert float(best["accuracy"]) > 0.6 > 0.4 > float(rows[0]["accuracy"])
+    assert float(rows[-1]["value_error"]) < 0.7 * float(rows[0]["value_error"])
+    assert f"{100 * float(best['accuracy']):.1f} % of moves" in out and f"--start {run}" in out
+    clone = make_policy(str(run), GameSpec(get_variant("eights-down")))
+    summary = evaluate(clone, "eights-down", range(100)).summary
+    assert summary.wins >= 20  # of 34 that Greedy wins; who moves at random wins 6
+
+
+@pytest.mark.training
+def test_kl_penalty_keeps_the_student_near_its_start(busy: Path) -> None:
+    """The larger the weight, the less its probabilities move in the same steps."""
+    a = asked(busy, moves="supermove")
+    positions = learned_from(a)
+    rows = np.arange(256)
+    moved = []
+    for keep in (0.0, 1.0, 30.0):
+        student = Student(a.config, positions, keep)
+        observations, masks, *_ = student._batch(rows)
+        with th.no_grad():
+            _, before = student.policy.log_probabilities(observations, masks)
+            for _ in range(40):
+                with th.enable_grad():
+                    student.learn(rows, 3e-3)
+            _, after = student.policy.log_probabilities(observations, masks)
+        moved.append(float((before.exp() * (before - after)).sum()) / len(rows))
+    assert moved[0] > 1.5 * moved[1] > 3 * moved[2] >= 0
+
+
+def test_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
+    run, _ = cloned
+    assert {path.name for path in run.iterdir()} == {
+        "config.yaml", "versions.json", "imitation.json", "imitation.csv", "model"
+    }  # fmt: skip
+    assert load_config(run / "config.yaml").hidden == [16]
+    about = json.loads((run / "imitation.json").read_text())
+    assert about["players"] == {"greedy": 100} and about["transcripts"] == [str(eights)]
+    assert about["whose_moves_are_learned"] < about["positions"]
+    assert "value_head.weight" in load_file(run / "model" / "model.safetensors")
+
+
+@pytest.mark.training
+def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    steps = []
+
+    class Stops(imitation.Student):
+        def learn(self, rows: Any, rate: float) -> float:
+            steps.append(len(rows))
+            if len(steps) == 30:
+                os.kill(os.getpid(), signal.SIGINT)
+            return super().learn(rows, rate)
+
+    monkeypatch.setattr(imitation, "Student", Stops)
+    status, out, err = command(tmp_path, eights, "--quiet")
+    run = tmp_path / "runs" / "eights-down-1"
+    assert status == 130 and f"stopped; what was learned is in {run}" in err
+    assert len(steps) == 30 and "held-out deals" in out
+    assert json.loads((run / "model" / "model.json").read_text())["steps"] == sum(steps)
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+# ------------------------------------------------------------------------------------------ start
+
+
+def started(**values: Any) -> Any:
+    config = make_config({**SMALL, "env": "eights-down", **values}, "test")
+    env = make_env(config, 4)
+    return make_model(config, env).policy
+
+
+@pytest.mark.training
+def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) -> None:
+    run, _ = cloned
+    saved = load_file(run / "model" / "model.safetensors")
+    for start in (run, run / "model"):
+        policy = started(start=str(start))
+        for name, weights in policy.network.state_dict().items():
+            assert th.equal(weights, saved[name])
+        for name, weights in policy.value_net.state_dict().items():
+            assert th.equal(weights, saved[f"value_head.{name}"])
+    small = ("--num-envs", "8", "--n-steps", "32", "--total-steps", "512", "--eval-deals", "0", "--quiet")
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    begun = [str(tmp_path / "small.yaml"), "--runs", str(tmp_path), "--start", str(run), *small]
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert train.main(begun) == 0
+    config = load_config(tmp_path / "eights-down-1" / "config.yaml")
+    assert config.start == str(run)
+    # What it started from is needed no more: the checkpoint goes on.
+    text = (tmp_path / "eights-down-1" / "config.yaml").read_text()
+    (tmp_path / "eights-down-1" / "config.yaml").write_text(text.replace(str(run), "gone"))
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        resumed = ["--resume", str(tmp_path / "eights-down-1"), "--total-steps", "1024", "--quiet"]
+        assert train.main(resumed) == 0
+
+
+@pytest.mark.training
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"env": "busy-aces"}, ["the model is for Solitaire/EightsDown-v0", "this game has"]),
+        ({"width": 9}, ["'moves'", "'width': 8", "'width': 9"]),
+        ({"network": "piles"}, ["'moves'", "'piles'"]),
+        ({"spaces": "any"}, ["the model is for"]),
+    ],
+)
+def test_start_refuses(
+    values: dict[str, Any], words: list[str], cloned: tuple[Path, str], refuses: Refuses
+) -> None:
+    refuses(lambda: started(start=str(cloned[0]), **values), *words)
+
+
+@pytest.mark.training
+def test_start_is_refused_before_anything_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    options = ["--start", str(tmp_path / "nothing"), "--runs", str(tmp_path / "runs")]
+    assert train.main([str(tmp_path / "small.yaml"), *options]) == 2
+    assert "nothing/model.json: cannot be read" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_command_line(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    a = parse_arguments([str(tmp_path / "small.yaml"), "a", "b", "--width", "9", "--epochs", "2"])
+    assert (a.config.width, a.config.hidden, a.epochs) == (9, [16], 2)
+    assert a.transcripts == (Path("a"), Path("b"))
+    assert parse_arguments([str(tmp_path / "small.yaml"), "--all-games", "a"]).transcripts == (Path("a"),)

@@ -1,0 +1,194 @@
+"""Learning from playouts: what moves are worth, counted slowly; training that helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as th
+from safetensors.torch import load_file
+from stable_baselines3.common.callbacks import BaseCallback
+
+from agents.config import make_config
+from agents.learners.factory import make_model
+from agents.learners.rollout import CANDIDATES, Decisions, RolloutEvaluator, RolloutLearner
+from agents.learners.training_env import make_env
+from agents.runs.models import load_model
+from agents.search.player import PATIENCE
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.move_features.moves import moves_of, sure_homes
+from solitaire_env.policies.linear import load_linear
+from solitaire_env.variants import Variant, get_variant
+from tests.agents.test_train import VALUES, assert_monotone, command, curve
+from tests.conftest import Refuses
+from tests.move_features.test_moves import played
+
+# ------------------------------------------------------------------------------------- the judge
+
+
+def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
+    """Cards home, and whether the game is won, after an action and the linear policy's moves."""
+    batch = Batch(GameSpec(variant), 1)
+    table = moves_of(GameSpec(variant).layout)
+    linear = load_linear(GameSpec(variant))
+    batch.set_row(0, row)
+    batch.step(np.array([action]), batch.everyone)
+    still = 0
+    while batch.state.status[0] == 0:
+        sure = sure_homes(batch.observations(), batch.state.mask, table)
+        if sure[0] >= 0:
+            batch.step(sure, batch.everyone)
+            still = 0
+            continue
+        if still == PATIENCE:
+            break
+        batch.step(linear(batch.observations(), batch.state.mask), batch.everyone)
+        still = 0 if batch.events.went_home[0] or batch.events.drew[0] else still + 1
+    return int(batch.state.home[0]), bool(batch.state.status[0] == 1)
+
+
+@pytest.mark.parametrize(
+    ("game", "reward"), [("forty-thieves", "progress+win"), ("busy-aces", "progress"), ("eights-down", "win")]
+)
+def test_worth_counted_slowly(game: str, reward: str) -> None:
+    """With one card unseen, or none, there is one stock that might be: the true one."""
+    variant = get_variant(game)
+    variant = variant.with_rules(moves="supermove") if variant.stock else variant
+    batch = played(variant, 20, 12)
+    while (left := batch.state.stock > 1).any():
+        batch.step(np.zeros(12, dtype=np.int64), left.astype(np.int8))
+    rows = np.flatnonzero(batch.state.status == 0)
+    observations, masks = batch.observations()[rows].copy(), batch.state.mask[rows].copy()
+    games, actions = masks.nonzero()
+    worth = RolloutEvaluator(GameSpec(variant, Settings(reward=reward)), 3)(
+        observations, games, actions, np.random.default_rng(0)
+    )
+    assert len(games) > 15
+    for number, action, found in zip(games, actions, worth, strict=True):
+        home, won = played_out(variant, batch.state.rows[rows[number]], int(action))
+        paid = {"progress": home / variant.cards, "win": float(won)}
+        assert found == pytest.approx(sum(paid[part] for part in reward.split("+"))), (number, action)
+
+
+def test_knows_no_more_than_a_player() -> None:
+    """Moves of a position are tried on the same stocks, which hang on chance and on what is seen alone."""
+    variant = get_variant("forty-thieves").with_rules(moves="supermove")
+    batch = played(variant, 30, 4)
+    observations = batch.observations().copy()
+    judge = RolloutEvaluator(GameSpec(variant), 5)
+    again = RolloutEvaluator(GameSpec(variant), 5)
+    again.together = 1  # as many at a time make no difference
+    games, actions = batch.state.mask.nonzero()
+    first = judge(observations, games, actions, np.random.default_rng(1))
+    assert (first == again(observations, games, actions, np.random.default_rng(1))).all()
+    assert (first != judge(observations, games, actions, np.random.default_rng(2))).any()
+    # A move twice comes to the same, as its stocks are the same.
+    twice = judge(observations, games.repeat(2), actions.repeat(2), np.random.default_rng(1))
+    assert (twice == first.repeat(2)).all()
+
+
+# ----------------------------------------------------------------------------------- the learner
+
+
+def learner(**changes: Any) -> RolloutLearner:
+    values = VALUES | {"env": "busy-aces", "learner": "playouts", "linear_start": 1.0, "hidden": [16]}
+    config = make_config(values | {"kl_coef": 0.01, "num_playouts": 8, "sure_home": True} | changes, "test")
+    env = make_env(config)
+    env.seed(0)
+    model = make_model(config, env)
+    assert isinstance(model, RolloutLearner)
+    return model
+
+
+class Once(BaseCallback):
+    """Asks nothing of a rollout."""
+
+    def _on_step(self) -> bool:
+        return True
+
+
+def rollout(model: RolloutLearner) -> Decisions:
+    callback: Any = Once()
+    callback.init_callback(model)
+    model._setup_learn(0, callback)
+    model.seen = np.asarray(model._last_obs)
+    decisions = model.play(callback)
+    assert decisions is not None
+    return decisions
+
+
+def test_decisions() -> None:
+    """Likely moves alone are played out; what they gain is nothing on average, by their probabilities."""
+    model = learner(least=0.05)
+    decisions = rollout(model)
+    assert 20 < len(decisions.masks) < 8 * 32
+    seen, logs = model.policy.log_probabilities(th.from_numpy(decisions.observations), decisions.masks)
+    shares = np.zeros(decisions.masks.shape)
+    shares[seen.games.numpy(), seen.actions.numpy()] = logs.exp().numpy(force=True)
+    assert (decisions.masks.sum(1) > 1).all()
+    for mask, gains, share, before in zip(
+        decisions.masks, decisions.gains, shares, decisions.before, strict=True
+    ):
+        assert not gains[(mask == 0) | (share < 0.05 - 1e-6)].any() and np.count_nonzero(gains) <= CANDIDATES
+        assert (share * gains).sum() == pytest.approx(0, abs=1e-6)
+        # It has learned nothing yet, and is what it is held to.
+        assert before[mask == 1] == pytest.approx(np.log(share[mask == 1]), abs=1e-4)
+        assert not before[mask == 0].any()
+    assert np.abs(decisions.gains).max() > 0.01
+
+
+def test_learns_what_it_is_told() -> None:
+    """Told that one move is better, it comes to make it; the less it is held, the more."""
+    shares = []
+    for weight in (0.3, 0.01):
+        model = learner(kl_coef=weight, n_epochs=60, learning_rate=1e-2)
+        decisions = rollout(model)
+        # The move with the highest number is worth a third more than all others.
+        best = decisions.masks.shape[1] - 1 - decisions.masks[:, ::-1].argmax(1)
+        gains = np.zeros_like(decisions.gains)
+        gains[np.arange(len(best)), best] = 0.3
+        told = decisions._replace(gains=gains)
+        first = model._expect(told, np.arange(len(best)), grad=False)
+        assert first[1].item() == pytest.approx(0, abs=1e-2)
+        model.train(told)
+        after = model._expect(told, np.arange(len(best)), grad=False)
+        assert after[0] > first[0] and after[1] > 0
+        shares.append(after[0].item() / 0.3 / len(best))
+    assert shares[0] < shares[1] and shares[1] > 0.8
+
+
+@pytest.mark.training
+def test_train_command_and_resume(tmp_path: Path) -> None:
+    values = VALUES | {"learner": "playouts", "linear_start": 1.0, "hidden": [8], "num_playouts": 4}
+    path = tmp_path / "playouts.yaml"
+    path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
+    outcome = command(path, "--runs", tmp_path)
+    assert outcome.status == 0, outcome.err
+    run = tmp_path / "busy-aces-1"
+    first, begun = curve(run), load_file(run / "checkpoint.safetensors")
+    assert command("--resume", run, "--total-steps", 4096).status == 0
+    rows = curve(run)
+    assert rows[: len(first)] == first and int(rows[-1]["steps"]) >= 3840
+    assert_monotone(rows)
+    # It is held to the network of its start, not to that of the resumption.
+    ended = load_file(run / "checkpoint.safetensors")
+    held = [name for name in begun if name.startswith("policy/start.")]
+    assert held and all((begun[name] == ended[name]).all() for name in held)
+    assert (ended["policy/start.head.weight"] != ended["policy/network.head.weight"]).any()
+    player = load_model(run / "model", GameSpec(get_variant("busy-aces")))
+    assert player.temperature is None and player.value is not None
+
+
+def test_refuses(refuses: Refuses, tmp_path: Path) -> None:
+    for change, words in (
+        ({"num_playouts": 0}, ["num_playouts is 0", "more than 0"]),
+        ({"kl_coef": 0.0}, ["kl_coef is 0.0", "more than 0"]),
+        ({"least": 1.5}, ["least is 1.5", "0 to 1"]),
+        ({"information": "thoughtful"}, ["'playouts'", "'thoughtful'", "'cards' and 'player'"]),
+        ({"observation": "features", "network": "mlp"}, ["'playouts'", "'features'"]),
+    ):
+        values = {"env": "busy-aces", "learner": "playouts"} | change
+        refuses(lambda values=values: make_config(values, "here"), *words)

@@ -1,0 +1,325 @@
+"""Model folders and SB3 zips: what was saved plays the same; what is damaged is refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+import torch as th
+from safetensors.torch import load_file, save_file
+from sb3_contrib import MaskablePPO
+
+from agents.networks import NETWORKS
+from agents.networks.mlp import DenseNetwork
+from agents.runs.models import NetworkPlayer, load_model, load_policy, save_model
+from solitaire_env import get_variant
+from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.evaluation import Game, evaluate
+from solitaire_env.sb3 import SolitaireVecEnv
+from tests.conftest import Refuses
+
+SIZES: dict[str, dict[str, Any]] = {
+    "moves": {"hidden": [8, 4], "width": 8, "digs": 3, "onward": 4, "reach": 2},
+    "piles": {"width": 8, "depth": 4, "rounds": 1},
+    "mlp": {"hidden": [16]},
+}
+
+
+SPEC = GameSpec(get_variant("busy-aces").with_rules(moves="supermove"))
+"""What the networks see."""
+
+
+def game(env: str, **rules: Any) -> GameSpec:
+    """A game that is played."""
+    return GameSpec(get_variant(env).with_rules(**rules))
+
+
+def play(player: Any) -> list[Game]:
+    return evaluate(player, "busy-aces", range(3), max_episode_steps=60).games
+
+
+def saved(folder: Path, kind: str = "piles") -> th.nn.Module:
+    """A network that plays Busy Aces with supermoves."""
+    th.manual_seed(0)
+    about: dict[str, Any] = {"kind": kind, "sizes": SIZES[kind]}
+    network = NETWORKS[kind](SPEC, **SIZES[kind])
+    save_model(folder, network, SPEC, steps=7, **about)
+    return network
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    saved(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_plays_the_same_when_loaded(tmp_path: Path, kind: str) -> None:
+    network = saved(tmp_path / "model", kind)
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
+    loaded = load_model(tmp_path / "model", game("busy-aces"))
+    assert (loaded.name, loaded.moves, loaded.observation, loaded.information) == (
+        ("model", "supermove", "cards", "player")
+    )
+    weights = network.state_dict()
+    assert loaded.network.state_dict().keys() == weights.keys()
+    for name, tensor in loaded.network.state_dict().items():
+        assert (tensor == weights[name]).all() and tensor.dtype == th.float64
+    before = NetworkPlayer(network, SPEC, "model")
+    games = [play(player) for player in (before, loaded)]
+    assert games[0] == games[1]
+
+
+def test_by_a_run_folder(folder: Path) -> None:
+    (folder.parent / "curve.csv").write_text("")
+    assert load_policy(folder.parent, game("busy-aces")).name == folder.parent.name
+    assert load_policy(folder, game("busy-aces")).name == "model"
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1000.0])
+def test_chooses_legal_actions_by_their_probability(temperature: float) -> None:
+    class Same(DenseNetwork):
+        def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+            scores = th.tensor([5.0, 0.0, 1.0, -1.0]) / temperature
+            return scores.expand(len(observations), 4).clone(), th.zeros(len(observations), 1)
+
+    player = NetworkPlayer(Same(), SPEC, "same")
+    masks = np.tile(np.array([0, 1, 1, 1], dtype=np.int8), (20_000, 1))
+    shares = np.bincount(player(np.zeros((20_000, 1)), masks), minlength=4) / 20_000
+    expected = np.exp(np.array([-np.inf, 0, 1, -1]) / temperature)
+    assert shares == pytest.approx(expected / expected.sum(), abs=0.02)
+    again = NetworkPlayer(Same(), SPEC, "same")
+    first, second, third = (p(np.zeros((50, 1)), masks[:50]).tolist() for p in (again, again, player))
+    assert first != second and first != third
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_its_games_are_the_same_in_any_company(folder: Path, tmp_path: Path, kind: str) -> None:
+    saved(tmp_path / kind, kind)
+    runs = [
+        evaluate(
+            load_model(tmp_path / kind, game("busy-aces"), "net"),
+            "busy-aces", deals, max_episode_steps=100, num_envs=num_envs,
+        ).games
+        for num_envs, deals in ((1, range(12)), (7, range(12)), (256, range(11, -1, -1)), (256, range(5, 8)))
+    ]  # fmt: skip
+    assert runs[0] == runs[1] == runs[2][::-1] and runs[0][5:8] == runs[3]
+
+
+def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
+    network, value = saved(tmp_path / "plain"), th.nn.Linear(SIZES["piles"]["width"], 1)
+    save_model(tmp_path / "m", network, SPEC, kind="piles", sizes=SIZES["piles"], steps=7, value=value)
+    player = load_model(tmp_path / "m", game("busy-aces"))
+    other = load_model(tmp_path / "plain", game("busy-aces"))
+
+    env = SolitaireVecEnv("busy-aces", 64, moves="supermove")
+    env.seed(0)
+    observations, masks = np.asarray(env.reset()), env.action_masks().astype(np.int8)
+    probabilities, values = player.explain(observations, masks)
+    assert probabilities.shape == masks.shape and probabilities.sum(1) == pytest.approx(np.ones(64), abs=1e-5)
+    assert not probabilities[masks == 0].any() and probabilities[masks == 1].all()
+    with th.inference_mode():
+        scores, features = network(th.from_numpy(observations))
+        assert values is not None and values == pytest.approx(value(features)[:, 0].numpy())
+    best = np.where(masks, scores.numpy(), -np.inf).argmax(1)
+    assert (probabilities.argmax(1) == best).all()
+    # It chooses by these, and looks once at the same observations.
+    draws = np.array([player(observations, masks) for _ in range(400)])
+    share = (draws == best).mean(0)
+    assert share == pytest.approx(probabilities[np.arange(64), best], abs=0.15)
+    changed, turned = observations[::-1].copy(), masks[::-1].copy()
+    assert not np.allclose(player.explain(changed, turned)[0], probabilities, atol=1e-3)
+    assert player.explain(changed, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
+    observations[:] = changed  # in place, as an environment with copy=False does
+    assert player.explain(observations, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
+
+    assert other.explain(changed, turned)[1] is None
+    assert play(other) == play(load_model(tmp_path / "m", game("busy-aces"), "plain"))
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("env", "rules"),
+    [("eights-down", {}), ("forty-thieves", {}), ("busy-aces", {"moves": "one card"})],
+)
+def test_another_layout(folder: Path, env: str, rules: dict[str, str], refuses: Refuses) -> None:
+    here = game(env, moves=rules.get("moves", "supermove"))
+    refuses(
+        lambda: load_model(folder, game(env, **rules)),
+        "busy-aces with moves='supermove'",
+        f"this game has observation size {here.observation_size} and {here.num_actions} actions",
+    )
+
+
+def edit(folder: Path, **values: Any) -> None:
+    card = json.loads((folder / "model.json").read_text()) | values
+    (folder / "model.json").write_text(
+        json.dumps({key: value for key, value in card.items() if value != "gone"})
+    )
+
+
+def test_weights_of_another_value(folder: Path, refuses: Refuses) -> None:
+    weights = load_file(folder / "model.safetensors")
+    for tensor in (th.zeros(1, 9), th.zeros(2, 8)):
+        save_file(
+            weights | {"value_head.weight": tensor, "value_head.bias": th.zeros(1)},
+            folder / "model.safetensors",
+        )
+        refuses(lambda: load_model(folder, game("busy-aces")), "model.safetensors", "size mismatch")
+    save_file(weights | {"value_head.weight": th.zeros(1, 8)}, folder / "model.safetensors")
+    refuses(lambda: load_model(folder, game("busy-aces")), "not weights of this network", "bias")
+
+
+def truncate(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def change(folder: Path, how: Callable[[th.Tensor], th.Tensor]) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    save_file({name: how(tensor) for name, tensor in tensors.items()}, folder / "model.safetensors")
+
+
+WEIGHTS, CARD = "model.safetensors", "model.json"
+ODD = {"observation": "cards"}
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda folder: shutil.rmtree(folder), [CARD, "cannot be read"]),
+        (lambda folder: (folder / CARD).unlink(), [CARD, "cannot be read"]),
+        (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "not found"]),
+        (lambda folder: truncate(folder / WEIGHTS, 0), [WEIGHTS, "not a whole safetensors file"]),
+        (lambda folder: truncate(folder / WEIGHTS, 5), [WEIGHTS, "not a whole safetensors file"]),
+        (lambda folder: truncate(folder / WEIGHTS, 3000), [WEIGHTS, "not a whole safetensors file"]),
+        (
+            lambda folder: (folder / WEIGHTS).write_bytes(b"\x80\x04." * 99),
+            [WEIGHTS, "not a whole safetensors file"],
+        ),
+        (lambda folder: truncate(folder / CARD, 100), [CARD, "not JSON"]),
+        (lambda folder: truncate(folder / CARD, 0), [CARD, "not JSON"]),
+        (lambda folder: (folder / CARD).write_bytes(b"\xff"), [CARD, "not JSON"]),
+        (lambda folder: (folder / CARD).write_text("[1]"), [CARD, "list", "an object"]),
+        (lambda folder: (folder / CARD).write_text("{}"), [CARD, "missing: format, env"]),
+        (lambda folder: edit(folder, sizes="gone"), [CARD, "missing: sizes"]),
+        (lambda folder: edit(folder, format=2), [CARD, "format 1"]),
+        (lambda folder: edit(folder, network="cube"), [CARD, "format 1"]),
+        (lambda folder: edit(folder, network=[]), [CARD, "format 1"]),
+        (lambda folder: edit(folder, layout={}), [CARD, "damaged"]),
+        (lambda folder: edit(folder, layout=7), [CARD, "damaged"]),
+        (lambda folder: edit(folder, layout_hash=None), [CARD, "damaged"]),
+        (
+            lambda folder: edit(folder, layout=ODD, layout_hash=layout_hash(ODD)),
+            ["None actions", "315 actions"],
+        ),
+        (lambda folder: edit(folder, moves="fly"), ["'fly'", "'supermove'"]),
+        (lambda folder: edit(folder, sizes={"length": 3}), [CARD, "{'length': 3}", "'piles'"]),
+        (lambda folder: edit(folder, sizes=[3]), [CARD, "[3]"]),
+        (lambda folder: edit(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
+        (lambda folder: edit(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 on"]),
+        (lambda folder: edit(folder, sizes={"hidden": [16, 0]}), [CARD, "hidden is [16, 0]", "from 1 on"]),
+        (lambda folder: edit(folder, sizes={"hidden": [16], "digs": 2**40}), [CARD, "more numbers"]),
+        (lambda folder: edit(folder, sizes={"onward": 1001}), [CARD, "onward is 1001", "1 to 1000"]),
+        (lambda folder: edit(folder, sizes={"reach": 101}), [CARD, "reach is 101", "1 to 100"]),
+        # Made of them, a network would fill the memory before it is seen not to be the right one.
+        (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
+        (lambda folder: edit(folder, sizes={"rounds": 10**9}), [CARD, "more numbers than the weights"]),
+        (lambda folder: edit(folder, sizes={"embedding": 10**40}), [CARD, "more numbers than the weights"]),
+        (lambda folder: change(folder, lambda t: t * th.nan), [WEIGHTS, "finite numbers"]),
+        (lambda folder: change(folder, th.Tensor.double), [WEIGHTS, "finite numbers of 32 bits"]),
+        (lambda folder: (folder / CARD).write_text("[" * 100_000), [CARD, "not JSON"]),
+        (lambda folder: edit(folder, layout_hash="x" * 10_000), [CARD, "damaged"]),
+        (lambda folder: edit(folder, moves="x" * 10_000), [CARD, "'xxx"]),
+        (
+            lambda folder: edit(folder, sizes={"width": 10}),
+            [WEIGHTS, "not weights of this network", "size mismatch"],
+        ),
+        (lambda folder: edit(folder, network="mlp", sizes={}), [WEIGHTS, "not weights of this network"]),
+    ],
+)
+def test_damaged(folder: Path, damage: Callable[[Path], Any], words: list[str], refuses: Refuses) -> None:
+    damage(folder)
+    refuses(lambda: load_model(folder, game("busy-aces")), str(folder), *words)
+
+
+# --------------------------------------------------------------------------------------- SB3 zips
+
+
+def sb3_zip(path: Path, **settings: Any) -> Path:
+    env = SolitaireVecEnv("busy-aces", 1, **settings)
+    MaskablePPO("MlpPolicy", env, n_steps=8, policy_kwargs={"net_arch": [8]}, device="cpu").save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"moves": "supermove"}, {"observation": "features", "moves": "supermove"}], ids=str
+)
+def test_a_zip_wants_trust(tmp_path: Path, settings: dict[str, str], refuses: Refuses) -> None:
+    path = sb3_zip(tmp_path / "mine.zip", **settings)
+    refuses(lambda: load_policy(path, game("busy-aces")), str(path), "run code", "--trust-model")
+    games = []
+    for _ in range(2):
+        player = load_policy(path, game("busy-aces"), trust_model=True)
+        assert (player.name, player.moves, player.observation) == (
+            ("mine", settings.get("moves"), settings.get("observation", "cards"))
+        )
+        games.append(play(player))
+    assert games[0] == games[1]
+    with pytest.raises(ValueError, match=r"this game has others"):
+        load_policy(path, game("eights-down"), trust_model=True)
+
+
+class CreatesFile:
+    """What unpickling it does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return (os.mkdir, (str(self.path),))
+
+
+def test_an_evil_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
+    trace = tmp_path / "it-ran"
+    evil = {":type:": "x", ":serialized:": base64.b64encode(cloudpickle.dumps(CreatesFile(trace))).decode()}
+    path = tmp_path / "evil.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data", json.dumps({"policy_class": evil}))
+    refuses(lambda: load_policy(path, game("busy-aces")), str(path), "run code", "--trust-model")
+    assert not trace.exists()
+    # It is evil indeed.
+    refuses(
+        lambda: load_policy(path, game("busy-aces"), trust_model=True),
+        str(path),
+        "not a MaskablePPO zip",
+    )
+    assert trace.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"not a zip"])
+def test_not_a_zip(tmp_path: Path, content: bytes, refuses: Refuses) -> None:
+    path = tmp_path / "broken.zip"
+    path.write_bytes(content)
+    refuses(
+        lambda: load_policy(path, game("busy-aces"), trust_model=True),
+        str(path),
+        "not a MaskablePPO zip",
+    )
+
+
+def test_other_files(tmp_path: Path, refuses: Refuses) -> None:
+    path = tmp_path / "model.pt"
+    path.write_bytes(b"")
+    refuses(lambda: load_policy(path, game("busy-aces"), trust_model=True), str(path), "an SB3 zip")
+    refuses(lambda: load_policy(tmp_path, game("busy-aces")), str(tmp_path / "model.json"))

@@ -1,0 +1,766 @@
+"""The solver against searches that share nothing with it, and the player against what it must not know."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch as th
+
+from agents import solve
+from agents.commands.leaderboard import known_winnable
+from agents.networks import MovesNetwork
+from agents.networks.player import NetworkPlayer
+from agents.policies import load_search, torch_network
+from agents.reports import solver_results as verdicts
+from agents.reports.stored import STORE, read_entry
+from agents.search import beam, positions, rollouts, solver
+from agents.search.beam import Beam, Expects, Found
+from agents.search.budget import Budget
+from agents.search.player import IDLE, Searcher
+from agents.search.solver import Solver
+from agents.search.stocks import draw_stocks, unseen
+from agents.search.values import Expected
+from solitaire_env import SolitaireEnv
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation import evaluate
+from solitaire_env.move_features.moves import NUM_MOVE, look, moves_of, sure_homes
+from solitaire_env.notation import parse_position
+from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.policies.linear import weights_for
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.conftest import Refuses
+from tests.games import ALL
+from tests.move_features.test_moves import played
+from tests.oracles.fc_solve import read_impossible
+from tests.oracles.search import search
+
+Array = npt.NDArray[Any]
+
+ROOT = Path(__file__).parents[3]
+
+SMALL = {
+    variant.name: variant
+    for variant in (
+        Variant("small-forty-thieves", "Small Forty Thieves", decks=2, tableau=(7, 7), ranks=3),
+        Variant("small-eighty-thieves", "Small Eighty Thieves", decks=4, tableau=(12, 12), ranks=2),
+        Variant(
+            "small-eights-down", "Small Eights Down", decks=1, tableau=(4, 4, 4), cells=2, cells_filled=2,
+            ranks=4, spaces="kings", moves="supermove",
+        ),
+        Variant(
+            "small-forty-bandits", "Small Forty Bandits", decks=2, tableau=(7, 7), ranks=3,
+            moves="sequence",
+        ),
+        Variant("small-busy-aces", "Small Busy Aces", decks=1, tableau=(1,), ranks=4),
+    )
+}  # fmt: skip
+"""Each game with few ranks and few piles, so that all that can be reached from a deal can be looked at."""
+
+
+# ------------------------------------------------------------------------------------- the kernels
+
+
+@pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
+def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
+    variant = ALL[name]
+    weights = np.random.default_rng(1).standard_normal(NUM_MOVE)
+    moves = moves_of(GameSpec(variant).layout)
+    for steps in (0, 5, 20):
+        batch = played(variant, steps, 8)
+        room = rollouts.make_room(batch.rules)
+        for row in np.flatnonzero(batch.state.status == PLAYING):
+            seen = look(batch.observations()[[row]], batch.state.mask[[row]], moves, ahead=False)
+            n = rollouts.look_at(batch.rules, batch.state, row, weights, room)
+            assert room.actions[:n].tolist() == seen.actions.tolist()
+            assert room.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
+
+
+def test_keys_are_of_positions_not_of_places() -> None:
+    variant = get_variant("eights-down")
+    batch = played(variant, 12, 64)
+    batch.state.rows[1] = batch.state.rows[0]
+    piles = batch.state.rows[:, : batch.rules.row_cells].reshape(64, variant.piles, -1)
+    piles[1] = piles[0, ::-1]
+    cells = batch.state.rows[:, batch.rules.row_cells : batch.rules.row_waste]
+    cells[1] = cells[0, ::-1]
+    batch.derive(np.arange(64))
+    keys = np.zeros(64, dtype=np.uint64)
+    positions.keys_of(batch.rules, batch.state, 64, positions.SALT, keys)
+    assert keys[0] == keys[1]
+    assert len(set(keys.tolist())) == 63
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
+    """Told from the position before, whatever goes home in between, and from nothing."""
+    variant = ALL[name]
+    batch = Batch(GameSpec(variant), 2)
+    rules, state = batch.rules, batch.state
+    trail = positions.make_trail(rules)
+    random = np.random.default_rng(0)
+    moves = 0
+    for deal in range(6):
+        batch.deal(np.array([0, 1]), [deal, deal])
+        while int(state.status[0]) == PLAYING and moves < 100 * (deal + 1):
+            moves += 1
+            positions.follow(rules, state, 0, trail)
+            batch.copy_rows(np.array([0]), np.array([1]))
+            action = int(random.choice(np.flatnonzero(state.mask[0])))
+            batch.step(np.array([0, action]), np.array([0, 1], dtype=np.int8))
+            if variant.build == "same suit":
+                positions.send_home(rules, state, batch.events, 1)
+            first, second = positions.keys_after(rules, state, 0, 1, trail)
+            assert first == positions.key_of(rules, state, 1, positions.SALT) | np.uint64(1)
+            assert second == positions.key_of(rules, state, 1, positions.SALT_2)
+            batch.copy_rows(np.array([1]), np.array([0]))
+    assert moves > 10
+
+
+@pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
+def test_what_is_sure_to_go_home_is_the_same_for_rows_and_observations(name: str) -> None:
+    variant = ALL[name]
+    moves = moves_of(GameSpec(variant).layout)
+    found = 0
+    for steps in (0, 5, 20, 60):
+        batch = played(variant, steps, 32)
+        sure = sure_homes(batch.observations(), batch.state.mask, moves)
+        for row in np.flatnonzero(batch.state.status == PLAYING):
+            assert sure[row] == positions.sure_home(batch.rules, batch.state, row)
+            found += sure[row] >= 0
+    assert found > 0
+
+
+# -------------------------------------------------------------------------------------- the solver
+
+
+def shipped(game: str) -> NetworkPlayer:
+    """The shipped network of a game; a new one each time, for who asks may change it."""
+    player = torch_network("shipped", GameSpec(get_variant(game)))
+    assert isinstance(player, NetworkPlayer)
+    return player
+
+
+def agree(variant: Variant, deals: range) -> Counter[str]:
+    """Solve deals of a small game, and search each exhaustively by another program: the verdicts."""
+    found: Counter[str] = Counter()
+    ours = Solver(variant, megabytes=200)
+    env = SolitaireEnv(variant)
+    for deal in deals:
+        solution = ours.solve_deal(deal, seconds=60)
+        env.reset(options={"deal": deal})
+        theirs = search(parse_position(env.position(), variant))
+        assert theirs.ended
+        assert solution.result == ("unwinnable" if theirs.line is None else "winnable"), f"deal {deal}"
+        texts, home, won = solve.check_line(variant, {"deal": deal}, solution.line)
+        assert (len(texts), home) == (len(solution.line), solution.cards_home)
+        assert won == (solution.result == "winnable")
+        found[solution.result] += 1
+    return found
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_contradiction_with_exhaustive_search(name: str) -> None:
+    assert len(agree(SMALL[name], range(20))) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_no_contradiction_in_a_thousand_deals(name: str) -> None:
+    found = agree(SMALL[name], range(1000))
+    assert found.total() == 1000
+    assert min(found["winnable"], found["unwinnable"]) > 10
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_lines_can_be_played(variant: Variant) -> None:
+    ours = Solver(variant)
+    for deal in range(4):
+        solution = ours.solve_deal(deal, nodes=20_000)
+        texts, home, won = solve.check_line(variant, {"deal": deal}, solution.line)
+        assert len(texts) == len(solution.line) > 0
+        assert (home, won) == (solution.cards_home, solution.result == "winnable")
+
+
+def test_what_fc_solve_calls_impossible_is() -> None:
+    ours = Solver(get_variant("eights-down"))
+    assert {ours.solve_deal(deal, seconds=600).result for deal in (239, 251, "ms:644")} == {"unwinnable"}
+
+
+def test_without_room_nothing_is_proved() -> None:
+    variant = SMALL["small-forty-thieves"]
+    impossible = next(d for d in range(40) if Solver(variant).solve_deal(d).result == "unwinnable")
+    ours = Solver(variant, megabytes=1)
+    ours.megabytes = 0.001
+    assert ours.solve_deal(impossible, nodes=100_000).result == "unknown"
+
+
+def test_a_won_position_needs_no_move() -> None:
+    variant = SMALL["small-busy-aces"]
+    ours = Solver(variant)
+    won = Batch(GameSpec(variant), 1).state.rows[0]
+    rules = ours.batch.rules
+    won[rules.row_foundations : rules.row_foundations + 4] = 4
+    solution = ours.solve(won)
+    assert (solution.result, solution.line, solution.cards_home) == ("winnable", (), 16)
+
+
+def beams_of(variant: Variant, expects: Expects, cards: Array, width: int) -> list[Found]:
+    """What a beam of each kind finds from a position: by playouts without and with a network, by it alone."""
+    weights = weights_for(variant.name, stock=variant.stock > 0)
+    random = np.random.default_rng(0)
+    return [
+        Beam(variant, 50, weights).search(cards, width, random),
+        Beam(variant, 50, weights, expects).search(cards, width, random),
+        Beam(variant, 50, weights, expects).search(cards, width),
+    ]
+
+
+def played_out(variant: Variant, cards: Array, found: Found, deal: int) -> int:
+    """Play what a beam found in the environment: cards home."""
+    batch = Batch(GameSpec(variant), 1)
+    line = positions.spell_out(batch, cards, found.line, variant.build == "same suit", found.home)
+    *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(line))
+    assert won == (home == variant.cards)
+    return home
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
+    """A beam with room for everything proves, one without proves nothing that is wrong; by each judge."""
+    variant = SMALL[name]
+    if variant.moves == "one card":
+        variant = variant.with_rules(moves="supermove")
+    spec = GameSpec(variant)
+    network = MovesNetwork(spec)
+    player = NetworkPlayer(network, spec, "untrained", value=th.nn.Linear(network.width, 1))
+    expects = Expected(variant, player)
+    batch = Batch(GameSpec(variant), 1)
+    env = SolitaireEnv(variant)
+    ends: Counter[bool] = Counter()
+    for deal in range(20):
+        batch.deal(np.array([0]), [deal])
+        cards = batch.state.rows[0].copy()
+        env.reset(options={"deal": deal})
+        possible = search(parse_position(env.position(), variant)).line is not None
+        for wide in beams_of(variant, expects, cards, 30_000):
+            assert (wide.home == variant.cards) == possible, f"deal {deal}"
+            assert wide.exhausted or possible
+            assert played_out(variant, cards, wide, deal) == wide.home
+        for narrow in beams_of(variant, expects, cards, 2):
+            assert not (narrow.exhausted and possible and narrow.home < variant.cards)
+            assert played_out(variant, cards, narrow, deal) == narrow.home
+        ends[possible] += 1
+    assert len(ends) == 2
+
+
+def test_a_beam_without_room_proves_nothing() -> None:
+    """Here each of the positions that the first move leads to leads to more than there is room for."""
+    variant = get_variant("forty-thieves").with_rules(moves="supermove")
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.array([0]), [18])
+    small = Beam(variant, 1, weights_for(variant.name, stock=variant.stock > 0))
+    assert not small.search(batch.state.rows[0].copy(), 16, np.random.default_rng(0)).exhausted
+
+
+@pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
+def test_lines_of_beams_can_be_played(game: str) -> None:
+    player = shipped(game)
+    variant = get_variant(game).with_rules(moves=player.moves)
+    batch = Batch(GameSpec(variant), 1)
+    for deal in range(2):
+        batch.deal(np.array([0]), [deal])
+        cards = batch.state.rows[0].copy()
+        for found in beams_of(variant, Expected(variant, player), cards, 4):
+            assert played_out(variant, cards, found, deal) == found.home > 10
+
+
+@pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits"])
+def test_a_beam_keeps_the_line_that_is_known(game: str) -> None:
+    """However narrow, it ends with no fewer cards home, and with the line itself if it finds no better."""
+    variant = get_variant(game).with_rules(moves=shipped(game).moves)
+    forced = variant.build == "same suit"
+    beam = Beam(variant, 20, weights_for(variant.name, stock=variant.stock > 0))
+    batch = Batch(GameSpec(variant), 1)
+    for deal in range(3):
+        batch.deal(np.array([0]), [deal])
+        cards = batch.state.rows[0].copy()
+        known = beam.search(cards, 8, np.random.default_rng(1))
+        again = beam.search(cards, 1, np.random.default_rng(2), line=known.line, home=known.home)
+        assert again.home >= known.home
+        spelled = positions.spell_out(batch, cards, again.line, forced, again.home)
+        assert int(batch.state.home[0]) == again.home and spelled
+
+
+def test_beams_win_and_prove_what_rollouts_do_not() -> None:
+    """Deals of Forty Thieves: one that two seconds of rollouts lose, and one that nobody can win."""
+    ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
+    won = ours.solve_deal(3, seconds=120)
+    *_, home, is_won = solve.check_line(ours.strict, {"deal": 3}, won.line)
+    assert (won.result, home, is_won) == ("winnable", 104, True)
+    assert ours.solve_deal(18, seconds=120).result == "unwinnable"
+
+
+@pytest.mark.parametrize(
+    ("left", "ended", "following"),
+    [
+        (1000.0, {}, ("playouts", 32)),
+        (1000.0, {"playouts": (32, 1.0, 50)}, ("network", 128)),
+        (1000.0, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 96)),
+        (float("inf"), {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 96)),
+        # As wide as there is time for; the network's, no wider than the last, would be the same again.
+        (2.0, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 64)),
+        (0.5, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 40)}, ("playouts", 16)),
+        (0.4, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 40)}, ("network", 384)),
+        (0.4, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 39)}, None),
+        (0.4, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 50)}, None),
+    ],
+)  # fmt: skip
+def test_the_next_beam_is_as_wide_as_there_is_time_for(
+    left: float,
+    ended: dict[solver.Kind, tuple[int, float, int]],
+    following: tuple[str, int] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = Solver(get_variant("forty-bandits"), network=shipped("forty-bandits"))
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
+    search = solver.Search(np.zeros(0), 104, np.random.default_rng(0), 0.0, left, None, home=50)
+    for kind, last in ended.items():
+        search.beams[kind].append(solver.Ended(*last))
+    assert ours._next_beam(search) == following
+
+
+def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
+    player = shipped("busy-aces")
+    refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
+    blind = NetworkPlayer(player.network, player.spec, "blind")
+    refuses(lambda: Solver(get_variant("busy-aces"), network=blind), "no value")
+
+
+def test_all_is_compiled_before_time_counts() -> None:
+    """Each kernel that solving calls from Python is known to have been called by then."""
+    code = """
+from solitaire_env.policies.shipped import load_shipped
+from agents.search import beam, exhaustive, layers, positions, rollouts, solver
+from solitaire_env.variants import get_variant
+
+def called():
+    parts = (beam, exhaustive, layers, positions, rollouts, solver)
+    kernels = {id(k): k for part in parts for k in vars(part).values() if hasattr(k, "nopython_signatures")}
+    return sum(len(k.nopython_signatures) for k in kernels.values())
+
+for game in ("forty-thieves", "eights-down"):
+    variant = get_variant(game)
+    ours = solver.Solver(variant, network=torch_network("shipped", GameSpec(variant)))
+    ours.compile()
+    before = called()
+    for deal in (0, 1, 251):
+        ours.solve_deal(deal, seconds=2)
+    assert before and called() == before, game
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int) -> None:
+    """Press Ctrl-C in that call of a module's function."""
+    calls = 0
+    real = getattr(module, name)
+
+    def interrupted(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(module, name, interrupted)
+
+
+def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, beam, "widen", 60)
+    monkeypatch.setattr(solver, "FEW", 1)
+    solution = Solver(get_variant("eighty-thieves"), network=shipped("eighty-thieves")).solve_deal(0)
+    assert (solution.stopped, solution.result) == (True, "unknown")
+    assert solution.cards_home > 40
+
+
+def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, solver, "nested_rollouts", 2)
+    solution = Solver(get_variant("forty-thieves")).solve_deal(0)
+    assert (solution.stopped, solution.result) == (True, "unknown")
+    assert solution.cards_home > 40
+    assert len(solution.line) > 100
+
+
+# ------------------------------------------------------------------------------------- the command
+
+
+def test_solve_prints_a_line_that_wins(capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve.main(["eights-down", "--deal", "7", "--quiet"]) == 0
+    head, line, foot = capsys.readouterr().out.splitlines()
+    assert head.startswith("Solitaire/EightsDown-v0, deal 7: won in ")
+    assert "moves played" in foot
+    env = SolitaireEnv("eights-down", on_invalid="raise")
+    env.reset(options={"deal": 7})
+    for text in line.split():
+        *_, info = env.step(env.parse_action(text))
+    assert info["is_success"]
+
+
+def test_solve_says_what_is_impossible(capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve.main(["eights-down", "--deal", "251", "--quiet"]) == 0
+    assert "cannot be won" in capsys.readouterr().out
+
+
+def test_solve_reads_a_position(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    env = SolitaireEnv("busy-aces")
+    env.reset(options={"deal": 3})
+    path = tmp_path / "position.txt"
+    path.write_text(env.position())
+    assert solve.main(["busy-aces", "--position", str(path), "--quiet"]) == 0
+    assert "position.txt: won in" in capsys.readouterr().out
+
+
+def test_verdicts_are_kept_and_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    command = ["eights-down", "--out", str(path), "--quiet"]
+    assert solve.main([*command, "--deals", "250:253"]) == 0
+    assert "winnable        2" in capsys.readouterr().out
+    first = path.read_text()
+    assert [json.loads(line)["result"] for line in first.splitlines()] == [
+        "winnable",
+        "unwinnable",
+        "winnable",
+    ]
+    assert solve.main([*command, "--deals", "249:253"]) == 0
+    assert path.read_text().splitlines()[1:] == first.splitlines()
+    assert [v.deal for v in verdicts.read_verdicts(path)] == [249, 250, 251, 252]
+
+
+def test_what_stays_unknown_keeps_the_best_line_and_the_longest_search(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    command = ["eighty-thieves", "--deals", "0:1", "--out", str(path), "--quiet", "--network", "none"]
+    for seconds in ("0.3", "1", "0.1"):
+        assert solve.main([*command, "--seconds", seconds]) == 0
+        if seconds == "0.3":
+            better = json.loads(path.read_text()) | {"cards_home": 190}
+            path.write_text(json.dumps(better) + "\n")
+    [verdict] = verdicts.read_verdicts(path)
+    assert (verdict.result, verdict.cards_home) == ("unknown", 190)
+    assert verdict.seconds >= 1
+    times, homes = zip(*verdict.gains, strict=True)
+    assert sorted(times) == list(times) and sorted(homes) == list(homes)
+    assert (times[0], homes[0]) == (pytest.approx(0, abs=0.1), 0) and homes[-1] > 50
+    assert times[-1] <= verdict.seconds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["busy-aces"], ["--deal"]),
+        (["busy-aces", "--deal", "7", "--deals", "0:3"], ["one of"]),
+        (["busy-aces", "--deal", "x"], ["unknown deals", "x"]),
+        (["no-game", "--deal", "7"], ["no-game", "forty-thieves"]),
+        (["busy-aces", "--deal", "7", "--seconds", "0"], ["seconds is 0", "above 0"]),
+        (["busy-aces", "--deal", "7", "--memory", "0"], ["memory is 0", "1 to"]),
+        (["busy-aces", "--position", "nowhere.txt"], ["nowhere.txt"]),
+        (["busy-aces", "--deal", "7", "--network", "greedy"], ["network is 'greedy'", "none"]),
+        (["busy-aces", "--deal", "7", "--network", "nowhere"], ["nowhere"]),
+    ],
+)
+def test_solve_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve.main([*arguments, "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert all(word in said for word in words), said
+
+
+def test_verdicts_of_another_game_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], refuses: Refuses
+) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    solve.main(["eights-down", "--out", str(path), "--quiet", "--deals", "0"])
+    assert solve.main(["busy-aces", "--out", str(path), "--quiet", "--deals", "0"]) == 2
+    assert "EightsDown" in capsys.readouterr().err
+    path.write_text('{"deal": 1}\n')
+    refuses(lambda: verdicts.read_verdicts(path), "line 1", "not a verdict")
+
+
+# ------------------------------------------------------------------------------ the stored verdicts
+
+
+@pytest.mark.parametrize("path", sorted(verdicts.VERDICTS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_stored_verdicts_contradict_no_game(path: Path) -> None:
+    stored = verdicts.of_game(path.stem)
+    assert len(stored) > 100
+    games = [read_entry(STORE, path.stem, file.stem) for file in (STORE / path.stem).glob("*.jsonl")]
+    won = {deal for deal, verdict in stored.items() if verdict.result == "winnable"}
+    assert known_winnable(games, stored) >= won
+    for entry in games:
+        assert not verdicts.contradictions(stored, entry.standard)
+
+
+def test_fc_solve_says_the_same_of_a_thousand_deals() -> None:
+    """What fc-solve says of them is asked anew in ``tests/oracles/test_fc_solve.py``."""
+    stored = verdicts.of_game("eights-down")
+    theirs = {other.deal for other in read_impossible() if other.variant == get_variant("eights-down")}
+    ours = {deal for deal, verdict in stored.items() if verdict.result == "unwinnable"}
+    assert ours == {deal for deal in theirs if deal in range(1000)} != set()
+    assert sum(verdict.result == "winnable" for verdict in stored.values()) == 1000 - len(ours)
+
+
+def test_a_win_of_an_impossible_deal_is_told(refuses: Refuses) -> None:
+    entry = read_entry(STORE, "eights-down", "shipped")
+    won = next(game.deal for game in entry.standard if game.won)
+    wrong = verdicts.Verdict("", "", won, "unwinnable", 0, None, 1, 0.1)
+    refuses(lambda: known_winnable([entry], {won: wrong}), f"deal {won}", "shipped")
+
+
+# -------------------------------------------------------------------------------------- the player
+
+
+@cache
+def searcher(game: str, **budget: Any) -> Searcher:
+    made = load_search("search", GameSpec(get_variant(game)), "shipped", Budget(**budget))
+    assert isinstance(made, Searcher)
+    return made
+
+
+@pytest.mark.parametrize("playouts", [False, True])
+@pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
+def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
+    """The same seen, the same chance, another stock: the same move, each time until a card is drawn."""
+    player = searcher(game, simulations=8, depth=4, playouts=playouts)
+    one, other = (Batch(GameSpec(player.variant), 1) for _ in range(2))
+    random = np.random.default_rng(0)
+    rules = one.rules
+    searched = 0
+    for deal in range(4):
+        one.deal(np.array([0]), [deal])
+        for step in range(30):
+            cards = one.state.rows[0].copy()
+            stock = cards[rules.row_stock : rules.row_stock + int(one.state.stock[0])]
+            stock[:] = random.permutation(stock)
+            other.set_row(0, cards)
+            uniforms = np.array([random.random()])
+            before = player.simulated
+            chosen = [
+                player(batch.observations().copy(), batch.state.mask.copy(), uniforms=uniforms)
+                for batch in (one, other)
+            ]
+            assert chosen[0] == chosen[1], f"deal {deal}, move {step}"
+            searched += player.simulated > before
+            one.step(chosen[0], one.everyone)
+    assert searched > 5
+
+
+def test_every_order_of_the_unseen_cards_is_as_likely() -> None:
+    player = searcher("forty-thieves")
+    batch = Batch(GameSpec(player.variant), 1)
+    rules = batch.rules
+    batch.deal(np.array([0]), [5])
+    # All but three cards of the stock are drawn.
+    for _ in range(61):
+        batch.step(np.zeros(1, dtype=np.int64), batch.everyone)
+    observation = batch.observations()[0]
+    left = batch.state.rows[0, rules.row_stock : rules.row_stock + 3]
+    assert sorted(left.tolist()) == unseen(player.batch.rules, observation).tolist()
+    drawn = draw_stocks(player.batch.rules, observation, 6000, np.random.default_rng(3))
+    orders = Counter(map(tuple, drawn.tolist()))
+    expected = Counter(permutations(sorted(left.tolist())))
+    assert orders.keys() == expected.keys()
+    each = 6000 / expected.total()
+    squares = sum((orders[order] - n * each) ** 2 / (n * each) for order, n in expected.items())
+    # Chi-square with at most five degrees of freedom: above 20.5 once in a thousand.
+    assert squares < 20.5, orders
+
+
+@pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
+def test_unseen_cards_are_the_stock(game: str) -> None:
+    player = searcher(game)
+    batch = played(player.variant, 60, 20)
+    for row in range(20):
+        stock = batch.state.rows[row, batch.rules.row_stock :]
+        assert unseen(player.batch.rules, batch.observations()[row]).tolist() == sorted(
+            stock[stock > 0].tolist()
+        )
+
+
+@pytest.mark.parametrize("playouts", [False, True])
+def test_games_are_the_same_whatever_is_played_beside_them(playouts: bool) -> None:
+    deals = [20000, 20001]
+    player = searcher("busy-aces", simulations=4, depth=2, playouts=playouts)
+    many = evaluate(player, "busy-aces", deals, num_envs=2)
+    one = evaluate(player, "busy-aces", deals, num_envs=1)
+    assert many.games == one.games
+    assert all(game.cards_home > 20 for game in one.games)
+
+
+def test_where_nothing_is_hidden_a_plan_is_kept_to() -> None:
+    done = evaluate(searcher("eights-down"), "eights-down", range(20000, 20020), transcripts=True)
+    assert sum(game.won for game in done.games) >= 19
+    assert all("information: player" in text for text in done.transcripts.values())
+
+
+def test_the_networks_moves_are_kept_to_while_they_win() -> None:
+    """Verified, it wins where the plan does, and plays more of what the network would."""
+
+    def share(player: Searcher) -> float:
+        """Of its moves those that the network finds likeliest; all games are won."""
+        likeliest = []
+
+        def play(observations: Array, masks: Array, *, uniforms: Array, games: Array) -> Array:
+            chosen = player(observations, masks, uniforms=uniforms, games=games)
+            for observation, mask, action in zip(observations, masks, chosen, strict=True):
+                likeliest.append(player._probabilities(observation, mask).argmax() == action)
+            return chosen
+
+        for name in ("observation", "information", "moves", "stochastic", "stateful"):
+            setattr(play, name, getattr(player, name))
+        done = evaluate(play, "eights-down", range(20000, 20006))
+        assert all(game.won for game in done.games)
+        return float(np.mean(likeliest))
+
+    assert share(searcher("eights-down", verify=3000)) > share(searcher("eights-down")) + 0.1
+
+
+def test_where_nothing_happens_any_more_nothing_is_tried() -> None:
+    player = searcher("forty-bandits", simulations=4, depth=1, candidates=3)
+    batch = Batch(GameSpec(player.variant), 1)
+    simulated = []
+    for turn in range(60):
+        if turn < 60 - IDLE - 10:
+            batch.deal(np.array([0]), [turn])
+        chosen = player(
+            batch.observations(), batch.state.mask, uniforms=np.array([0.3]), games=np.array([-77])
+        )
+        assert batch.state.mask[0, chosen[0]]
+        simulated.append(player.simulated)
+    # The same position again and again.
+    assert simulated[9] > simulated[0]
+    assert simulated[-1] == simulated[-9] and player.games[-77].idle > IDLE
+
+
+def test_without_the_solver_it_tries_moves() -> None:
+    player = searcher("eights-down", nodes=0, simulations=4, depth=2)
+    done = evaluate(player, "eights-down", range(20000, 20004))
+    assert player.simulated > 0
+    assert any(game.won for game in done.games)
+
+
+def test_no_position_comes_back_while_another_move_is_left() -> None:
+    player = searcher("forty-thieves", simulations=4, depth=1)
+    batch = Batch(GameSpec(player.variant), 1)
+    batch.deal(np.array([0]), [3])
+    seen = set()
+    random = np.random.default_rng(0)
+    for _ in range(60):
+        seen.add(batch.observations()[0].tobytes())
+        chosen = player(batch.observations(), batch.state.mask, random.random(1), games=np.array([-5]))
+        batch.step(chosen, batch.everyone)
+    assert len(seen) == 60
+    assert player.games[-5].back == 0
+
+
+def test_trials_are_played_to_their_end() -> None:
+    """By the linear policy, each from where it stands; other games stay where they are."""
+    player = searcher("forty-thieves", playouts=True)
+    batch = played(player.variant, 40, 6)
+    rules, state = batch.rules, batch.state
+    alone = played(player.variant, 40, 6)
+    before = state.rows.copy()
+    games = np.array([1, 4])
+    moves = rollouts.finish(
+        rules, state, batch.events, games, player.weights, 20, True, player.line, player.room
+    )  # fmt: skip
+    moves_alone = 0
+    for game in games:
+        moves_alone += positions.send_home(rules, alone.state, alone.events, game)
+        _, more = rollouts.play_out(
+            rules, alone.state, alone.events, game, player.weights, 20, True, player.line, 0, player.room
+        )  # fmt: skip
+        moves_alone += more
+    assert moves == moves_alone > 0
+    assert (state.rows == alone.state.rows).all()
+    others = np.delete(np.arange(6), games)
+    assert (state.rows[others] == before[others]).all()
+    assert (state.stock[games] == 0).all()
+
+
+def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Searcher, "_values", None)
+    player = searcher("forty-thieves", simulations=8, depth=2, playouts=True, least=0.0)
+    batch = Batch(GameSpec(player.variant), 1)
+    batch.deal(np.array([0]), [3])
+    for _ in range(10):
+        chosen = player(batch.observations(), batch.state.mask, np.array([0.3]))
+        assert batch.state.mask[0, chosen[0]]
+        batch.step(chosen, batch.everyone)
+
+
+def test_a_move_may_be_given_its_time() -> None:
+    player = searcher("busy-aces", simulations=4, depth=2, milliseconds=20.0)
+    batch = Batch(GameSpec(player.variant), 1)
+    batch.deal(np.array([0]), [3])
+    for _ in range(12):
+        chosen = player(batch.observations(), batch.state.mask)
+        assert batch.state.mask[0, chosen[0]]
+        batch.step(chosen, batch.everyone)
+
+
+def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.search.player.REMEMBERED", 2)
+    player = searcher("busy-aces", simulations=2, depth=0)
+    batch = Batch(GameSpec(player.variant), 1)
+    batch.deal(np.array([0]), [3])
+    for game in range(-9, -4):
+        player(batch.observations(), batch.state.mask, games=np.array([game]))
+    assert len(player.games) <= 3
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        ({"simulations": 1}, ["simulations is 1", "at least 2"]),
+        ({"candidates": 0}, ["candidates is 0"]),
+        ({"depth": -1}, ["depth is -1"]),
+        ({"nodes": -1}, ["nodes is -1"]),
+        ({"verify": -1}, ["verify is -1"]),
+        ({"least": 1.1}, ["least is 1.1", "0 to 1"]),
+        ({"prior_weight": -0.1}, ["prior_weight is -0.1"]),
+        ({"prior_weight": float("nan")}, ["prior_weight is nan"]),
+        ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
+    ],
+)
+def test_budget_refuses(budget: dict[str, Any], words: list[str], refuses: Refuses) -> None:
+    refuses(lambda: Budget(**budget), *words)
+
+
+def test_search_goes_by_a_network(refuses: Refuses) -> None:
+    spec = GameSpec(get_variant("busy-aces"))
+    refuses(lambda: load_search("search", spec, "greedy"), "greedy", "network")
+
+
+def test_it_gives_hints() -> None:
+    env = SolitaireEnv("eights-down", on_invalid="raise")
+    env.reset(options={"deal": 20000})
+    adviser = Adviser(load_policy("agents:policy@search", env.variant), env.variant)
+    terminated = False
+    while not terminated:
+        advice = adviser.advise(env)
+        assert advice is not None
+        for action in advice.actions:
+            *_, terminated, _, info = env.step(action)
+    assert info["is_success"]

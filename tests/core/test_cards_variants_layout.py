@@ -1,0 +1,323 @@
+"""Cards, the record of a variant, and the numbers that follow from it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from solitaire_env.core.cards import (
+    EMPTY,
+    FACE_DOWN,
+    card_name,
+    is_red,
+    make_card,
+    parse_card,
+    rank_of,
+    suit_of,
+)
+from solitaire_env.core.layout import Action, action_layout, make_rules, observation_layout
+from solitaire_env.notation import action_text
+from solitaire_env.util.messages import shown
+from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
+from tests.conftest import Refuses
+from tests.fuzz import nested
+from tests.games import ALL
+
+TINY = Variant("tiny", "Tiny", decks=1, tableau=(2, 1), cells=1, ranks=3)
+
+# ---------------------------------------------------------------------------------------- cards
+
+
+def test_every_card_has_a_code_and_a_text() -> None:
+    names = [rank + suit for rank in "A23456789TJQK" for suit in "CDHS"]
+    assert [card_name(code) for code in range(4, 56)] == names
+    assert [parse_card(name) for name in names] == list(range(4, 56))
+    assert [make_card(rank_of(code), suit_of(code)) for code in range(4, 56)] == list(range(4, 56))
+    assert [card_name(EMPTY), card_name(FACE_DOWN)] == ["--", "??"]
+    assert [parse_card("--"), parse_card("??")] == [EMPTY, FACE_DOWN]
+    assert [is_red(parse_card(name)) for name in ("7C", "7D", "7H", "7S")] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("code", [-1, 2, 3, 56, 1000])
+def test_codes_that_are_no_card(code: int, refuses: Refuses) -> None:
+    refuses(lambda: card_name(code), str(code), "4..55")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "7", "S7", "7s", "10H", "1C", "7H ", "XX", pytest.param("7H" * 1000, id="long")]
+)
+def test_texts_that_are_no_card(text: str, refuses: Refuses) -> None:
+    refuses(lambda: parse_card(text), repr(text[:20]), "A23456789TJQK", "CDHS")
+
+
+def test_ranks_and_suits_that_no_card_has(refuses: Refuses) -> None:
+    for rank, suit in ((0, 0), (14, 0), (1, 4), (1, -1)):
+        refuses(lambda rank=rank, suit=suit: make_card(rank, suit), str(rank), str(suit), "1..13", "0..3")
+
+
+# ------------------------------------------------------------------------------------- variants
+
+
+def test_the_published_games() -> None:
+    """The table of the rules."""
+    table = {
+        v.name: (v.decks, v.cards, v.tableau, v.foundations, v.cells, v.cells_filled, v.stock)
+        for v in VARIANTS
+    }
+    assert table == {
+        "forty-thieves": (2, 104, (4,) * 10, 8, 0, 0, 64),
+        "eighty-thieves": (4, 208, (8,) * 10, 16, 0, 0, 128),
+        "eights-down": (1, 52, (6,) * 8, 4, 8, 4, 0),
+        "forty-bandits": (2, 104, (4,) * 10, 8, 0, 0, 64),
+        "busy-aces": (2, 104, (1,) * 12, 8, 0, 0, 92),
+    }
+    assert {v.name: (v.build, v.spaces, v.moves) for v in VARIANTS} == {
+        "forty-thieves": ("same suit", "any", "one card"),
+        "eighty-thieves": ("same suit", "any", "one card"),
+        "eights-down": ("same suit", "kings", "supermove"),
+        "forty-bandits": ("same suit", "any", "sequence"),
+        "busy-aces": ("same suit", "any", "one card"),
+    }
+    assert all(v.sources for v in VARIANTS)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("name", "", "a line of text"),
+        ("name", 5, "a line of text"),
+        ("name", "two words", "without spaces"),
+        ("name", "a:b", "without spaces, colons"),
+        ("name", "--", "a letter or digit"),
+        ("title", "two\nlines", "a line of text"),
+        ("title", "!!!", "a letter or digit"),
+        ("decks", 0, "1 to 4"),
+        ("decks", 5, "1 to 4"),
+        ("decks", True, "1 to 4"),
+        ("decks", 1.0, "1 to 4"),
+        ("ranks", 0, "1 to 13"),
+        ("ranks", 14, "1 to 13"),
+        ("cells", -1, "0 to 32"),
+        ("cells", 33, "0 to 32"),
+        ("cells_filled", 2, "0 to the number of cells, 1"),
+        ("cells_filled", -1, "0 to the number of cells, 1"),
+        ("tableau", (), "1 to 32"),
+        ("tableau", (0,) * 33, "1 to 32"),
+        ("tableau", (2, -1), "0 to 100"),
+        ("tableau", (101,), "0 to 100"),
+        ("tableau", (2, 1.5), "0 to 100"),
+        ("tableau", [2, 1], "tuple"),
+        ("build", "up", "'same suit', 'alternate color', 'any suit'"),
+        ("spaces", "queens", "'any', 'kings', 'none'"),
+        ("moves", ["one card"], "'one card', 'supermove', 'sequence'"),
+        ("sources", "a book", "a tuple of texts"),
+        ("aliases", (1,), "a tuple of texts"),
+        ("differs", None, "a tuple of texts"),
+        ("sources", ("two\nlines",), "each a line"),
+        ("name", "n" * 81, "at most 80 characters"),
+        ("title", "a \x1b[31m title", "a line of text"),
+    ],
+)
+def test_fields_that_are_refused(field: str, value: Any, allowed: str, refuses: Refuses) -> None:
+    name = shown(value) if field == "name" else "'tiny'"
+    refuses(
+        lambda: replace(TINY, **{field: value}), f"variant {name}", f"{field} is {shown(value, 200)}", allowed
+    )
+
+
+@pytest.mark.parametrize("field", ["name", "title", "decks", "tableau", "build", "aliases"])
+@pytest.mark.parametrize("value", [10**5000, nested(10_000), "x" * 100_000, np.arange(3)], ids=type)
+def test_fields_of_any_value(field: str, value: Any, refuses: Refuses) -> None:
+    refuses(lambda: replace(TINY, **{field: value}), f"{field} is ", "allowed")
+
+
+def test_more_cards_than_the_pack_has(refuses: Refuses) -> None:
+    refuses(lambda: replace(TINY, tableau=(10, 3)), "'tiny'", "13 cards", "a deck of 12")
+    refuses(lambda: replace(TINY, tableau=(10, 2), cells_filled=1), "13 cards", "a deck of 12")
+    assert replace(TINY, tableau=(10, 2)).stock == 0
+
+
+def test_other_rules(refuses: Refuses) -> None:
+    assert TINY.with_rules(build=None, spaces="kings") == replace(TINY, spaces="kings")
+    refuses(lambda: TINY.with_rules(decks=2), "decks")  # type: ignore[call-arg]
+    refuses(lambda: TINY.with_rules(moves="two cards"), "'two cards'", "'supermove'")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_plain_data(name: str) -> None:
+    variant = ALL[name]
+    assert variant_from_dict(json.loads(json.dumps(variant_to_dict(variant)))) == variant
+
+
+def test_plain_data_that_is_refused(refuses: Refuses) -> None:
+    data = variant_to_dict(TINY)
+    refuses(lambda: variant_from_dict({**data, "deck": 1}), "'deck'", "decks")
+    refuses(lambda: variant_from_dict({"name": "tiny"}), "title", "decks", "tableau")
+    refuses(lambda: variant_from_dict({**data, "decks": "2"}), "decks is '2'", "1 to 4")
+    refuses(lambda: variant_from_dict({**data, "deck": 1, 7: 1, None: 1}), "['deck', 7, None]", "decks")  # type: ignore[dict-item]
+    refuses(lambda: variant_from_dict([data]), "are a list", "a dict")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["busy-aces", "Busy Aces", "busyaces", "BUSY ACES"])
+def test_names_of_a_game(name: str) -> None:
+    assert get_variant(name).name == "busy-aces"
+    assert get_variant("Josephine").name == "forty-bandits"
+
+
+def test_unknown_name(refuses: Refuses) -> None:
+    refuses(lambda: get_variant("klondike"), "'klondike'", "forty-thieves, eighty-thieves, eights-down")
+    refuses(lambda: get_variant("--"), "'--'", "forty-thieves, eighty-thieves, eights-down")
+    refuses(lambda: get_variant(7), "is a int", "a name, a title or an alias")  # type: ignore[arg-type]
+
+
+# ----------------------------------------------------------------------------------- describe()
+
+
+@pytest.mark.parametrize(
+    ("rules", "sentence"),
+    [
+        ({}, "Cards: 1 deck, 12 cards, Ace to 3 only."),
+        ({"ranks": 13, "decks": 2}, "Cards: 2 decks, 104 cards."),
+        ({}, "Tableau: 2 piles of 2, 1 cards, all face up."),
+        ({"tableau": (3, 3)}, "Tableau: 2 piles of 3 cards each, all face up."),
+        ({}, "Cells: 1, one card each."),
+        ({"cells": 4, "cells_filled": 2}, "the first 2 filled at the deal"),
+        ({}, "Foundations: 4, built up in suit from Ace to 3."),
+        ({}, "Stock: 9 cards, turned up to the waste one at a time, once: there is no redeal."),
+        ({}, "Building: on the tableau, down by one, in the same suit. Nothing goes onto an Ace."),
+        ({"build": "alternate color"}, "down by one, in the other color."),
+        ({"build": "any suit"}, "down by one, whatever the suit."),
+        ({}, "Moves: one card at a time."),
+        ({"moves": "sequence"}, "Moves: any sequence at the end of a pile moves as one"),
+        ({"moves": "supermove"}, "at most (empty cells + 1) x 2 for each space, the target not counted."),
+        ({"moves": "supermove", "spaces": "kings"}, "at most empty cells + 1."),
+        ({}, "Spaces: any card may fill an empty pile."),
+        ({"moves": "sequence"}, "Spaces: any card or sequence may fill an empty pile."),
+        ({"spaces": "kings"}, "Spaces: only a 3 may fill an empty pile."),
+        (
+            {"spaces": "kings", "moves": "sequence", "ranks": 13},
+            "only a King, or the sequence that it leads,",
+        ),
+        ({"spaces": "none"}, "Spaces: an empty pile stays empty."),
+        ({"aliases": ("Wee", "Small")}, "Also called Wee, Small."),
+        ({"differs": ("Elsewhere it does.",)}, "Differs: Elsewhere it does."),
+        ({"sources": ("A Book",)}, "Source: A Book"),
+    ],
+)
+def test_describe(rules: dict[str, Any], sentence: str) -> None:
+    assert sentence in replace(TINY, **rules).describe()
+
+
+def test_describe_leaves_out_what_is_not_there() -> None:
+    text = get_variant("eights-down").describe()
+    assert text.startswith("Eights Down\n===========\n")
+    assert "Stock" not in text
+    assert "Cells" not in get_variant("busy-aces").describe()
+
+
+# --------------------------------------------------------------------------------------- layout
+
+
+def test_order_of_actions() -> None:
+    """Draw; each source home; to a cell; onto a pile; to a space. Sources are piles, the waste, cells."""
+    two_cells = replace(TINY, cells=2, tableau=(2, 1, 0))
+    texts = [action_text(two_cells, number) for number in range(action_layout(two_cells).size)]
+    assert " ".join(texts) == (
+        "draw t1>f t2>f t3>f w>f c1>f c2>f t1>c t2>c t3>c w>c "
+        "t1>t2 t1>t3 t2>t1 t2>t3 t3>t1 t3>t2 w>t1 w>t2 w>t3 c1>t1 c1>t2 c1>t3 c2>t1 c2>t2 c2>t3 "
+        "t1>s t2>s t3>s w>s c1>s c2>s"
+    )
+
+
+def test_order_of_actions_where_counts_differ() -> None:
+    variant = replace(TINY, moves="sequence", cells=0, tableau=(10, 2))
+    texts = [action_text(variant, number) for number in range(action_layout(variant).size)]
+    assert " ".join(texts) == "t1>f t2>f t1>t2 t2>t1 t1>s t1x2>s t1x3>s t2>s t2x2>s t2x3>s"
+
+
+def test_a_stock_of_one_card_is_drawn() -> None:
+    one, none = (replace(TINY, tableau=(6, size), cells=0) for size in (5, 6))
+    assert [action_text(variant, 0) for variant in (one, none)] == ["draw", "t1>f"]
+    assert [make_rules(variant).row_size - make_rules(variant).row_stock for variant in (one, none)] == [1, 0]
+
+
+def test_no_action_to_spaces_that_stay() -> None:
+    assert "space" not in action_layout(replace(TINY, spaces="none")).offsets
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_number_of_actions(name: str) -> None:
+    v = ALL[name]
+    has_stock = int(v.stock > 0)
+    sources = v.piles + has_stock + v.cells
+    to_spaces = {"any": v.piles * (v.ranks if v.moves != "one card" else 1), "kings": v.piles, "none": 0}[
+        v.spaces
+    ]
+    expected = has_stock + sources
+    expected += v.piles + has_stock if v.cells else 0
+    expected += v.piles * (sources - 1)
+    expected += to_spaces + (has_stock + v.cells if v.spaces != "none" else 0)
+    layout = action_layout(v)
+    assert layout.size == make_rules(v).actions == expected
+    assert [layout.encode(layout.decode(number)) for number in range(layout.size)] == list(range(layout.size))
+    parts = list(layout.offsets.values())
+    assert parts[0].start == 0 and parts[-1].stop == layout.size
+    assert all(one.stop == other.start for one, other in pairwise(parts))
+    kinds = [kind for kind, part in layout.offsets.items() for _ in range(part.start, part.stop)]
+    assert kinds == [layout.decode(number).kind for number in range(layout.size)]
+
+
+def test_sizes_of_the_published_games() -> None:
+    """Frozen: they are part of an environment's version."""
+    sizes = {v.name: (r.actions, r.row_stock, r.row_size) for v in VARIANTS for r in [make_rules(v)]}
+    assert sizes == {
+        "forty-thieves": (123, 233, 297),
+        "eighty-thieves": (123, 345, 473),
+        "eights-down": (160, 156, 156),
+        "forty-bandits": (243, 233, 297),
+        "busy-aces": (171, 257, 349),
+    }
+
+
+def test_actions_that_a_game_has_not(refuses: Refuses) -> None:
+    layout = action_layout(TINY)
+    for number in (-1, layout.size, 10**30):
+        refuses(lambda number=number: layout.decode(number), str(number), "tiny", f"0..{layout.size - 1}")
+    for action in (
+        Action("tableau", 1, 1),
+        Action("space", 0, cards=2),
+        Action("cell", 3),
+        Action("home", 9),
+    ):
+        refuses(lambda action=action: layout.encode(action), "tiny", action.kind)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_rules_are_plain_ints(name: str) -> None:
+    """Another type would compile every kernel a second time."""
+    assert {type(value) for value in make_rules(ALL[name])} == {int}
+
+
+@pytest.mark.parametrize("information", ["player", "thoughtful"])
+@pytest.mark.parametrize("name", ALL)
+def test_observation_slices(name: str, information: str) -> None:
+    """The parts follow each other without a gap and fill the row."""
+    variant, rules = ALL[name], make_rules(ALL[name])
+    layout = observation_layout(variant, information)
+    parts = list(layout.values())
+    assert parts[0].start == 0
+    assert all(one.stop == other.start for one, other in pairwise(parts))
+    assert parts[-1].stop == (rules.row_size if information == "thoughtful" else rules.row_stock)
+    size = {part: layout[part].stop - layout[part].start for part in layout}
+    assert size["foundations"] == variant.foundations
+    assert size.get("cells", 0) == variant.cells
+    assert size.get("waste", 0) == variant.stock
+    assert size.get("stock", 0) == (variant.stock if information == "thoughtful" else 0)
+    assert all(
+        size[f"t{n}"] == max(*variant.tableau, 1) + variant.ranks - 1 for n in range(1, variant.piles + 1)
+    )

@@ -1,0 +1,447 @@
+"""Many ways of running at once: threads, forks, processes, other libraries' threads.
+
+Each runs in a process of its own, which a hang or a crash leaves without harm to the others: how many threads
+there may be is settled when numba is imported, and the test process must not start any.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import gymnasium as gym
+import numba
+import numpy as np
+import pytest
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+
+from solitaire_env.core import _jit
+from solitaire_env.core._jit import GAMES_PER_THREAD, ParallelKernel
+from solitaire_env.vector import SolitaireVectorEnv
+from tests.games import COMPILED
+
+TIMEOUT = 120
+"""Seconds for each process: compilation takes most, where the cache is empty."""
+
+GAMES = 4 * GAMES_PER_THREAD
+TASKS = Path("/proc/self/task")
+ID = "solitaire_env:Solitaire/BusyAces-v0"
+
+
+def layers() -> list[str]:
+    """Numba's threading layers that are here; OpenMP needs a library of the system's."""
+    found = ["workqueue"]
+    for layer in ("omp", "tbb"):
+        try:
+            __import__(f"numba.np.ufunc.{layer}pool")
+        except ImportError:
+            continue
+        found.append(layer)
+    return found
+
+
+compiled = pytest.mark.skipif(not COMPILED, reason="interpreted kernels run in one thread")
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc tells how many threads there are")
+each_layer = pytest.mark.parametrize("layer", layers())
+
+
+def run(
+    function: Callable[..., None], *args: Any, layer: str = "default", threads: int = 2, **environ: str
+) -> None:
+    """Call a function of this file in a new process, with so many of numba's threads."""
+    call = f"from tests.core.test_concurrency import {function.__name__} as call; call(*{args!r})"
+    environ = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": str(threads), **environ}
+    with tempfile.TemporaryFile("w+") as output:
+        # A session of its own, so that children which hang end too. They would keep a pipe open.
+        process = subprocess.Popen(
+            [sys.executable, "-c", call],
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            code = None
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        output.seek(0)
+        said = output.read()
+    if code != 0:
+        ended = f"ended with {code}" if code is not None else f"had not ended after {TIMEOUT} s"
+        pytest.fail(f"{function.__name__}{args} {ended}:\n{said[-4000:]}", pytrace=False)
+
+
+def vector(num_envs: int = GAMES, seed: int = 0, observation: str = "cards") -> SolitaireVectorEnv:
+    env = SolitaireVectorEnv(num_envs, "busy-aces", observation=observation, max_episode_steps=30)
+    env.reset(seed=seed)
+    return env
+
+
+def play(env: SolitaireVectorEnv, calls: int = 40) -> int:
+    """Random legal actions; a checksum of all that the steps return."""
+    chance = np.random.default_rng(0)
+    check = 0
+    for _ in range(calls):
+        mask = env.action_masks()
+        actions = np.argmax(mask * chance.random(mask.shape, dtype=np.float32), axis=1)
+        *arrays, infos = env.step(actions)
+        for array in (*arrays, infos["action_mask"], infos["cards_home"]):
+            check = crc32(np.ascontiguousarray(array).tobytes(), check)
+    return check
+
+
+def tasks() -> int:
+    """How many threads this process has, of whatever library; 0 where that cannot be told."""
+    return len(list(TASKS.iterdir())) if TASKS.exists() else 0
+
+
+def equal(got: Any, expected: Any, where: str) -> None:
+    """As ``assert``, which says little outside of pytest."""
+    if got != expected:
+        raise AssertionError(f"{where}: {got}, expected {expected}")
+
+
+# ------------------------------------------------------------------------- which kernel is called
+
+
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numba's thread count, and after it all that was set; the first may be changed."""
+    said = [4]
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 4)
+    monkeypatch.setattr(numba, "get_num_threads", lambda: said[0])
+    monkeypatch.setattr(numba, "set_num_threads", said.append)
+    return said
+
+
+KERNEL = ParallelKernel(lambda *args: "alone", lambda *args: "spread")
+
+
+@pytest.mark.parametrize(
+    ("games", "set_to"), [(1, []), (511, []), (512, [2, 4]), (1023, [3, 4]), (1024, []), (9999, [])]
+)
+def test_games_are_worth_threads(limit: list[int], games: int, set_to: list[int]) -> None:
+    """The thread count is set, and set back, where fewer are worth it than the caller allows."""
+    assert KERNEL("state", np.zeros(games)) == ("spread" if games >= 512 else "alone")
+    assert limit[1:] == set_to
+
+
+def test_the_callers_limit(limit: list[int]) -> None:
+    limit[0] = 1
+    assert KERNEL(np.zeros(9999)) == "alone"
+    limit[0] = 2
+    assert KERNEL(np.zeros(9999)) == "spread"
+    assert limit == [2]
+
+
+def test_one_at_a_time(limit: list[int]) -> None:
+    """A kernel that is called while another has the threads does not wait for them."""
+    rows = np.zeros(9999)
+    assert ParallelKernel(KERNEL, KERNEL)(rows) == "alone"
+    assert KERNEL(rows) == "spread"
+
+
+def test_an_error_gives_the_threads_back(limit: list[int]) -> None:
+    def fail(rows: Any) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        ParallelKernel(fail, fail)(np.zeros(512))
+    assert limit == [4, 2, 4]
+    assert KERNEL(np.zeros(9999)) == "spread"
+
+
+def test_a_child_that_was_forked_uses_no_threads(limit: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jit._pool, "forked", False)
+    assert KERNEL(np.zeros(9999)) == "spread"
+    _jit._pool.after_fork()
+    assert KERNEL(np.zeros(9999)) == "alone"
+
+
+# ------------------------------------------------------------------------------ number of threads
+
+
+def count_threads(threads: int) -> None:
+    equal(numba.config.NUMBA_NUM_THREADS, threads, "NUMBA_NUM_THREADS")
+    before = tasks()
+    for observation in ("cards", "features"):
+        single = gym.make(ID, observation=observation)
+        single.reset(seed=0)
+        single.step(0)
+        play(vector(2 * GAMES_PER_THREAD - 1, observation=observation), 2)
+    equal(tasks(), before, "threads after single environments and small vector environments")
+    check = play(vector())
+    equal(tasks() > before, threads > 1, f"a large vector environment starts threads when {threads} may be")
+    if threads > 1:
+        numba.set_num_threads(1)
+    equal(play(vector()), check, "in one thread")
+    equal(numba.get_num_threads(), 1, "what numba.set_num_threads was told, after steps")
+
+
+@compiled
+@counts
+@each_layer
+@pytest.mark.parametrize("threads", [1, 2])
+def test_thread_count(threads: int, layer: str) -> None:
+    """As NUMBA_NUM_THREADS says, and none is started for few games."""
+    run(count_threads, threads, layer=layer, threads=threads)
+
+
+# ------------------------------------------------------------------------------------------ forks
+
+
+def in_fork(function: Callable[[], None], deep: int = 1) -> None:
+    """Call a function in a child, or a child's child; its error is the child's exit code."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            if deep > 1:
+                in_fork(function, deep - 1)
+            else:
+                function()
+            code = 0
+        except AssertionError as error:
+            print(error, file=sys.stderr, flush=True)
+        finally:
+            os._exit(code)
+    equal(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0, f"exit code of a child, {deep} deep")
+
+
+def fork_after_threads(observation: str) -> None:
+    inherited, reference = (vector(observation=observation) for _ in range(2))
+    first = play(inherited)
+    equal(play(reference), first, "the same games")
+    goes_on = play(reference)
+
+    def child() -> None:
+        before = tasks()
+        equal(play(vector(observation=observation)), first, "a child's own games")
+        equal(play(inherited), goes_on, "games that a child inherited")
+        equal(tasks(), before, "threads of a child")
+
+    for deep in (1, 2):
+        in_fork(child, deep)
+    equal(play(inherited), goes_on, "the parent's games go on")
+    equal(play(vector(observation=observation)), first, "the parent's threads work on")
+
+
+def fork_beside_threads() -> None:
+    """Forks while another Python thread is in a step."""
+    expected = play(vector(), 10)
+    done = threading.Event()
+    checks = set()
+
+    def step() -> None:
+        while not done.is_set():
+            checks.add(play(vector(), 10))
+
+    other = threading.Thread(target=step)
+    other.start()
+    try:
+        for _ in range(10):
+            in_fork(lambda: equal(play(vector(), 10), expected, "a child's games"))
+    finally:
+        done.set()
+        other.join()
+    equal(checks, {expected}, "the other thread's games")
+
+
+@compiled
+@forks
+@each_layer
+@pytest.mark.parametrize("observation", ["cards", "features"])
+def test_fork(observation: str, layer: str) -> None:
+    """A child steps its own games and those that it inherited, in one thread; so does a child's child."""
+    run(fork_after_threads, observation, layer=layer)
+
+
+@compiled
+@forks
+@each_layer
+def test_fork_beside_threads(layer: str) -> None:
+    run(fork_beside_threads, layer=layer)
+
+
+def play_seed(seed: int) -> tuple[int, int]:
+    """Checksum of games, and threads that they started."""
+    before = tasks()
+    check = play(vector(seed=seed))
+    return check, tasks() - before
+
+
+def work_in_processes(method: str) -> None:
+    seeds = range(3)
+    expected = [play(vector(seed=seed)) for seed in seeds]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        results = pool.map_async(play_seed, seeds, chunksize=1).get(TIMEOUT / 2)
+    equal([check for check, _ in results], expected, f"games in processes, {method}")
+    if method == "fork":
+        equal([started for _, started in results], [0] * len(seeds), "threads that forked children start")
+    elif TASKS.exists():
+        equal(any(started for _, started in results), True, "a process that is no fork starts threads")
+
+
+@compiled
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_processes(method: str) -> None:
+    run(work_in_processes, method)
+
+
+# ------------------------------------------------------- other libraries' vector environments
+
+
+class CountsThreads(gym.Wrapper[Any, Any, Any, Any]):
+    """Adds to each info how many threads the process has started since the environment was made."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.before = tasks()
+
+    def reset(self, **keywords: Any) -> Any:
+        return self.count(*super().reset(**keywords))
+
+    def step(self, action: Any) -> Any:
+        return self.count(*super().step(action))
+
+    def count(self, *returned: Any) -> Any:
+        *arrays, info = returned
+        return *arrays, {**info, "threads_started": tasks() - self.before}
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        return self.unwrapped.action_masks()  # type: ignore[attr-defined, no-any-return]
+
+
+def makers(observation: str) -> list[Callable[[], gym.Env[Any, Any]]]:
+    return [lambda: CountsThreads(gym.make(ID, observation=observation, max_episode_steps=20))] * 2
+
+
+def async_vector_env(method: str) -> None:
+    play(vector(observation="features"))
+    for observation in ("cards", "features"):
+        ours = AsyncVectorEnv(makers(observation), context=method)
+        theirs = SyncVectorEnv(makers(observation))
+        got, expected = ours.reset(seed=5), theirs.reset(seed=5)
+        for call in range(40):
+            equal(np.array_equal(got[0], expected[0]), True, f"observations before call {call}, {method}")
+            mask = expected[1]["action_mask"]
+            equal(np.array_equal(got[1]["action_mask"], mask), True, f"masks before call {call}, {method}")
+            equal(got[1]["threads_started"].tolist(), [0, 0], f"threads started in workers, {method}")
+            actions = mask.argmax(axis=1)
+            results = ours.step(actions), theirs.step(actions)
+            for one, other in zip(results[0][1:4], results[1][1:4], strict=True):
+                equal(one.tolist(), other.tolist(), f"rewards or ends of call {call}, {method}")
+            got, expected = ((result[0], result[-1]) for result in results)
+        ours.close(terminate=False)
+
+
+@compiled
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_gymnasium_async_vector_env(method: str) -> None:
+    """After large steps in the parent, its worker processes (forked by default) play as one process."""
+    run(async_vector_env, method)
+
+
+def subproc_vec_env(methods: Sequence[str | None]) -> None:
+    from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
+
+    play(vector(observation="features"))
+    for method in methods:
+        ours, theirs = SubprocVecEnv(makers("features"), start_method=method), DummyVecEnv(makers("features"))
+        for env in (ours, theirs):
+            env.seed(5)
+        got, expected = ours.reset(), theirs.reset()
+        equal(np.array_equal(got, expected), True, f"first observations, {method}")
+        for call in range(40):
+            masks = np.stack(ours.env_method("action_masks"))
+            actions = masks.argmax(axis=1)
+            results = ours.step(actions), theirs.step(actions)
+            for one, other in zip(results[0][:3], results[1][:3], strict=True):
+                equal(np.array_equal(one, other), True, f"what call {call} returned, {method}")
+            started = [info["threads_started"] for info in results[0][3]]
+            equal(started, [0, 0], f"threads started in workers, {method}")
+        ours.close()
+
+
+@compiled
+@pytest.mark.skipif(find_spec("stable_baselines3") is None, reason="needs stable-baselines3")
+def test_sb3_subproc_vec_env() -> None:
+    """SB3's worker processes (its default, and forked) play as one process, each in one thread."""
+    run(subproc_vec_env, [None, *set(multiprocessing.get_all_start_methods()) & {"fork"}])
+
+
+# ---------------------------------------------------------------------------- several Python threads
+
+
+def step_in_python_threads(rounds: int) -> None:
+    """Large and small vector environments at once; kernels release the interpreter lock."""
+    kinds = [(GAMES, 1, "cards"), (GAMES, 2, "features"), (3, 3, "features"), (GAMES, 4, "cards")]
+    expected = [play(vector(*kind)) for kind in kinds]
+    start = threading.Barrier(len(kinds))
+
+    def together(kind: tuple[int, int, str]) -> int:
+        env = vector(*kind)
+        start.wait(TIMEOUT)
+        return play(env)
+
+    with ThreadPoolExecutor(len(kinds)) as pool:
+        for number in range(rounds):
+            equal(
+                list(pool.map(together, kinds)), expected, f"games of several Python threads, round {number}"
+            )
+    equal([play(vector(*kind)) for kind in kinds], expected, "games afterwards")
+
+
+@compiled
+@each_layer
+def test_python_threads(layer: str) -> None:
+    run(step_in_python_threads, 8, layer=layer)
+
+
+# -------------------------------------------------------------------------------- torch beside it
+
+
+def with_torch() -> None:
+    """Torch's threads, of an OpenMP of its own, before, between and beside steps, and before a fork."""
+    import torch
+
+    torch.set_num_threads(2)
+    matrix = torch.arange(400 * 400, dtype=torch.float64).reshape(400, 400).remainder(7)
+    product = (matrix @ matrix).sum().item()
+    expected = play(vector())
+    env = vector()
+    for _ in range(5):
+        equal((matrix @ matrix).sum().item(), product, "torch after steps")
+        play(env, 1)
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(5):
+            games = pool.submit(lambda: play(vector()))
+            sums = pool.submit(lambda: {(matrix @ matrix).sum().item() for _ in range(50)})
+            equal(games.result(), expected, "games beside torch")
+            equal(sums.result(), {product}, "torch beside games")
+    if hasattr(os, "fork"):
+        in_fork(lambda: equal(play(vector()), expected, "games of a child"))
+    equal(play(vector()), expected, "games after torch")
+
+
+@compiled
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
+@each_layer
+def test_torch(layer: str) -> None:
+    run(with_torch, layer=layer)

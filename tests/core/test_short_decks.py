@@ -1,0 +1,234 @@
+"""Packs of three to five ranks, played out to the end in every way by the engine and by its slow twin.
+
+All positions that can be reached from a deal must be the same on both sides, and in each the legal actions,
+where they lead and how the game stands; so is then the length of the shortest way to win, if there is one.
+
+pytest compares some deals of every mix of rules; as a script this compares many::
+
+    python -m tests.core.test_short_decks --deals 3000
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import cache, partial
+from itertools import count, product
+from typing import NamedTuple, get_args
+
+import numpy as np
+import pytest
+
+from solitaire_env.core import engine
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAY, PLAYING, make_rules
+from solitaire_env.core.perft import successors, unique_rows
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.notation import action_text, format_position, position_from_row
+from solitaire_env.variants import Build, Moves, Spaces, Variant
+from tests.counts import deal as twin_deal
+from tests.games import COMPILED
+
+SHAPES = (
+    Variant("three-ranks", "Three Ranks", decks=1, tableau=(3, 3, 3), ranks=3),
+    Variant("two-piles", "Two Piles", decks=1, tableau=(4, 3), ranks=3),
+    Variant("two-decks", "Two Decks", decks=2, tableau=(8, 8, 8), ranks=3),
+    Variant("a-cell", "A Cell", decks=1, tableau=(4, 4, 4), cells=1, cells_filled=1, ranks=4),
+    Variant("two-cells", "Two Cells", decks=1, tableau=(5, 5, 5), cells=2, cells_filled=1, ranks=4),
+    Variant("four-ranks", "Four Ranks", decks=1, tableau=(4, 4, 4, 4), ranks=4),
+    Variant("five-ranks", "Five Ranks", decks=1, tableau=(4, 4, 4, 4), ranks=5),
+    Variant("no-stock", "No Stock", decks=1, tableau=(7, 6, 6), cells=1, cells_filled=1, ranks=5),
+)
+VARIANTS = {
+    f"{shape.name}, {build}, {spaces}, {moves}": shape.with_rules(build=build, spaces=spaces, moves=moves)
+    for shape, build, spaces, moves in product(SHAPES, get_args(Build), get_args(Spaces), get_args(Moves))
+}
+MOST = 1000 if COMPILED else 60
+"""A deal from which more positions can be reached is passed over."""
+
+
+class View(NamedTuple):
+    """What is to be said of a position."""
+
+    depth: int
+    """Actions on the shortest way to it."""
+    status: str
+    leads_to: dict[str, str]
+    """Position texts by the legal actions, in their order."""
+
+
+Space = dict[str, View]
+"""All positions that can be reached, by their texts."""
+
+
+def can_be_compared(variant: Variant, deal: int) -> bool:
+    """Whether no more positions than MOST can be reached from a deal."""
+    rules = make_rules(variant)
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.array([0]), [deal])
+    seen = {batch.state.rows[0].tobytes()}
+    level = batch.state.rows
+    while len(level) and len(seen) <= MOST:
+        coming = unique_rows(rules, (rows for _, _, rows in successors(rules, level)))
+        level = coming[[row.tobytes() not in seen for row in coming]]
+        seen.update(row.tobytes() for row in level)
+    return len(seen) <= MOST
+
+
+def explore_engine(variant: Variant, deal: int) -> Space:
+    """All that can be reached from a deal.
+
+    Raises
+    ------
+    AssertionError
+        If what a step brought up to date is not what follows from the position.
+    """
+    rules = make_rules(variant)
+    texts = [action_text(variant, action) for action in range(rules.actions)]
+    words = ("playing", "won", "stuck")
+
+    @cache
+    def text(row: bytes) -> str:
+        return format_position(position_from_row(variant, np.frombuffer(row, dtype=np.int8)))
+
+    def set_up(rows: np.ndarray) -> engine.State:
+        state = engine.make_state(rules, len(rows))
+        state.rows[:] = rows
+        engine.derive_rows(rules, state, np.arange(len(rows)))
+        return state
+
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.array([0]), [deal])
+    found: Space = {}
+    level = {text(batch.state.rows[0].tobytes()): batch.state.rows[0].copy()}
+    depth = 0
+    while level:
+        state = set_up(np.stack(list(level.values())))
+        legal = np.flatnonzero(state.mask & (state.status == PLAYING)[:, None])
+        games, actions = np.divmod(legal, rules.actions)
+        after = set_up(state.rows[games])
+        if len(actions):
+            no_deals = engine.make_deals(rules, [0] * rules.piles, 1)
+            everyone = np.full(len(actions), PLAY, dtype=np.int8)
+            engine.step_rows(rules, no_deals, after, engine.make_events(len(actions)), actions, everyone)
+        for name, stepped, fresh in zip(after._fields, after, set_up(after.rows), strict=True):
+            if len(wrong := np.argwhere(stepped != fresh)):
+                first = wrong[0, 0]
+                raise AssertionError(
+                    f"{name} of {describe(variant, deal)} after {texts[actions[first]]} in\n"
+                    f"{list(level)[games[first]]}\n"
+                    f"expected: {said(variant, name, fresh[first])}\n"
+                    f"got: {said(variant, name, stepped[first])}"
+                )
+        leads_to: list[dict[str, str]] = [{} for _ in level]
+        coming = {}
+        for game, action, row in zip(games.tolist(), actions.tolist(), after.rows, strict=True):
+            leads_to[game][texts[action]] = reached = text(row.tobytes())
+            coming[reached] = row
+        for name, status, to in zip(level, state.status.tolist(), leads_to, strict=True):
+            found[name] = View(depth, words[status], to)
+        level = {name: row for name, row in coming.items() if name not in found}
+        depth += 1
+    return found
+
+
+def said(variant: Variant, field: str, value: np.ndarray) -> str:
+    """An entry of the engine's state, a mask as action texts."""
+    if field != "mask":
+        return str(value)
+    return " ".join(action_text(variant, action) for action in np.flatnonzero(value))
+
+
+def explore_twin(variant: Variant, deal: int) -> Space:
+    """All that can be reached from a deal by the slow twin."""
+    game = twin_deal(variant, deal)
+    found: Space = {}
+    level = {game.text(): game}
+    depth = 0
+    while level:
+        coming = {}
+        for name, game in level.items():
+            leads_to = {}
+            moves = game.moves()
+            for action, (source, number, target) in moves.items():
+                # The move is made, looked at, and taken back.
+                target += source[-number:]
+                del source[-number:]
+                leads_to[action] = reached = game.text()
+                if reached not in found and reached not in level and reached not in coming:
+                    coming[reached] = game.copy()
+                source += target[-number:]
+                del target[-number:]
+            found[name] = View(depth, "playing" if moves else game.status(), leads_to)
+        level = coming
+        depth += 1
+    return found
+
+
+def describe(variant: Variant, deal: int) -> str:
+    return f"{variant.name} ({variant.build}, {variant.spaces}, {variant.moves}), deal {deal}"
+
+
+def compare(variant: Variant, deal: int) -> tuple[int, int | None]:
+    """How many positions can be reached, and the length of the shortest win.
+
+    Raises
+    ------
+    AssertionError
+        With the first position that differs and what each side says of it.
+    """
+    got, expected = explore_engine(variant, deal), explore_twin(variant, deal)
+    where = describe(variant, deal)
+    for name, view in expected.items():
+        assert name in got, f"position of {where} not reached:\n{name}"
+        for word, one, other in zip(View._fields, view, got[name], strict=True):
+            assert one == other, f"{word} of {where}, in\n{name}\nexpected: {one}\ngot: {other}"
+    assert len(got) == len(expected), f"{len(got)} positions of {where} reached, expected {len(expected)}"
+    return len(got), min((view.depth for view in got.values() if view.status == "won"), default=None)
+
+
+@pytest.mark.parametrize("name", [*VARIANTS][:: 1 if COMPILED else 4])
+def test_all_that_can_be_reached(name: str) -> None:
+    variant = VARIANTS[name]
+    positions, _ = compare(variant, next(filter(partial(can_be_compared, variant), count())))
+    assert positions > 0
+
+
+@pytest.mark.slow
+def test_thousands_of_deals() -> None:
+    deals, positions, won, _ = compare_many(3000)
+    assert (deals, won > 100, positions > 100_000) == (3000, True, True)
+
+
+def compare_many(number: int) -> tuple[int, int, int, int]:
+    """Compare deals, shared among the mixes of rules: how many, their positions, winnable and passed over."""
+    compared = positions = winnable = passed = 0
+    for place, variant in enumerate(VARIANTS.values()):
+        wanted = (place + 1) * number // len(VARIANTS)
+        deal = 0
+        while compared < wanted:
+            if can_be_compared(variant, deal):
+                reached, win = compare(variant, deal)
+                compared += 1
+                positions += reached
+                winnable += win is not None
+            else:
+                passed += 1
+            deal += 1
+    return compared, positions, winnable, passed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Play short packs out in every way, engine against twin.")
+    parser.add_argument("--deals", type=int, default=3000, help="deals, shared among the mixes of rules")
+    began = time.monotonic()
+    deals, positions, won, passed = compare_many(parser.parse_args().deals)
+    print(
+        f"{deals:,} deals of {len(VARIANTS)} mixes of rules, {positions:,} positions, no difference; "
+        f"{won:,} deals can be won; {passed:,} passed over for more than {MOST:,} positions; "
+        f"{time.monotonic() - began:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""The engine against its slow twin, move for move, over random games.
+
+A game is played at random until it ends or until :data:`TAIL` moves on end neither bring a card home nor take
+one off the stock: what follows then is mostly the same few cards going to and fro. In every position the
+legal actions, how the game stands, and where each card lies must be the same on both sides.
+
+pytest plays a few games of every variant (``SOLITAIRE_TWIN_GAMES`` of each); as a script this plays many::
+
+    python -m tests.core.test_twin --games 100000
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.deals import deal_order
+from solitaire_env.core.engine import PLAYING, WON
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.notation import action_text, format_position
+from solitaire_env.variants import VARIANTS, Variant
+from tests.games import ALL, COMPILED
+from tests.reference import RANKS, SUITS, ReferenceGame, ReferenceRules
+
+TAIL = 30
+BATCH = 64
+FIRST_DEAL = 1_000_000_007
+"""Games are dealt from here on."""
+
+GAMES = int(os.environ.get("SOLITAIRE_TWIN_GAMES", 2 if COMPILED else 1))
+
+CARDS = {4 * rank + suit: r + s for rank, r in enumerate(RANKS, 1) for suit, s in enumerate(SUITS)}
+CODES = {name: code for code, name in CARDS.items()}
+
+
+class Difference(AssertionError):
+    """The two sides do not agree."""
+
+
+class Tally(NamedTuple):
+    """What was compared."""
+
+    games: int = 0
+    positions: int = 0
+    won: int = 0
+    stuck: int = 0
+
+    def plus(self, other: Tally) -> Tally:
+        return Tally(*map(sum, zip(self, other, strict=True)))
+
+    def __str__(self) -> str:
+        return f"{self.games:,} games, {self.positions:,} positions, {self.won:,} won, {self.stuck:,} stuck"
+
+
+class Taste(NamedTuple):
+    """How a game is played at random, so that some games come far."""
+
+    home: float
+    """How often a card goes home when one may."""
+    patience: float
+    """How often another move is made when the stock may be drawn from."""
+
+    def choose(self, legal: list[str], rng: random.Random) -> str:
+        home = [text for text in legal if text.endswith(">f")]
+        if home and rng.random() < self.home:
+            return rng.choice(home)
+        if legal[0] == "draw" and len(legal) > 1 and rng.random() < self.patience:
+            return rng.choice(legal[1:])
+        return rng.choice(legal)
+
+
+def taste(rng: random.Random) -> Taste:
+    """Every other game is played without any preference."""
+    return Taste(0.0, 0.0) if rng.random() < 0.5 else Taste(rng.random(), 0.9 * rng.random())
+
+
+class Table:
+    """One game on both sides: a row of the batch and its twin."""
+
+    def __init__(self, batch: Batch, row: int, deal: int, rules: ReferenceRules) -> None:
+        self.batch, self.row, self.deal = batch, row, deal
+        self.rng = random.Random(deal)
+        self.taste = taste(self.rng)
+        self.played: list[str] = []
+        self.idle = 0
+        order = [CARDS[code] for code in deal_order(batch.variant, deal).tolist()]
+        self.twin = ReferenceGame.deal_from(order, rules, batch.variant.name)
+        batch.deal(np.array([row]), [deal])
+
+    def expected_row(self) -> list[int]:
+        """The position row of the twin's position."""
+        rules, twin = self.batch.rules, self.twin
+        row: list[int] = []
+
+        def put(cards: list[str], places: int) -> None:
+            row.extend(map(CODES.__getitem__, cards))
+            row.extend([0] * (places - len(cards)))
+
+        for pile in twin.tableau:
+            put(pile, rules.pile_capacity)
+        for cell in twin.cells:
+            put(cell, 1)
+        put(twin.waste, rules.stock_capacity)
+        for suit in SUITS:
+            row.extend(sorted(map(len, twin.foundations[suit]), reverse=True))
+        if rules.has_stock:
+            row.append(min(len(twin.stock), 127))
+        put(twin.stock, rules.stock_capacity)
+        return row
+
+    def next_action(self, texts: list[str], numbers: dict[str, int]) -> int | None:
+        """Compare both sides; the number of the next action, already made by the twin, or None at the end."""
+        state, row = self.batch.state, self.row
+        moves = self.twin.moves()
+        legal = list(moves)
+        if state.rows[row].tolist() != self.expected_row():
+            self.fail("position", self.twin.text(), format_position(self.batch.position(row)))
+        status = int(state.status[row])
+        if status == PLAYING:
+            shown = [texts[number] for number in np.flatnonzero(state.mask[row]).tolist()]
+            if shown != legal:
+                self.fail("legal actions", " ".join(legal) or "none", " ".join(shown) or "none")
+            if self.idle >= TAIL:
+                return None
+            text = self.taste.choose(legal, self.rng)
+            self.played.append(text)
+            self.idle = 0 if text == "draw" or text.endswith(">f") else self.idle + 1
+            source, number, target = moves[text]
+            target += source[-number:]
+            del source[-number:]
+            return numbers[text]
+        if (self.twin.status(), format_position(self.batch.position(row))) != (
+            "won" if status == WON else "stuck",
+            self.twin.text(),
+        ):
+            self.fail(
+                "end",
+                f"{self.twin.status()} in\n{self.twin.text()}",
+                f"{status} in\n{format_position(self.batch.position(row))}",
+            )
+        if not state.mask[row].all():
+            self.fail("mask of a finished game", "all ones", str(state.mask[row]))
+        return None
+
+    def fail(self, what: str, expected: str, got: str) -> None:
+        raise Difference(
+            f"{what} of {self.batch.variant.name} ({self.batch.variant.build}, {self.batch.variant.spaces}, "
+            f"{self.batch.variant.moves}), deal {self.deal} after: {' '.join(self.played) or 'nothing'}\n"
+            f"twin:\n{expected}\nengine:\n{got}\nposition:\n{format_position(self.batch.position(self.row))}"
+        )
+
+
+def compare(variant: Variant, games: int, first_deal: int = FIRST_DEAL) -> Iterator[Tally]:
+    """Play so many random games on both sides; what was compared, now and then.
+
+    Raises
+    ------
+    Difference
+        With the deal, the actions that led to the position, and what each side says.
+    """
+    size = min(BATCH, games)
+    batch = Batch(GameSpec(variant, Settings(on_invalid="raise")), size)
+    rules = ReferenceRules.of(variant)
+    texts = [action_text(variant, number) for number in range(batch.rules.actions)]
+    numbers = {text: number for number, text in enumerate(texts)}
+    deals = iter(range(first_deal, first_deal + games))
+    tables: list[Table | None] = [Table(batch, row, next(deals), rules) for row in range(size)]
+    actions = np.zeros(size, dtype=np.int64)
+    active = np.ones(size, dtype=np.int8)
+    tally = Tally()
+    while active.any():
+        for row, table in enumerate(tables):
+            while table is not None:
+                action = table.next_action(texts, numbers)
+                tally = tally.plus(Tally(positions=1))
+                if action is not None:
+                    actions[row] = action
+                    break
+                status = table.twin.status()
+                tally = tally.plus(Tally(1, 0, status == "won", status == "stuck"))
+                deal = next(deals, None)
+                table = tables[row] = None if deal is None else Table(batch, row, deal, rules)
+                active[row] = table is not None
+        batch.step(np.where(active, actions, 0), active)
+        yield tally
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_twin(name: str) -> None:
+    tally = Tally()
+    for now in compare(ALL[name], GAMES):
+        tally = now
+    assert tally.games == GAMES
+
+
+def test_twin_sees_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A twin with other rules does not agree."""
+    monkeypatch.setattr(ReferenceRules, "fits", lambda self, card, onto: False)
+    with pytest.raises(Difference, match="legal actions of busy-aces"):
+        for _ in compare(ALL["busy-aces"], 1):
+            pass
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare the engine with its slow twin over random games.")
+    parser.add_argument("--games", type=int, default=1000, help="random games, shared among the variants")
+    parser.add_argument(
+        "--all", action="store_true", help="all variants and options, not the published games alone"
+    )
+    parser.add_argument("--first-deal", type=int, default=FIRST_DEAL, help="number of the first deal")
+    arguments = parser.parse_args()
+    variants = list(ALL.values()) if arguments.all else list(VARIANTS)
+    began = shown = time.monotonic()
+    total = Tally()
+    for place, variant in enumerate(variants):
+        games = (place + 1) * arguments.games // len(variants) - place * arguments.games // len(variants)
+        tally, variant_began = Tally(), time.monotonic()
+        for tally in compare(variant, games, arguments.first_deal) if games else ():
+            if time.monotonic() - shown > 20:
+                shown = time.monotonic()
+                print(
+                    f"  {variant.name}: {tally.games:,} of {games:,} games, {tally.positions:,} positions",
+                    flush=True,
+                )
+        seconds = time.monotonic() - variant_began
+        print(
+            f"{variant.name} ({variant.build}, {variant.spaces}, {variant.moves}): {tally}, no difference, "
+            f"{seconds:,.0f} s, {tally.positions / max(seconds, 1e-9):,.0f} positions/s",
+            flush=True,
+        )
+        total = total.plus(tally)
+    print(f"total: {total}, no difference, {time.monotonic() - began:,.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,663 @@
+"""How well a policy plays: statistics, results files, and games held against single environments."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.evaluation import (
+    TOP_ACTIONS,
+    Game,
+    bootstrap_interval,
+    draw,
+    evaluate,
+    mcnemar,
+    read_games,
+    summarize,
+    think,
+    transcript_name,
+    wilson_interval,
+)
+from solitaire_env.notation import parse_action
+from solitaire_env.policies import as_policy, load_policy, view_of
+from solitaire_env.registration import env_id, step_limit
+from solitaire_env.transcripts import parse_transcript, replay
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.conftest import Refuses
+from tests.games import COMPILED
+
+IDS = list(map(env_id, VARIANTS))
+BUSY_ACES = "Solitaire/BusyAces-v0"
+ONE_CARD = [env_id(variant) for variant in VARIANTS if variant.moves == "one card"]
+LIMIT = 200 if COMPILED else 40
+KEPT: dict[str, Any] = {"transcripts": True, "max_episode_steps": 40}
+
+
+class Whim:
+    """A legal action, as good as any other; the same in the same position."""
+
+    fingerprint = "whim"
+
+    def __init__(self, **attributes: Any) -> None:
+        self.calls = 0
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def __call__(self, observations: Any, masks: Any) -> Any:
+        self.calls += 1
+        place = np.arange(observations.shape[1], dtype=np.int64) * 7919
+        sums = ((observations.astype(np.int64) + 17) * place % 10_007).sum(1, keepdims=True)
+        keys = (sums + 1) * (np.arange(masks.shape[1]) + 3) % 1_009 + 1
+        actions = (masks * keys).argmax(1)
+        # What a policy does to its arguments is its own affair.
+        observations[:], masks[:] = 0, 0
+        return actions
+
+
+class Interrupted(Whim):
+    """Ctrl-C after some calls."""
+
+    name = "Whim"
+
+    def __call__(self, observations: Any, masks: Any) -> Any:
+        if self.calls == 100:
+            raise KeyboardInterrupt
+        return super().__call__(observations, masks)
+
+
+# ------------------------------------------------------------------------------------ statistics
+
+
+@pytest.mark.parametrize(
+    ("wins", "games", "low", "high"),
+    [
+        # scipy.stats.binomtest(wins, games).proportion_ci(method="wilson")
+        (0, 10, 0.0, 0.2775328),
+        (5, 10, 0.236593091, 0.763406909),
+        (10, 10, 0.7224672, 1.0),
+        (1, 1, 0.206549314, 1.0),
+        (30, 1000, 0.021093739, 0.042503414),
+        (331, 1000, 0.302529514, 0.360763931),
+        (999, 1000, 0.994357441, 0.999823454),
+        (0, 0, 0.0, 1.0),
+    ],
+)
+def test_wilson_interval(wins: int, games: int, low: float, high: float) -> None:
+    assert wilson_interval(wins, games) == pytest.approx((low, high), abs=1e-8)
+
+
+def test_bootstrap_interval() -> None:
+    values = [*range(100)]
+    low, high = bootstrap_interval(values)
+    assert (low, high) == bootstrap_interval(values)
+    # The mean is 49.5, its standard error 28.9 / 10.
+    assert (low, high) == pytest.approx((49.5 - 1.96 * 2.89, 49.5 + 1.96 * 2.89), abs=0.4)
+    assert bootstrap_interval([7] * 5) == (7, 7)
+    assert all(map(math.isnan, bootstrap_interval([])))
+
+
+def games_won(pattern: str, first_deal: int = 0) -> list[Game]:
+    """A game a letter: won, lost or truncated."""
+    about = {"env": BUSY_ACES, "policy": "p", "moves": "one card", "rules": "r"}
+    return [
+        Game(
+            **about,
+            deal=deal,
+            won=letter == "w",
+            cards_home=52,
+            steps=10,
+            truncated=letter == "t",
+            repeated=deal,
+        )
+        for deal, letter in enumerate(pattern, first_deal)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("wwwwwl", "lllllw", (5, 1, 14 / 64)),  # 2 (1 + 6) / 2 ** 6
+        ("wwwwwwwwww", "llllllllll", (10, 0, 2 / 1024)),
+        ("lllww", "wwwll", (2, 3, 1.0)),  # 2 (1 + 5 + 10) / 2 ** 5 is 1 already
+        ("wwll", "lwwl", (1, 1, 1.0)),
+        ("wll", "wll", (0, 0, 1.0)),
+        ("", "", (0, 0, 1.0)),
+    ],
+)
+def test_mcnemar(first: str, second: str, expected: tuple[int, int, float]) -> None:
+    assert mcnemar(games_won(first), games_won(second)) == pytest.approx(expected)
+    a, b, p = expected
+    assert mcnemar(games_won(second), games_won(first)) == pytest.approx((b, a, p))
+
+
+def test_mcnemar_wants_the_same_deals(refuses: Refuses) -> None:
+    first, second = games_won("www"), games_won("ww", 1)
+    refuses(lambda: mcnemar(first, second), "different deals", "3 and 2", "2 in common")
+
+
+def test_summary() -> None:
+    summary = summarize(games_won("wwlt"))
+    assert (summary.games, summary.wins, summary.win_rate) == (4, 2, 0.5)
+    assert (summary.cards_home, summary.steps, summary.truncated, summary.repeated) == (52, 10, 0.25, 0.75)
+    assert summary.win_interval == wilson_interval(2, 4) and summary.cards_interval == (52, 52)
+    assert summarize([]).games == 0
+
+
+# ------------------------------------------------------------------------------------------ play
+
+
+def play_alone(policy: Any, name: str, deal: int | str, **keywords: Any) -> dict[str, Any]:
+    """One game of a single environment."""
+    env = gym.make(f"solitaire_env:{name}", on_invalid="raise", **keywords)
+    observation, info = env.reset(options={"deal": deal})
+    stood: set[str] = set()
+    repeated = steps = 0
+    terminated = truncated = False
+    while not (terminated or truncated):
+        position = env.unwrapped.position(hidden=True)
+        repeated += position in stood
+        stood.add(position)
+        action = policy(observation[None].copy(), info["action_mask"][None].copy())[0]
+        observation, _, terminated, truncated, info = env.step(action)
+        steps += 1
+    return {
+        "won": info["is_success"],
+        "cards_home": info["cards_home"],
+        "steps": steps,
+        "truncated": truncated and not terminated,
+        "repeated": repeated,
+    }
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {},
+        {"moves": "supermove"},
+        {"observation": "features"},
+        {"information": "thoughtful", "build": "any suit"},
+    ],
+    ids=str,
+)
+def test_equals_single_environments(name: str, wishes: dict[str, str]) -> None:
+    rules = {key: wishes[key] for key in ("moves", "build") if key in wishes}
+    seen = {key: wishes[key] for key in ("observation", "information") if key in wishes}
+    policy = Whim(**seen)
+    deals = [0, 1, 2, "ms:5" if "Down" in name else 5]
+    done = evaluate(policy, name, deals, **rules, max_episode_steps=LIMIT, num_envs=3)
+    for deal, game in zip(deals, done.games, strict=True):
+        alone = play_alone(policy, name, deal, **rules, **seen, max_episode_steps=LIMIT)
+        assert {key: getattr(game, key) for key in alone} == alone
+        assert (game.deal, game.policy, game.env) == (deal, "Whim", name)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"moves": "supermove"}, {"deterministic": True}], ids=str)
+def test_order_and_company_do_not_matter(attributes: dict[str, Any]) -> None:
+    deals = [7, 3, "ms:9", 0, 2**20, 4, 5]
+    keywords: dict[str, Any] = {"max_episode_steps": LIMIT, "transcripts": True}
+    runs = [
+        evaluate(Whim(**attributes), BUSY_ACES, order, num_envs=num_envs, **keywords)
+        for num_envs, order in ((1, deals), (3, deals), (256, deals[::-1]))
+    ]
+    assert runs[0].games == runs[1].games == runs[2].games[::-1]
+    assert runs[0].transcripts == runs[1].transcripts == runs[2].transcripts
+    assert [game.deal for game in runs[0].games] == deals
+
+
+class Chance:
+    """Any legal action, by the random numbers given."""
+
+    stochastic = True
+
+    def __init__(self, **attributes: Any) -> None:
+        self.asked: list[float] = []
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def __call__(self, observations: Any, masks: Any, *, uniforms: Any, games: Any) -> Any:
+        assert uniforms.shape == games.shape == (len(masks),) and uniforms.dtype == np.float64
+        self.asked += uniforms.tolist()
+        return draw(masks, uniforms)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"moves": "supermove"}], ids=str)
+def test_chance_is_a_game_s_own(attributes: dict[str, Any]) -> None:
+    deals = [7, 3, "ms:9", 0, 2**20, 4, 5]
+    keywords: dict[str, Any] = {"max_episode_steps": LIMIT}
+    runs = [
+        evaluate(Chance(**attributes), BUSY_ACES, order, num_envs=num_envs, **keywords).games
+        for num_envs, order in ((1, deals), (3, deals), (256, deals[::-1]), (2, deals[2:5]))
+    ]
+    assert runs[0] == runs[1] == runs[2][::-1] and runs[0][2:5] == runs[3]
+    anew = evaluate(Chance(**attributes), BUSY_ACES, deals, seed=1, **keywords).games
+    assert [game.repeated for game in anew] != [game.repeated for game in runs[0]]
+
+
+def test_chances_are_all_alike() -> None:
+    policy = Chance()
+    done = evaluate(policy, BUSY_ACES, range(100), max_episode_steps=LIMIT)
+    assert len(policy.asked) == len(set(policy.asked)) == done.answers
+    assert 0 < done.answer_seconds < done.seconds
+    shares = np.histogram(policy.asked, 10, (0, 1))[0] / len(policy.asked)
+    assert shares == pytest.approx(np.full(10, 0.1), abs=5 * math.sqrt(0.09 / done.answers))
+
+
+def test_draw() -> None:
+    weights = np.array([[0.0, 1.0, 3.0, 0.0, 4.0, 0.0]])
+    for chance, action in ((0.0, 1), (0.1249, 1), (0.125, 2), (0.499, 2), (0.5, 4), (1 - 2**-53, 4)):
+        assert draw(weights, np.array([chance])).tolist() == [action]
+    ones = np.ones((300, 300), dtype=np.int8)
+    assert draw(ones, (np.arange(300) + 0.5) / 300).tolist() == [*range(300)]
+
+
+@pytest.mark.parametrize("name", ONE_CARD)
+def test_supermoves_are_played_card_by_card(name: str) -> None:
+    policy = Whim(moves="supermove", name="whim")
+    done = evaluate(policy, name, range(6), max_episode_steps=LIMIT, transcripts=True)
+    strict = gym.make(f"solitaire_env:{name}", on_invalid="raise", max_episode_steps=LIMIT)
+    for game in done.games:
+        told = parse_transcript(done.transcripts[game.deal])
+        assert (env_id(told.variant), told.variant.moves) == (name, "one card")
+        assert (told.policy, told.deal, told.cards_home) == ("whim", game.deal, game.cards_home)
+        assert told.result == ("won" if game.won else "truncated" if game.truncated else "stuck")
+        assert len(told.actions) == told.steps == game.steps
+        strict.reset(options={"deal": game.deal})
+        assert strict.unwrapped.position() == told.start
+        ended = False
+        for text in told.actions:
+            assert not ended
+            _, _, terminated, truncated, info = strict.step(strict.unwrapped.parse_action(text))
+            ended = terminated or truncated
+        assert ended and info["cards_home"] == game.cards_home and terminated == (not game.truncated)
+        assert info["is_success"] == game.won and game.moves == "supermove"
+    assert "one card" in done.games[0].rules
+
+
+def test_the_limit_may_fall_into_a_supermove() -> None:
+    def play(limit: int) -> tuple[int, tuple[str, ...]]:
+        policy = Whim(moves="supermove")
+        done = evaluate(policy, "busy-aces", [1], max_episode_steps=limit, transcripts=True)
+        assert done.games[0].steps == limit and done.games[0].truncated
+        return policy.calls, parse_transcript(done.transcripts[1]).actions
+
+    calls, actions = play(LIMIT)
+    assert calls < LIMIT, "no supermove was played: choose another deal"
+    for limit in range(1, LIMIT, 1 if COMPILED else 9):
+        assert play(limit)[1] == actions[:limit]
+
+
+@pytest.mark.parametrize(
+    ("name", "moves"), [*((name, None) for name in IDS), *((name, "supermove") for name in ONE_CARD)]
+)
+def test_deterministic_saves_time_and_changes_nothing(name: str, moves: str | None) -> None:
+    policies = Whim(moves=moves), Whim(moves=moves, deterministic=True)
+    first, second = (evaluate(policy, name, range(5), max_episode_steps=LIMIT) for policy in policies)
+    for full, short in zip(first.games, second.games, strict=True):
+        assert (full.won, full.cards_home, full.steps, full.truncated) == (
+            (short.won, short.cards_home, short.steps, short.truncated)
+        )
+        assert (full.repeated > 0) == (short.repeated > 0)
+    assert policies[1].calls <= policies[0].calls
+
+
+TINY = Variant("tiny", "Tiny", decks=1, tableau=(5, 5, 5, 5), ranks=5)
+ACES = Variant("aces", "Aces", decks=1, tableau=(1, 1, 1, 1), ranks=1)
+
+
+@pytest.mark.parametrize("moves", ["one card", "supermove"])
+def test_a_deal_may_be_stuck(moves: str) -> None:
+    """A third of the deals of Tiny have no legal action at all."""
+    done = evaluate(Whim(moves=moves), TINY, range(30), max_episode_steps=LIMIT, transcripts=True)
+    stuck = [game for game in done.games if game.steps == 0]
+    assert 3 < len(stuck) < 20
+    for game in stuck:
+        assert not (game.won or game.truncated or game.cards_home or game.repeated)
+        assert not list(replay(parse_transcript(done.transcripts[game.deal], TINY)))
+        env = gym.make("solitaire_env:Solitaire/BusyAces-v0", variant=TINY)
+        env.reset(options={"deal": game.deal})
+        assert env.step(0)[2], "not stuck"
+
+
+@pytest.mark.parametrize("moves", ["one card", "supermove"])
+def test_won(moves: str) -> None:
+    game = evaluate(Whim(moves=moves), ACES, [0]).games[0]
+    assert (game.won, game.cards_home, game.steps, game.truncated) == (True, 4, 4, False)
+
+
+def test_registered_limit() -> None:
+    done = evaluate(Whim(deterministic=True), "forty-thieves", range(4))
+    limit = step_limit(get_variant("forty-thieves"))
+    assert {game.steps for game in done.games if game.truncated} == {limit}
+    assert done.games[0].rules == f"same suit, any, one card, {limit} steps"
+
+
+def test_functions_and_lists_do() -> None:
+    def first_legal(observations: Any, masks: Any) -> list[int]:
+        return [int(mask.argmax()) for mask in masks]
+
+    done = evaluate(first_legal, "eights-down", range(3), max_episode_steps=50)
+    assert [game.policy for game in done.games] == ["first_legal"] * 3
+    assert evaluate(first_legal, "eights-down", [], name="none").games == []
+
+
+def test_progress() -> None:
+    seen: list[tuple[int, int]] = []
+    evaluate(
+        Whim(), "busy-aces", range(7), num_envs=2, max_episode_steps=20,
+        progress=lambda games, total: seen.append((len(games), total)),
+    )  # fmt: skip
+    assert [total for _, total in seen] == [7] * len(seen)
+    assert [n for n, _ in seen] == sorted(n for n, _ in seen) and (seen[0][0], seen[-1][0]) == (0, 7)
+    assert len(seen) >= 20
+
+
+class Sure(Whim):
+    """It is sure of the action that it takes, three in four, and of a card more each time it is asked."""
+
+    def explain(self, observations: Any, masks: Any) -> tuple[Any, Any]:
+        chosen = Whim.__call__(self, observations.copy(), masks.copy())
+        probabilities = masks * (0.25 / masks.sum(1, keepdims=True))
+        probabilities[np.arange(len(chosen)), chosen] += 0.75
+        return probabilities, np.float32(0.1) + probabilities.argmax(1)
+
+
+def test_thoughts_are_kept_with_the_actions() -> None:
+    sure = {
+        g: parse_transcript(t)
+        for g, t in evaluate(Sure(), "eights-down", range(5), **KEPT).transcripts.items()
+    }
+    plain = {
+        g: parse_transcript(t)
+        for g, t in evaluate(Whim(), "eights-down", range(5), **KEPT).transcripts.items()
+    }
+    for deal, transcript in sure.items():
+        assert transcript.actions == plain[deal].actions and plain[deal].thoughts == ()
+        assert len(transcript.thoughts) == len(transcript.actions)
+        for action, thought in zip(transcript.actions, transcript.thoughts, strict=True):
+            assert thought is not None and len(thought.actions) <= TOP_ACTIONS
+            (first, probability), *others = thought.actions
+            assert first == action and probability >= 0.75 > max([p for _, p in others], default=0)
+            number = parse_action(transcript.variant, action)
+            assert thought.value == pytest.approx(0.1 + number)
+        assert len(list(replay(transcript))) == len(transcript.actions)
+
+
+def test_the_thought_of_a_supermove_stands_at_its_first_card() -> None:
+    games = evaluate(Sure(moves="supermove"), "busy-aces", range(5), **KEPT).transcripts.values()
+    seen = get_variant("busy-aces").with_rules(moves="supermove")
+    expanded = 0
+    for transcript in map(parse_transcript, games):
+        env, rest = SolitaireEnv(seen), iter(zip(transcript.actions, transcript.thoughts, strict=True))
+        single = SolitaireEnv(transcript.variant)
+        single.reset(options={"deal": transcript.deal})
+        for action, thought in rest:
+            env.reset(options={"position": single.position()})
+            assert thought is not None
+            moves = [single.action_text(move) for move in env.expand(env.parse_action(thought.actions[0][0]))]
+            expanded += len(moves) > 1
+            assert moves[0] == action
+            single.step(single.parse_action(action))
+            for move in moves[1:]:
+                more = next(rest, None)
+                if more is None:  # the step limit came in between
+                    break
+                assert more == (move, None)
+                single.step(single.parse_action(move))
+    assert expanded
+
+
+def test_what_a_policy_does_not_say_is_left_out() -> None:
+    class Half(Whim):
+        def explain(self, observations: Any, masks: Any) -> tuple[Any, Any]:
+            return (None, np.ones(len(masks))) if self.values else (masks / np.float32(masks.sum()), None)
+
+    for values, line in ((True, "1. .*  # value 1.000"), (False, "1. .*  # [^;v]+ %(; [^;v]+ %){0,4}")):
+        text = evaluate(Half(values=values), "eights-down", [1], **KEPT).transcripts[1]
+        assert re.search(f"(?m)^{line}$", text), text
+    silent = Whim(explain=lambda observations, masks: (None, None))
+    assert "#" not in evaluate(silent, "eights-down", [1], **KEPT).transcripts[1]
+    spec = GameSpec(get_variant("eights-down"))
+    assert think(as_policy(silent, spec), spec, np.zeros((2, 1)), np.ones((2, 1), np.int8)) == [
+        None,
+        None,
+    ]
+
+
+def answers(answer: Callable[[Any], Any], **attributes: Any) -> Callable[[], Any]:
+    """Evaluate a policy that answers the same to every mask."""
+
+    class Policy:
+        def __call__(self, observations: Any, masks: Any) -> Any:
+            return answer(masks)
+
+    policy = Policy()
+    for name, value in attributes.items():
+        setattr(policy, name, value)
+    return lambda: evaluate(policy, BUSY_ACES, range(2), max_episode_steps=5)
+
+
+@pytest.mark.parametrize("moves", [None, "supermove"])
+def test_illegal_action(moves: str | None) -> None:
+    with pytest.raises(IllegalActionError, match=r"illegal action \d+ \(\w+>\w+\), allowed here: draw"):
+        answers(lambda masks: masks.argmin(1), moves=moves)()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (answers(lambda masks: masks.argmax(1) + 0.0), ["(2,)", "float64", "whole numbers"]),
+        (answers(lambda masks: masks.argmax(1) > 0), ["bool", "whole numbers"]),
+        (answers(lambda masks: masks.argmax(1)[:1]), ["(1,)", "(2,)"]),
+        (answers(lambda masks: masks), ["(2, 171)", "(2,)"]),
+        (answers(lambda masks: None), ["object"]),
+        (answers(lambda masks: [171, 171]), ["171", "0..170"]),
+        (answers(lambda masks: [-1, -1]), ["-1", "0..170"]),
+        (answers(lambda masks: [-1, -1], moves="supermove"), ["-1", "outside"]),
+        (answers(lambda masks: masks.argmax(1), moves="sequence"), ["'sequence'", "'supermove'"]),
+        (answers(lambda masks: masks.argmax(1), moves="fly"), ["'fly'", "'supermove'"]),
+        (answers(lambda masks: masks.argmax(1), observation="pixels"), ["'pixels'", "'cards'"]),
+        (lambda: evaluate(Whim(), "klondike"), ["klondike", "busy-aces"]),
+        (lambda: evaluate(Whim(), "Solitaire/Klondike-v0"), ["Klondike", BUSY_ACES]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1, 2, 1]), ["twice"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [-1]), ["-1"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, ["xyz:1"]), ["xyz"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1], num_envs=0), ["num_envs is 0"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1], seed=-1), ["seed is -1", "a whole number from 0"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
+        (lambda: evaluate(Whim, BUSY_ACES, [1]), ["is a class", "an SB3 model or a function"]),
+        (lambda: evaluate(7, BUSY_ACES, [1]), ["is a int", "a Policy, a name"]),
+        (lambda: evaluate(Whim(by_chance=True), BUSY_ACES, [1]), ["by_chance, which is stochastic now"]),
+        *(
+            (
+                lambda limit=limit: evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=limit),
+                ["max_episode_steps is", "None or a whole number from 1"],
+            )
+            for limit in (0, -5, 1.5, True, "9", 2**63)
+        ),
+    ],
+)
+def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
+    refuses(call, *words)
+
+
+def test_a_policy_declares_how_it_sees_a_game() -> None:
+    spec = GameSpec(get_variant("busy-aces"))
+    view = view_of(as_policy(Whim(moves="supermove", observation="features"), spec), spec)
+    assert view.settings.observation == "features" and view.layout["space_counts"] == 13
+    assert view_of(as_policy(Whim(), spec), spec) == spec and spec.layout["space_counts"] == 1
+    assert json.loads(json.dumps(view.layout)) == view.layout
+
+
+# ------------------------------------------------------------------------------------ results file
+
+
+def run(path: Path, policy: Any = None, deals: Any = range(12), **keywords: Any) -> Any:
+    keywords = {"num_envs": 4, "max_episode_steps": 40, **keywords}
+    return evaluate(policy or Whim(), BUSY_ACES, deals, results=path, **keywords)
+
+
+def test_a_line_a_game(tmp_path: Path) -> None:
+    done = run(tmp_path / "games.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "games.jsonl").read_text().splitlines()]
+    assert [row["deal"] for row in rows] == [*range(12)]
+    assert set(rows[0]) == {field.name for field in fields(Game)} - {"seed"}
+    assert read_games(tmp_path / "games.jsonl") == done.games
+    assert [path.name for path in tmp_path.iterdir()] == ["games.jsonl"]
+
+
+def test_interrupted_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
+    whole, path = tmp_path / "whole.jsonl", tmp_path / "games.jsonl"
+    expected = run(whole)
+    with pytest.raises(KeyboardInterrupt):
+        run(path, Interrupted())
+    assert 0 < len(read_games(path)) < 12
+    policy = Whim()
+    resumed = run(path, policy, num_envs=3)
+    assert resumed.games == expected.games and path.read_bytes() == whole.read_bytes()
+    policy = Whim()
+    assert run(path, policy).games == expected.games and policy.calls == 0
+    # Other deals join those that stand there.
+    assert [game.deal for game in run(path, deals=[20, 3]).games] == [20, 3]
+    assert sorted(game.deal for game in read_games(path)) == [*range(12), 20]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 30, 150])
+def test_cut_off_last_line(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "games.jsonl"
+    expected = run(path).games
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    policy = Whim()
+    assert run(path, policy).games == expected and path.read_bytes() == whole
+    assert 0 < policy.calls <= 40 or cut == 1
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"policy": Whim(name="Other")}, ["policy 'Whim', not 'Other'"]),
+        ({"policy": Whim(moves="supermove")}, ["moves 'one card', not 'supermove'"]),
+        ({"policy": Whim(moves="supermove"), "moves": "supermove"}, ["moves 'one card', not 'supermove'"]),
+        (
+            {"build": "any suit"},
+            ["'same suit, any, one card, 40 steps', not 'any suit, any, one card, 40 steps'"],
+        ),
+        ({"max_episode_steps": 41}, ["40 steps", "41 steps", "choose another file"]),
+    ],
+)
+def test_games_of_another_evaluation_are_refused(
+    tmp_path: Path, keywords: dict[str, Any], words: list[str], refuses: Refuses
+) -> None:
+    path = tmp_path / "games.jsonl"
+    run(path)
+    before = path.read_bytes()
+    refuses(lambda: run(path, **keywords), str(path), *words)
+    assert path.read_bytes() == before
+
+
+def test_games_of_another_policy_are_refused_by_its_fingerprint(tmp_path: Path, refuses: Refuses) -> None:
+    def first(observations: Any, masks: Any) -> Any:
+        return masks.argmax(1)
+
+    def last(observations: Any, masks: Any) -> Any:
+        return masks.shape[1] - 1 - masks[:, ::-1].argmax(1)
+
+    path = tmp_path / "games.jsonl"
+    keywords: dict[str, Any] = {"name": "mine"}
+    done = run(path, first, **keywords)
+    refuses(lambda: run(path, last, **keywords), str(path), "fingerprint", "choose another file")
+    assert run(path, first, **keywords).answers == 0 and run(path, first, **keywords).games == done.games
+
+
+def test_rows_of_a_stochastic_policy_carry_the_seed(tmp_path: Path, refuses: Refuses) -> None:
+    path = tmp_path / "games.jsonl"
+    policy = load_policy("random", BUSY_ACES)
+    done = run(path, policy, seed=1)
+    assert {game.seed for game in done.games} == {1}
+    refuses(lambda: run(path, policy, seed=2), str(path), "seed 1, not 2", "choose another file")
+    assert run(path, policy, seed=1).answers == 0
+    # Files of before have no seed: it was 0.
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({k: v for k, v in row.items() if k != "seed"}) + "\n" for row in rows))
+    refuses(lambda: run(path, policy, seed=1), "seed 0, not 1")
+    assert run(path, policy).answers == 0
+
+
+def test_numpy_limits_and_seeds_are_welcome() -> None:
+    done = evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=np.int64(7), seed=np.int64(3))  # type: ignore[arg-type]
+    assert done.games[0].steps == 7 and "7 steps" in done.games[0].rules
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "7", "not JSON", '{"env": "x", "wings": 2}'])
+def test_what_is_no_results_file(tmp_path: Path, line: str, refuses: Refuses) -> None:
+    path = tmp_path / "games.jsonl"
+    run(path, deals=[1])
+    path.write_text(f"{line}\n{path.read_text()}")
+    before = path.read_bytes()
+    refuses(lambda: run(path), f"{path}, line 1", "not a game")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("[" * 100_000, ["not JSON", "recursion"]),
+        ("9" * 5000, ["not JSON"]),
+        ('{"\\u202e": 1}', ["it has ['\\u202e']", "an object with env, policy"]),
+        ({"deal": [7]}, ["its deal is [7]", "a whole number from 0", "text"]),
+        ({"won": 1}, ["its won is 1", "true or false"]),
+        ({"steps": True}, ["its steps is True", "a whole number"]),
+        ({"steps": -1}, ["its steps is -1", "a whole number from 0"]),
+        ({"cards_home": math.nan}, ["its cards_home is nan", "a whole number"]),
+        ({"policy": None}, ["its policy is None", "text"]),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_games_that_are_none(
+    tmp_path: Path, line: str | dict[str, Any], words: list[str], refuses: Refuses
+) -> None:
+    path = tmp_path / "games.jsonl"
+    text = line if isinstance(line, str) else json.dumps({**vars(games_won("w")[0]), **line})
+    path.write_text(f"{text}\n\n")
+    refuses(lambda: read_games(path), f"{path}, line 1", "not a game", *words)
+
+
+def test_what_is_no_text_is_no_results_file(tmp_path: Path, refuses: Refuses) -> None:
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(b"\xff\xfe")
+    refuses(lambda: read_games(path), str(path), "not text")
+
+
+def test_transcripts_stand_in_their_folder_as_games_end(tmp_path: Path) -> None:
+    """Ctrl-C loses the games in hand, no other; a transcript that is missing is played again."""
+    files: dict[str, Any] = {"results": tmp_path / "games.jsonl", "transcripts": tmp_path / "texts"}
+
+    def stop(kept: list[Game], _: int) -> None:
+        if len(kept) >= 3:
+            raise KeyboardInterrupt
+
+    deals = [5, "ms:9", 7, 8, 9]
+    keywords: dict[str, Any] = {"max_episode_steps": 40, "num_envs": 2}
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Whim(), "busy-aces", deals, progress=stop, **files, **keywords)
+    folder, ended = files["transcripts"], [game.deal for game in read_games(files["results"])]
+    written = {deal: (folder / transcript_name(deal)).read_text() for deal in ended}
+    assert len(written) == len(list(folder.iterdir())) >= 3
+    gone, kept = ended[:2]
+    (folder / transcript_name(gone)).unlink()
+    done = evaluate(Whim(), "busy-aces", deals, **files, **keywords)
+    assert [game.deal for game in done.games] == deals == [game.deal for game in read_games(files["results"])]
+    assert done.transcripts[gone] == written[gone] and kept not in done.transcripts

@@ -1,0 +1,223 @@
+"""What policies would play: on the game itself, card by card where they choose supermoves; and by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.play.hints import Adviser
+from solitaire_env.play.session import Session
+from solitaire_env.policies import load_class, load_policy
+from solitaire_env.transcripts import Thought
+from solitaire_env.variants import Variant, get_variant
+from tests.conftest import Refuses
+from tests.test_cli import STUCK
+
+CARRY = """variant: busy-aces
+stock:
+waste:
+foundations: C 13 13 D 13 13 H 13 13 S 13 0
+t1: KS QS JS TS
+t2: 9S 8S 7S
+t3: 6S 5S 4S 3S 2S AS
+""" + "".join(f"t{n}:\n" for n in range(4, 13))
+
+
+class Says:
+    """A policy that always wants the same action, and says why."""
+
+    def __init__(self, spec: GameSpec | None = None) -> None:
+        self.spec = spec
+        self.action = 0
+
+    def __call__(self, observations: Any, masks: Any) -> Any:
+        observations[:], masks[:] = 0, 0  # its own affair
+        return np.array([self.action])
+
+    def explain(self, observations: Any, masks: Any) -> Any:
+        chances = np.zeros(masks.shape, np.float32)
+        chances[0, self.action] = 1.0
+        return chances, np.array([0.25])
+
+
+def says(variant: Variant, text: str, **attributes: Any) -> Says:
+    policy = Says()
+    seen = SolitaireEnv(variant.with_rules(moves=attributes.get("moves")))
+    policy.action = seen.parse_action(text)
+    for name, value in attributes.items():
+        setattr(policy, name, value)
+    return policy
+
+
+NO_POLICY = 7
+
+
+def start(variant: Variant, **options: Any) -> Session:
+    env = SolitaireEnv(variant, on_invalid="raise")
+    env.reset(options=options)
+    return Session(env)
+
+
+def test_advice_in_the_game_itself() -> None:
+    variant = get_variant("forty-thieves")
+    session = start(variant, deal=3)
+    env = session.env
+    adviser = Adviser(says(variant, "t3>f"), variant)
+    assert adviser.name == "Says"
+    before = env.get_state()
+    advice = adviser.advise(session)
+    assert advice is not None and env.get_state() == before
+    assert (advice.text, advice.words) == ("t3>f", "AD home, from t3")
+    assert advice.actions == (env.parse_action("t3>f"),)
+    assert advice.thought == Thought(0.25, (("t3>f", 1.0),))
+
+
+def test_a_hint_is_the_likeliest_action() -> None:
+    """However the policy draws; one that does not tell is asked as for a move."""
+    session = start(get_variant("busy-aces"), deal=3)
+    env = session.env
+    policy = says(env.variant, "draw")
+    adviser = Adviser(policy, env.variant)
+    likely = policy.explain
+    other = env.parse_action("t1>f")
+
+    def explain(observations: Any, masks: Any) -> Any:
+        chances, values = likely(observations, masks)
+        chances[0, [policy.action, other]] = 0.25, 0.75
+        return chances, values
+
+    policy.explain = explain  # type: ignore[method-assign]
+    for likeliest, text in ((False, "draw"), (True, "t1>f")):
+        advice = adviser.advise(session, likeliest)
+        assert advice is not None and advice.text == text
+    policy.explain = None  # type: ignore[assignment]
+    advice = Adviser(policy, env.variant).advise(session, likeliest=True)
+    assert advice is not None and (advice.text, advice.thought) == ("draw", None)
+
+
+def test_a_supermove_comes_to_single_moves() -> None:
+    variant = get_variant("busy-aces")
+    session = start(variant, position=CARRY)
+    env = session.env
+    policy = says(variant, "t2>t1", moves="supermove", name="carrier")
+    adviser = Adviser(policy, variant)
+    advice = adviser.advise(session)
+    assert adviser.name == "carrier" and advice is not None
+    assert (advice.text, advice.words) == ("t2>t1", "9S to 7S, 3 cards, from t2 to t1, onto TS")
+    for action in advice.actions:
+        env.step(action)
+    assert "t1: KS QS JS TS 9S 8S 7S\n" in env.position() and len(advice.actions) == 5
+    # In the game with supermoves it is one action.
+    shortcut = variant.with_rules(moves="supermove")
+    advice = Adviser(policy, shortcut).advise(start(shortcut, position=CARRY))
+    assert advice is not None and advice.actions == (policy.action,)
+
+
+def test_a_policy_is_shown_what_it_asks_for() -> None:
+    variant = get_variant("busy-aces")
+    seen: list[Any] = []
+
+    class Looks:
+        observation = "features"
+        information = "thoughtful"
+
+        def __call__(self, observations: Any, masks: Any) -> Any:
+            seen.append(observations)
+            return masks.argmax(1)
+
+    advice = Adviser(Looks(), variant).advise(start(variant, deal=4))
+    assert advice is not None and advice.thought is None
+    other = SolitaireEnv(variant, observation="features", information="thoughtful")
+    assert np.array_equal(seen[0][0], other.reset(options={"deal": 4})[0])
+
+
+def test_no_advice_where_nothing_is_legal() -> None:
+    variant = get_variant("eights-down")
+    assert Adviser(says(variant, "t1>f"), variant).advise(start(variant, position=STUCK)) is None
+
+
+def test_advice_that_is_not_legal() -> None:
+    variant = get_variant("forty-thieves")
+    with pytest.raises(IllegalActionError, match="w>f"):
+        Adviser(says(variant, "w>f"), variant).advise(start(variant, deal=3))
+
+
+def test_a_policy_of_other_moves(refuses: Refuses) -> None:
+    variant = get_variant("eights-down")
+    refuses(
+        lambda: Adviser(says(variant, "t1>c", moves="one card"), variant), "moves='one card'", "'supermove'"
+    )
+
+
+# --------------------------------------------------------------------------------------- by name
+
+
+def test_by_class() -> None:
+    variant = get_variant("busy-aces")
+    policy = load_policy("tests.play.test_hints:Says", variant)
+    assert policy.function.spec == GameSpec(variant)  # type: ignore[attr-defined]
+    assert load_class("tests.play.test_hints:Says") is Says
+
+
+def test_by_the_names_of_the_package() -> None:
+    variant = get_variant("busy-aces")
+    for name in ("greedy", "solitaire_env.policies.greedy:Greedy", "linear"):
+        advice = Adviser(name, variant).advise(start(variant, deal=0))
+        assert advice is not None and advice.thought is None
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("greedi", ["unknown policy 'greedi'", "random, greedy, linear, shipped", "module:Class"]),
+        ("", ["unknown policy ''"]),
+        ("a:b:c", ["'a:b:c' cannot be loaded"]),
+        ("greedy@runs/x", ["unknown policy"]),
+        ("../x:Y", ["'../x:Y' cannot be loaded"]),
+        ("x" * 10_000, ["unknown policy 'xxx"]),
+        ("no_such_module:Policy", ["'no_such_module:Policy'", "No module named"]),
+        ("no..module:Policy", ["is not the name of a module"]),
+        ("tests.play.test_hints:Missing", ["has no attribute 'Missing'"]),
+        ("tests.play.test_hints:NO_POLICY", ["is a int, allowed: a class or a function"]),
+    ],
+)
+def test_names_refused(name: str, words: list[str], refuses: Refuses) -> None:
+    refuses(lambda: load_policy(name, get_variant("busy-aces")), *words)
+
+
+def test_class_paths_refused(refuses: Refuses) -> None:
+    refuses(lambda: load_class("nothing"), "'nothing' cannot be loaded")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def policy(:", ["cannot be loaded", "SyntaxError"]),
+        ("1 / 0", ["cannot be loaded", "ZeroDivisionError: division by zero"]),
+        ("def policy(): pass", ["cannot be made", "TypeError", "takes 0 positional arguments"]),
+        ("def policy(layout): raise OSError('the disk is gone')", ["cannot be made", "the disk is gone"]),
+        ("def policy(layout): raise ValueError('it plays no such game')", ["it plays no such game"]),
+    ],
+)
+def test_modules_that_fail(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, words: list[str], refuses: Refuses
+) -> None:
+    (tmp_path / "failing.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.delitem(sys.modules, "failing", raising=False)
+    refuses(lambda: load_policy("failing:policy", get_variant("busy-aces")), "'failing:policy'", *words)
+
+
+@pytest.mark.parametrize("answer", [[0.0], [[0]], [], 0, [0, 0], None])
+def test_answers_that_are_no_action(answer: Any, refuses: Refuses) -> None:
+    variant = get_variant("busy-aces")
+    adviser = Adviser(lambda observations, masks: answer, variant)
+    refuses(lambda: adviser.advise(start(variant, deal=1)), "the policy answered", "(1,) whole numbers")

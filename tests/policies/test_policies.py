@@ -1,0 +1,182 @@
+"""The policies that need no training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.policies import make_policy
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.evaluation import evaluate
+from solitaire_env.notation import format_position
+from solitaire_env.policies.greedy import LAST, Greedy
+from solitaire_env.policies.random import Random
+from solitaire_env.variants import VARIANTS, get_variant
+from tests.conftest import Refuses
+from tests.games import SHORT
+from tests.positions import fill
+from tests.reference import GAMES
+
+ACTION_SETS = {
+    f"{variant.name}, {moves}": variant.with_rules(moves=moves)
+    for variant in VARIANTS
+    for moves in ("one card", "supermove", "sequence")
+}
+IN_SUIT = {name: variant for name, variant in SHORT.items() if variant.build == "same suit"}
+DEALS = range(50)
+
+
+@pytest.mark.parametrize("policy", [Greedy, Random])
+@pytest.mark.parametrize("name", ACTION_SETS)
+def test_never_illegal(name: str, policy: Any) -> None:
+    """An illegal action would be an error of the evaluation."""
+    evaluate(policy(GameSpec(ACTION_SETS[name])), ACTION_SETS[name], DEALS, max_episode_steps=300)
+
+
+@pytest.mark.parametrize("name", ACTION_SETS)
+def test_greedy_beats_random(name: str) -> None:
+    variant = ACTION_SETS[name]
+    spec = GameSpec(variant)
+    random, greedy = (evaluate(policy, variant, DEALS).summary for policy in (Random(spec), Greedy(spec)))
+    assert greedy.cards_home > random.cards_home
+    assert greedy.wins >= random.wins
+
+
+@pytest.mark.parametrize("name", [*ACTION_SETS, *IN_SUIT])
+def test_greedy_never_goes_back(name: str) -> None:
+    """Between two times that a position stands, no move was left but those that undo another."""
+    variant = {**ACTION_SETS, **IN_SUIT}[name]
+    policy = Greedy(GameSpec(variant))
+    rows = np.arange(20)
+    batch = Batch(GameSpec(variant), len(rows))
+    batch.deal(rows, rows.tolist())
+    stood: list[dict[bytes, int]] = [{} for _ in rows]
+    undone = np.full(len(rows), -1)
+    for step in range(300):
+        playing = batch.state.status == 0
+        if not playing.any():
+            break
+        observations = batch.observations()
+        actions = policy(observations, batch.state.mask)
+        undone[policy._scores(observations.astype(np.int64))[rows, actions] <= LAST] = step
+        for row in rows[playing].tolist():
+            before = stood[row].get(observations[row].tobytes(), step)
+            assert before == step or undone[row] >= before, format_position(batch.position(row))
+            stood[row][observations[row].tobytes()] = step
+        batch.step(actions, playing.astype(np.int8))
+
+
+PREFERENCES = {
+    "home before all else": ("busy-aces", "t1: AC|t2: KH|t3: QH", "t1>f"),
+    "the lowest first": ("busy-aces", "foundations: C 3 0 D 0 0 H 0 0 S 0 0|t1: 4C|t2: AD", "t2>f"),
+    "onto a pile before drawing": ("busy-aces", "stock: ...|t1: KH|t2: QH|t3..t12: **", "t2>t1"),
+    "not off a card on which it lies well": (
+        "forty-thieves",
+        "stock: ...|waste: 3C|t1: 9H 8H|t2: 9H",
+        "draw",
+    ),
+    "a short pile to a space": ("forty-thieves", "stock: ...|t1:|t2: KH 9C|t3..t10: ... **", "t2>s"),
+    "from the waste onto a pile": (
+        "forty-thieves",
+        "stock: ...|waste: ... QH|t1: ... KH|t2..t10: ... **",
+        "w>t1",
+    ),
+    "to a cell from above an Ace": (
+        "eights-down",
+        "cells: -- ** ** ** ** ** ** **|t1: ... 9H AC KC|t2: ... AD KD 5S|t3..t8: ... **",
+        "t1>c",
+    ),
+}
+
+
+@pytest.mark.parametrize(("variant", "partial", "move"), PREFERENCES.values(), ids=PREFERENCES)
+def test_greedy_prefers(variant: str, partial: str, move: str) -> None:
+    env = SolitaireEnv(variant)
+    observation, info = env.reset(options={"position": fill(f"variant: {variant}|{partial}", GAMES[variant])})
+    policy = Greedy(env.game)
+    assert env.action_text(int(policy(observation[None], info["action_mask"][None])[0])) == move
+
+
+def test_greedy_wins() -> None:
+    """Shares of games won on deals 0-199, measured once; what they are for is to notice a loss."""
+    for name, moves, least in (
+        ("busy-aces", "supermove", 0.5),
+        ("busy-aces", None, 0.2),
+        ("eights-down", None, 0.25),
+    ):
+        variant = get_variant(name).with_rules(moves=moves)
+        assert evaluate(Greedy(GameSpec(variant)), variant, range(200)).summary.win_rate >= least, name
+
+
+def test_random_is_reproducible_and_even() -> None:
+    masks = np.zeros((4000, 7), dtype=np.int8)
+    masks[:, [1, 4, 6]] = 1
+    spec = GameSpec(get_variant("busy-aces"))
+    first, again, other = (Random(spec, seed)(None, masks) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    counts = np.bincount(first, minlength=7)
+    assert counts[[0, 2, 3, 5]].sum() == 0 and (abs(counts[[1, 4, 6]] - 4000 / 3) < 150).all()
+
+
+def test_greedy_plays_single_rows_alike() -> None:
+    variant = get_variant("eights-down")
+    batch = Batch(GameSpec(variant), 8)
+    batch.deal(np.arange(8), range(8))
+    policy = Greedy(GameSpec(variant))
+    together = policy(batch.observations(), batch.state.mask)
+    alone = [policy(batch.observations()[k : k + 1], batch.state.mask[k : k + 1])[0] for k in range(8)]
+    assert together.tolist() == alone
+
+
+class Mine:
+    """A policy of one's own, by ``module:Class``."""
+
+    moves = "supermove"
+
+    def __init__(self, spec: GameSpec) -> None:
+        self.actions = spec.num_actions
+
+    def __call__(self, observations: Any, masks: Any) -> Any:
+        return masks.argmax(1)
+
+
+BUSY_ACES = GameSpec(get_variant("busy-aces"))
+
+
+def test_make_policy() -> None:
+    assert isinstance(make_policy("random", BUSY_ACES), Random)
+    assert isinstance(make_policy("greedy", BUSY_ACES), Greedy)
+    mine = make_policy("tests.policies.test_policies:Mine", BUSY_ACES)
+    assert mine.moves == "supermove"
+    assert mine.function.actions == BUSY_ACES.seen(moves="supermove").num_actions  # type: ignore[attr-defined]
+    assert make_policy("greedy", BUSY_ACES, moves="supermove").moves == "supermove"
+    assert make_policy("greedy", BUSY_ACES).moves == "one card"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("greedi", ["'greedi'", "random, greedy", "module:Class"]),
+        ("runs/none-1", ["'runs/none-1'", "run or model folder"]),
+        ("no.such.module:Class", ["'no.such.module:Class'", "no"]),
+        ("agents.policies:Wise", ["'agents.policies:Wise'", "Wise"]),
+        (".policies:Greedy", ["'.policies:Greedy'"]),
+        (":Greedy", ["':Greedy'"]),
+        ("math:pi", ["'math:pi'"]),
+        (
+            "solitaire_env/__init__.py",
+            ["solitaire_env/__init__.py", "run folder, a model folder or an SB3 zip"],
+        ),
+    ],
+)
+def test_make_policy_refuses(name: str, words: list[str], refuses: Refuses) -> None:
+    refuses(lambda: make_policy(name, BUSY_ACES), *words)
+
+
+def test_greedy_wants_cards(refuses: Refuses) -> None:
+    refuses(lambda: Greedy(BUSY_ACES.seen(observation="features")), "greedy", "'cards'", "'features'")
