@@ -15,7 +15,6 @@ from solitaire_env.core.engine import copy_cards, is_in, write_row
 from solitaire_env.move_features.columns import NUM_DIG, NUM_PLAIN, PLAIN
 from solitaire_env.move_features.dig_outs import send_all_home, write_dig_outs
 from solitaire_env.move_features.moves import cards_in_sight, lowest_foundation
-from solitaire_env.move_features.observed import GAME
 from solitaire_env.move_features.reachability import write_reachability
 
 Array = npt.NDArray[Any]
