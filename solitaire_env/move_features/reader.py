@@ -1,7 +1,7 @@
 """Reads the features of legal moves, and of positions, from ``cards`` observations and masks.
 
-Nothing is known here that the player does not see: an observation becomes a game of the engine whose hidden stock is
-filled with placeholders, and moves are played there.
+Nothing is known here that the player does not see: an observation becomes a game of the engine whose hidden
+stock is filled with placeholders, and moves are played there.
 """
 
 from collections.abc import Iterator
@@ -109,8 +109,8 @@ class MoveReader:
         observations
             int8 ``[n, size]``.
         masks
-            int8 or bool ``[n, actions]``. An action that is not legal, such as those of finished games, is read as
-            one that does nothing.
+            int8 or bool ``[n, actions]``. An action that is not legal, such as those of finished games, is
+            read as one that does nothing.
         weights
             The linear policy's, float64 ``[NUM_MOVE]``, for the rollout lookahead; all 0 if not given.
         """
@@ -230,7 +230,8 @@ def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
 
 
 # Arguments are written int(GAME): for a literal numba compiles the function that is called once more. The
-# position itself and its moves go through one loop for the same reason: what is called is compiled into each caller.
+# position itself and its moves go through one loop for the same reason: what is called is compiled into each
+# caller.
 @jit_kernel
 def _read(  # type: ignore[no-untyped-def]
     rules, plans, state, events, room, notes, observations, masks, digs, reach, limit, weights,
