@@ -12,7 +12,7 @@ PACKAGE := --ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles test-browser lint types floors mutants fuzz docs bench bench-peers instructions clean
+	test-oracles test-browser lint types layers mutants fuzz docs bench bench-peers instructions clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -63,7 +63,7 @@ lint: $(READY)  ## style
 types: $(READY)  ## mypy, strict
 	$(PY) -m mypy
 
-floors: $(READY)  ## who may import whom
+layers: $(READY)  ## who may import whom
 	.venv/bin/lint-imports
 
 mutants: $(READY)  ## wrong edits of the rules: each must make a test fail; hours

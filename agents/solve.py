@@ -17,14 +17,14 @@ import numpy as np
 import tyro
 
 from agents.commands.options import run_command
-from agents.config import parse_deals
 from agents.policies import torch_network
 from agents.reports.solver_results import VERDICTS, Verdict, read_verdicts
 from agents.search.solver import SMALL, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Position, Settings
+from solitaire_env.core.batch import Start
 from solitaire_env.evaluation import Runner, game_rules, wilson_interval
-from solitaire_env.evaluation.runner import Start
+from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.policies.scripted import Scripted
 from solitaire_env.policies.shipped import shipped_games

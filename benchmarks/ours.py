@@ -4,11 +4,11 @@ import time
 from typing import Any
 
 import gymnasium as gym
-import numba
 import numpy as np
 
 from benchmarks.episodes import single
 from benchmarks.rounds import Contestant
+from solitaire_env.core import set_num_threads
 from solitaire_env.evaluation.speed import Recording
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.vector import SolitaireVectorEnv
@@ -28,7 +28,7 @@ def vector(name: str, game: str, num_envs: int, threads: int, calls: int, **sett
     recording = Recording(make_env(game, num_envs, **settings), calls)
 
     def replay() -> float:
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
         return recording.replay()
 
     return Contestant(name, recording.steps, replay)
@@ -48,7 +48,7 @@ def copy_rows(name: str, game: str, num_envs: int, threads: int, calls: int) -> 
     sources, targets = order[:half], order[half : 2 * half]
 
     def copy() -> float:
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
         start = time.perf_counter()
         for _ in range(calls):
             env.copy_rows(sources, targets)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import numba
 from tyro.conf import FlagCreatePairsOff
 
 from benchmarks import ours, peers, startup, training
 from benchmarks.rounds import Contestant, Speeds
 from benchmarks.table import Row, limit_row, rate_row, ratio_row, slowdown_row
 from solitaire_env import VARIANTS
+from solitaire_env.core import get_num_threads, set_num_threads
 from solitaire_env.registration import env_variant
 
 SIZES: Final = (256, 1024, 4096, 16_384, 65_536)
@@ -35,7 +35,7 @@ class Arguments:
     """Games of the part vector; the others take the first."""
     num_envs: int = 1024
     """Number of games, and of the peers' environments."""
-    threads: int = min(2, numba.get_num_threads())
+    threads: int = min(2, get_num_threads())
     """Threads for each."""
     rounds: int = 5
     """Rounds; the median counts."""
@@ -241,5 +241,5 @@ def make_parts(arguments: Arguments) -> list[Part]:
     unknown = [name for name in arguments.parts if name not in PARTS]
     if unknown:
         raise ValueError(f"--parts has {unknown[0]!r}, allowed: {', '.join(PARTS)}")
-    numba.set_num_threads(arguments.threads)
+    set_num_threads(arguments.threads)
     return [PARTS[name](arguments) for name in arguments.parts]

@@ -55,7 +55,7 @@ def _seconds(then: str, variables: dict[str, str]) -> tuple[float, str]:
     """The seconds that a new process prints, and what it says on stderr."""
     done = subprocess.run(
         [sys.executable, "-c", _CLOCK.format(then=then)],
-        env={**os.environ, **variables},
+        env={**os.environ, "SOLITAIRE_ENV_QUIET": "0", **variables},
         capture_output=True,
         text=True,
         check=False,

@@ -8,6 +8,7 @@ Importing the package registers the games::
 
 import os
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from solitaire_env.registration import env_id, register_all, register_variant
@@ -41,7 +42,8 @@ _LAZY = {
     "SolitaireVectorEnv": "solitaire_env.vector",
     "evaluate": "solitaire_env.evaluation",
 }
-_LAZY_MODULES = ("evaluation", "notation", "sb3", "testing", "transcripts", "wrappers")
+_LAZY_MODULES = ("core", "env", "evaluation", "notation", "registration", "sb3", "testing", "transcripts",
+                 "variants", "vector", "wrappers")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -50,6 +52,12 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
         return import_module(f"solitaire_env.{name}")
     raise AttributeError(f"module 'solitaire_env' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    # Tools read every attribute that they find here: what cannot be imported is left out.
+    missing = set() if find_spec("stable_baselines3") else {"sb3"}
+    return sorted({*__all__, "__version__", *_LAZY_MODULES} - missing)
 
 
 register_all()

@@ -16,13 +16,13 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
 
-from solitaire_env.core.layout import action_layout, make_rules
+from solitaire_env.core.layout import Observation, action_layout, make_rules
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from solitaire_env.notation import Position
     from solitaire_env.play.hints import Adviser
     from solitaire_env.play.watch import Watched
+    from solitaire_env.render import RenderMode
 
 PROG: Final = "python -m solitaire_env"
 _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
@@ -55,7 +56,8 @@ class _Game:
     """What moves as one: "one card", supermove or sequence."""
 
     def variant(self) -> Variant:
-        return env_variant(self.game).with_rules(build=self.build, spaces=self.spaces, moves=self.moves)
+        rules: dict[str, Any] = {"build": self.build, "spaces": self.spaces, "moves": self.moves}
+        return env_variant(self.game).with_rules(**rules)
 
 
 # ------------------------------------------------------------------------------- list and rules
@@ -233,7 +235,7 @@ def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
         tell_position(env)
 
 
-def _new_env(variant: Variant, render_mode: str | None = None) -> "SolitaireEnv":
+def _new_env(variant: Variant, render_mode: "RenderMode | None" = None) -> "SolitaireEnv":
     from solitaire_env.env import SolitaireEnv
 
     return SolitaireEnv(variant, on_invalid="raise", render_mode=render_mode)
@@ -244,7 +246,7 @@ def _start(
     deal: str | None,
     position: str | None,
     default: int | None = None,
-    render_mode: str | None = None,
+    render_mode: "RenderMode | None" = None,
 ) -> "SolitaireEnv":
     """A game that starts from a deal or from the position text in a file."""
     if deal is not None and position is not None:
@@ -313,7 +315,7 @@ class Watch(_Game):
                 raise ValueError(f"{str(path)!r} cannot be written: there is no folder {str(path.parent)!r}")
         variant = self.variant()
         adviser = None if self.policy is None else _adviser(self.policy, variant)
-        pictures = "rgb_array" if self.window or self.video is not None else None
+        pictures: Literal["rgb_array"] | None = "rgb_array" if self.window or self.video is not None else None
         session = Session(_start(variant, self.deal, self.position, render_mode=pictures))
         watched = Watched(session, adviser)
         check_policy_name(watched.name)
@@ -499,8 +501,8 @@ class Bench(_Game):
     """Number of games."""
     copy: Annotated[bool, FlagCreatePairsOff] = False
     """Copy observations and masks, as the environment does unless told otherwise."""
-    observation: str = "cards"
-    """Kind of observation, cards or features."""
+    observation: Observation = "cards"
+    """Kind of observation."""
     seconds: float = 5.0
     """Time to measure, compilation and the choice of actions apart."""
     json: Annotated[bool, FlagCreatePairsOff] = False

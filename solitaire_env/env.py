@@ -9,8 +9,10 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from solitaire_env import notation
-from solitaire_env.core.batch import Batch, IllegalActionError
-from solitaire_env.core.observations import Information, Observation, cards_high, decode_cards
+from solitaire_env.core.batch import Batch, IllegalActionError, Start
+from solitaire_env.core.deals import Deal, check_deal
+from solitaire_env.core.layout import Information, Observation
+from solitaire_env.core.observations import cards_high, decode_cards
 from solitaire_env.core.position import Position
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
@@ -21,12 +23,14 @@ from solitaire_env.render import (
     RENDER_MODES,
     SIZE,
     LastMove,
+    RenderMode,
     check_render_mode,
     check_render_size,
     last_move,
     render,
 )
 from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number
 
 
 def observation_space(spec: GameSpec) -> Box:
@@ -55,6 +59,27 @@ def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RES
     return options
 
 
+def read_start(batch: Batch, options: dict[str, Any]) -> Start | None:
+    """What reset's options, which are checked, say that a game of the batch starts from."""
+    if "position" in options:
+        position = notation.read_position(options["position"], batch.variant)
+        batch.check_position(position)
+        return position
+    return check_deal(batch.variant, options["deal"]) if "deal" in options else None
+
+
+def check_started(started: bool) -> None:
+    """Refuse what needs a game before the first reset."""
+    if not started:
+        raise gym.error.ResetNeeded("call reset() before anything that needs a game")
+
+
+def position_text(batch: Batch, row: int, hidden: bool) -> str:
+    """The position text of a game, in full or as the player sees it."""
+    position = batch.position(row)
+    return notation.format_position(position.hidden() if hidden else position)
+
+
 class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     """
     ## Description
@@ -63,8 +88,8 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     ## Action Space
     ``Discrete(n)``: one action is one move that a player would name, a single card or a sequence; see
-    :class:`~solitaire_env.core.layout.ActionLayout` for the numbers and :mod:`solitaire_env.notation` for their
-    texts. ``info["action_mask"]`` (int8 ``[n]``) tells which are legal;
+    :class:`~solitaire_env.core.layout.ActionLayout` for the numbers and :mod:`solitaire_env.notation` for
+    their texts. ``info["action_mask"]`` (int8 ``[n]``) tells which are legal;
     ``action_space.sample(info["action_mask"])`` picks one.
 
     ## Observation Space
@@ -75,8 +100,8 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     ## Starting State
     ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or
     ``"pysol:24"`` another program's deal; ``reset(options={"position": text})`` starts from position text.
-    Deal numbers below 2**20 are kept for evaluation and are never picked by chance. ``info["deal"]`` tells
-    what was dealt.
+    Deal numbers below 2**20 are kept for evaluation and are never picked at random. ``info["deal"]`` is the
+    deal number, an int, and -1 for a game that did not start from one; :attr:`deal` names other deals too.
 
     ## Rewards
     ``progress``: cards gone home in this step / all cards. ``win``: 1 at the win. ``progress+win``: both.
@@ -126,7 +151,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         reward: RewardName = "progress",
         on_invalid: OnInvalid = "noop",
         stall_limit: int | None = None,
-        render_mode: str | None = None,
+        render_mode: RenderMode | None = None,
         render_size: tuple[int, int] = SIZE,
     ) -> None:
         self.render_mode = check_render_mode(render_mode)
@@ -143,7 +168,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         self.observation_space = observation_space(self.game)
         self._actions = self.game.actions
         self.action_space = Discrete(self._actions.size)
-        self._batch = Batch(self.game, 1)
+        self.batch = Batch(self.game, 1)
         self._started = False
         self._last: LastMove | None = None
         self._screen: Any = None
@@ -154,16 +179,11 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Start a new game: see the class for ``options``."""
-        options = check_options(options)
+        start = read_start(self.batch, check_options(options))
         super().reset(seed=seed)
         if seed is not None or not self._started:
-            self._batch.seed_streams(_ROW_0, [self.np_random])
-        if "position" in options:
-            self._batch.place(0, notation.read_position(options["position"], self.variant))
-        elif "deal" in options:
-            self._batch.deal(_ROW_0, [options["deal"]])
-        else:
-            self._batch.deal_next(_ROW_0)
+            self.batch.seed_streams(_ROW_0, [self.np_random])
+        self.batch.begin(_ROW_0, [start])
         self._started = True
         self._last = None
         if self.render_mode == "human":
@@ -171,11 +191,11 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
-        """Play one action (a whole number of the action space)."""
+        """Play one action: a whole number of the action space, a NumPy or torch scalar included."""
         self._need_start()
         number = _action_number(action)
         self._actions.decode(number)
-        batch = self._batch
+        batch = self.batch
         if self.render_mode is None:
             batch.step(np.array([number], dtype=np.int64), batch.everyone)
         else:
@@ -204,15 +224,16 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
             self._screen.close()
 
     def _picture(self, mode: str) -> Any:
-        return render(mode, self._visible(), self._last, self._batch.deal_of(0), self.render_size)
+        return render(mode, self.batch.visible(0), self._last, self.batch.deal_of(0), self.render_size)
 
-    def _visible(self) -> Position:
-        position = self._batch.position(0)
-        return position if self.settings.information == "thoughtful" else position.hidden()
+    def __repr__(self) -> str:
+        """The game, and its position as the player sees it."""
+        name = f"{type(self).__name__}({self.variant.name!r})"
+        return f"{name}\n{notation.format_position(self.batch.visible(0))}" if self._started else name
 
     def _step_and_show(self, number: int) -> None:
-        last = last_move(self.variant, self._batch.state, 0, number)
-        self._batch.step(np.array([number], dtype=np.int64), self._batch.everyone)
+        last = last_move(self.variant, self.batch.state, 0, number)
+        self.batch.step(np.array([number], dtype=np.int64), self.batch.everyone)
         self._last = last
         if self.render_mode == "human":
             self._show()
@@ -233,34 +254,33 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         from solitaire_env.render.svg import render_svg
 
         words, move = self._last or ("", None)
-        position = self._visible()
-        return render_svg(position, move=move, caption=headline(position, self._batch.deal_of(0)), note=words)
+        position = self.batch.visible(0)
+        return render_svg(position, move=move, caption=headline(position, self.batch.deal_of(0)), note=words)
 
     def _observation(self) -> npt.NDArray[Any]:
-        observation: npt.NDArray[Any] = self._batch.observations()[0].copy()
+        observation: npt.NDArray[Any] = self.batch.observations()[0].copy()
         return observation
 
     def _info(self) -> dict[str, Any]:
-        state = self._batch.state
+        state = self.batch.state
         home = int(state.home[0])
         return {
             "action_mask": state.mask[0].copy(),
-            "deal": self._batch.deal_of(0),
-            "invalid_action": bool(self._batch.events.invalid[0]),
-            "is_success": home == self._batch.rules.cards,
+            "deal": int(self.batch.deal_numbers[0]),
+            "invalid_action": bool(self.batch.events.invalid[0]),
+            "is_success": home == self.batch.rules.cards,
             "cards_home": home,
         }
 
     def _need_start(self) -> None:
-        if not self._started:
-            raise gym.error.ResetNeeded("call reset() before anything that needs a game")
+        check_started(self._started)
 
     # ---------------------------------------------------------------------------------- actions
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions, bool ``[n]``, under the name that sb3-contrib asks for."""
         self._need_start()
-        mask: npt.NDArray[np.bool_] = self._batch.state.mask[0].astype(np.bool_)
+        mask: npt.NDArray[np.bool_] = self.batch.state.mask[0].astype(np.bool_)
         return mask
 
     def action_text(self, action: int) -> str:
@@ -273,33 +293,33 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     def describe_action(self, action: int) -> str:
         """What a legal action does in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
-        return notation.describe_action(self.variant, self._batch.state, 0, self._legal(action))
+        return notation.describe_action(self.variant, self.batch.state, 0, self._legal(action))
 
     def move(self, action: int) -> notation.Move:
         """What a legal action moves in this position, and between which piles."""
-        return notation.move_of(self.variant, self._batch.state, 0, self._legal(action))
+        return notation.move_of(self.variant, self.batch.state, 0, self._legal(action))
 
     def legal_actions(self) -> list[int]:
         """The legal actions; none when the game is finished, whose mask is all ones."""
         self._need_start()
-        if self._batch.state.status[0]:
+        if self.batch.state.status[0]:
             return []
-        legal: list[int] = np.flatnonzero(self._batch.state.mask[0]).tolist()
+        legal: list[int] = np.flatnonzero(self.batch.state.mask[0]).tolist()
         return legal
 
     def expand(self, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
-        return self._batch.expand(0, self._legal(action))
+        return self.batch.expand(0, self._legal(action))
 
     def _legal(self, action: int) -> int:
         """The number of an action, refused when it is not legal here."""
         self._need_start()
         number = _action_number(action)
         self._actions.decode(number)
-        if self._batch.state.status[0]:
+        if self.batch.state.status[0]:
             raise IllegalActionError("the game is finished: no action is legal")
-        if not self._batch.state.mask[0, number]:
-            raise IllegalActionError(self._batch.explain_illegal(0, number))
+        if not self.batch.state.mask[0, number]:
+            raise IllegalActionError(self.batch.explain_illegal(0, number))
         return number
 
     # --------------------------------------------------------------------------------- position
@@ -307,8 +327,13 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     def position(self, hidden: bool = False) -> str:
         """The position text, in full; with ``hidden=True`` as the player sees it."""
         self._need_start()
-        position = self._batch.position(0)
-        return notation.format_position(position.hidden() if hidden else position)
+        return position_text(self.batch, 0, hidden)
+
+    @property
+    def deal(self) -> Deal | None:
+        """What was dealt: a number, the name of another program's deal, or None after a position."""
+        self._need_start()
+        return self.batch.deal_of(0)
 
     @property
     def observation_layout(self) -> dict[str, slice]:
@@ -326,11 +351,11 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     def get_state(self) -> dict[str, Any]:
         """All that the game's future depends on, random state included, as plain data (JSON-able)."""
         self._need_start()
-        return self._batch.get_state(0)
+        return self.batch.get_state(0)
 
     def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Restore what :meth:`get_state` gave; the observation and info of that moment."""
-        self._batch.set_state(0, state)
+        self.batch.set_state(0, state)
         self._started = True
         self._last = None
         return self._observation(), self._info()
@@ -339,9 +364,8 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         """An environment of its own in the same state."""
         arguments = asdict(self.settings)
         del arguments["max_episode_steps"]  # the TimeLimit wrapper's
-        other = SolitaireEnv(
-            self.variant, render_mode=self.render_mode, render_size=self.render_size, **arguments
-        )
+        arguments |= {"render_mode": self.render_mode, "render_size": self.render_size}
+        other = SolitaireEnv(self.variant, **arguments)
         other.spec = self.spec
         if self._started:
             other.set_state(self.get_state())
@@ -349,8 +373,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
 
 def _action_number(action: Any) -> int:
-    if isinstance(action, (int, np.integer)) and not isinstance(action, bool):
-        return int(action)
-    if isinstance(action, np.ndarray) and action.ndim == 0 and np.issubdtype(action.dtype, np.integer):
-        return int(action)
-    raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")
+    number = whole_number(action)
+    if number is None:
+        raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")
+    return number

@@ -1,32 +1,39 @@
 """A native Stable-Baselines3 ``VecEnv``: all games in one compiled step, without a process each."""
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete
 from gymnasium.utils import seeding
-from stable_baselines3.common.vec_env import VecEnv
-from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.layout import Information, Observation
+from solitaire_env.core.rewards import RewardName
+from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
-from solitaire_env.env import RESET_OPTIONS, check_options, observation_space
-from solitaire_env.notation import format_position, read_position
+from solitaire_env.env import check_options, check_started, observation_space, position_text, read_start
 from solitaire_env.registration import resolve_variant, step_limit
 from solitaire_env.render import (
     RENDER_FPS,
     SIZE,
     VECTOR_RENDER_MODES,
+    VectorRenderMode,
     check_render_mode,
     check_render_size,
     render,
 )
+from solitaire_env.util.numbers import whole_number
 
-REGISTERED = "registered"
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
+except ImportError as error:
+    raise ImportError(f'solitaire_env.sb3 needs {error.name}: pip install "solitaire-env[train]"') from error
+
+REGISTERED: Final = "registered"
 """The step limit with which a variant is registered."""
 
 
@@ -36,7 +43,8 @@ class SolitaireVecEnv(VecEnv):
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`; ``env_id`` may be an id or a variant.
     ``env_method("action_masks")`` answers from one buffer. Finished games start anew in the same step, with
     ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``, ``["cards_home"]``,
-    ``["deal"]``, and ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as ``VecMonitor`` gives.
+    ``["deal"]`` (the deal number, -1 where there is none; ``env_method("deal")`` names other deals too), and
+    ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as ``VecMonitor`` gives.
     """
 
     def __init__(
@@ -47,14 +55,28 @@ class SolitaireVecEnv(VecEnv):
         build: Build | None = None,
         spaces: Spaces | None = None,
         moves: Moves | None = None,
-        max_episode_steps: int | str | None = REGISTERED,
-        render_mode: str | None = None,
+        observation: Observation = "cards",
+        information: Information = "player",
+        reward: RewardName = "progress",
+        on_invalid: OnInvalid = "noop",
+        stall_limit: int | None = None,
+        max_episode_steps: int | Literal["registered"] | None = REGISTERED,
+        render_mode: VectorRenderMode | None = None,
         render_size: tuple[int, int] = SIZE,
-        **settings: Any,
     ) -> None:
         self.variant = resolve_variant(env_id, build=build, spaces=spaces, moves=moves)
-        limit = step_limit(self.variant) if max_episode_steps == REGISTERED else max_episode_steps
-        self.settings = Settings(max_episode_steps=limit, **settings)  # type: ignore[arg-type]
+        self.settings = Settings(
+            observation=observation,
+            information=information,
+            reward=reward,
+            on_invalid=on_invalid,
+            stall_limit=stall_limit,
+            max_episode_steps=(
+                step_limit(self.variant)
+                if isinstance(max_episode_steps, str) and max_episode_steps == REGISTERED
+                else max_episode_steps
+            ),
+        )
         self.game = GameSpec(self.variant, self.settings)
         self.batch = Batch(self.game, num_envs)
         self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
@@ -65,7 +87,7 @@ class SolitaireVecEnv(VecEnv):
         self._actions = np.zeros(size, dtype=np.int64)
         self._returns = np.zeros(size, dtype=np.float64)
         self._started = np.zeros(size, dtype=np.float64)
-        self._streams_started = False
+        self._reset_once = False
         super().__init__(
             size,
             observation_space(self.game),
@@ -75,33 +97,23 @@ class SolitaireVecEnv(VecEnv):
     def reset(self) -> VecEnvObs:
         """New games in all rows, by what :meth:`seed` and :meth:`set_options` were given."""
         batch = self.batch
+        starts = [read_start(batch, check_options(options)) for options in self._options]
         for row, seed in enumerate(self._seeds):
-            if seed is not None or not self._streams_started:
+            if seed is not None or not self._reset_once:
                 batch.seed_streams(self._rows[row : row + 1], [seeding.np_random(seed)[0]])
-        self._streams_started = True
-        given = [check_options(options, RESET_OPTIONS) for options in self._options]
-        batch.deal_next(np.array([row for row, options in enumerate(given) if not options], dtype=np.int64))
-        for row, options in enumerate(given):
-            if "position" in options:
-                batch.place(row, read_position(options["position"], self.variant))
-            elif "deal" in options:
-                batch.deal(self._rows[row : row + 1], [options["deal"]])
+        batch.begin(self._rows, starts)
+        self._reset_once = True
         self._reset_seeds()
         self._reset_options()
         self._returns[:] = 0.0
         self._started[:] = time.perf_counter()
-        self.reset_infos = [{"deal": batch.deal_of(row)} for row in range(self.num_envs)]
+        self.reset_infos = [{"deal": deal} for deal in batch.deal_numbers.tolist()]
         return batch.observations().copy()
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Take the actions, int ``[num_envs]``."""
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
-            raise ValueError(
-                f"actions have shape {actions.shape} and type {actions.dtype}, "
-                f"allowed: ({self.num_envs},) whole numbers"
-            )
-        self._actions[:] = actions
+        check_started(self._reset_once)
+        self._actions[:] = self.batch.read_actions(actions, self.batch.everyone)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; finished games start anew."""
@@ -118,7 +130,7 @@ class SolitaireVecEnv(VecEnv):
             self._finish(rows, infos)
             batch.deal_next(rows)
             for row in rows.tolist():
-                self.reset_infos[row] = {"deal": batch.deal_of(row)}
+                self.reset_infos[row] = {"deal": int(batch.deal_numbers[row])}
         return batch.observations().copy(), batch.rewards.astype(np.float32), dones, infos
 
     def _play(self) -> int:
@@ -137,7 +149,7 @@ class SolitaireVecEnv(VecEnv):
                     "TimeLimit.truncated": bool(batch.truncated[row] and not batch.terminated[row]),
                     "is_success": home == batch.rules.cards,
                     "cards_home": home,
-                    "deal": batch.deal_of(row),
+                    "deal": int(batch.deal_numbers[row]),
                     "episode": {
                         "r": round(float(self._returns[row]), 6),
                         "l": int(batch.steps[row]),
@@ -150,6 +162,7 @@ class SolitaireVecEnv(VecEnv):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions, bool ``[num_envs, actions]``."""
+        check_started(self._reset_once)
         return self.batch.state.mask.astype(np.bool_)
 
     def close(self) -> None:
@@ -168,28 +181,30 @@ class SolitaireVecEnv(VecEnv):
         return super().render(mode)
 
     def _pictures(self) -> list[Any]:
+        check_started(self._reset_once)
+        mode, batch = str(self.render_mode), self.batch
         return [
-            render(
-                str(self.render_mode),
-                self.batch.position(row).hidden(),
-                deal=self.batch.deal_of(row),
-                size=self.render_size,
-            )
+            render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
             for row in range(self.num_envs)
         ]
+
+    def __repr__(self) -> str:
+        """The game, and how many of it are played."""
+        return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
 
     # ---------------------------------------------------- what SB3 asks of the games one by one
 
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call a method on games: ``action_masks``, ``position``, ``get_state`` or ``set_state``."""
-        rows = list(self._get_indices(indices))
+        """Call ``action_masks``, ``position``, ``deal``, ``get_state`` or ``set_state`` on games."""
+        rows = self._get_indices(indices)
         if method_name == "action_masks" and not args and not kwargs:
             masks = self.action_masks()
             return [masks[row] for row in rows]
         methods: dict[str, Callable[..., Any]] = {
             "position": self._position_text,
+            "deal": self.batch.deal_of,
             "get_state": self.batch.get_state,
             "set_state": self.batch.set_state,
         }
@@ -197,21 +212,38 @@ class SolitaireVecEnv(VecEnv):
             raise AttributeError(
                 f"no method {method_name!r} on single games, allowed: action_masks, {', '.join(methods)}"
             )
+        check_started(self._reset_once)
         return [methods[method_name](row, *args, **kwargs) for row in rows]
 
     def _position_text(self, row: int, hidden: bool = False) -> str:
-        position = self.batch.position(row)
-        return format_position(position.hidden() if hidden else position)
+        return position_text(self.batch, row, hidden)
+
+    def _get_indices(self, indices: VecEnvIndices) -> list[int]:
+        """The rows that a user named: all, one, or some."""
+        if indices is None:
+            return list(range(self.num_envs))
+        if whole_number(indices) is not None:
+            return [self.batch.check_row(indices)]
+        if isinstance(indices, Iterable) and not isinstance(indices, (str, np.ndarray)):
+            indices = list(indices)
+        rows: list[int] = self.batch.check_rows("indices", indices).tolist()
+        return rows
 
     def has_attr(self, attr_name: str) -> bool:
         """Whether games have the attribute; sb3-contrib asks for ``action_masks``."""
-        return attr_name == "action_masks" or hasattr(type(self), attr_name) or attr_name in self.__dict__
+        return (
+            attr_name in ("action_masks", "deal")
+            or hasattr(type(self), attr_name)
+            or attr_name in self.__dict__
+        )
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """An attribute of games, one each."""
-        rows = list(self._get_indices(indices))
+        rows = self._get_indices(indices)
         if attr_name == "action_masks":
             return [(lambda row=row: self.action_masks()[row]) for row in rows]
+        if attr_name == "deal":
+            return self.env_method("deal", indices=rows)
         if not self.has_attr(attr_name):
             raise AttributeError(f"games have no attribute {attr_name!r}")
         return [getattr(self, attr_name)] * len(rows)
@@ -224,4 +256,4 @@ class SolitaireVecEnv(VecEnv):
         """Games are not wrapped; what a ``Monitor`` would log is in ``infos[i]["episode"]``."""
         from stable_baselines3.common.monitor import Monitor
 
-        return [issubclass(wrapper_class, Monitor)] * len(list(self._get_indices(indices)))
+        return [issubclass(wrapper_class, Monitor)] * len(self._get_indices(indices))

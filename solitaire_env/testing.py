@@ -75,7 +75,7 @@ def check_state(games: Any) -> list[str]:
 
 def _batch(games: Any) -> Batch:
     games = getattr(games, "unwrapped", games)
-    batch = games if isinstance(games, Batch) else getattr(games, "batch", getattr(games, "_batch", None))
+    batch = games if isinstance(games, Batch) else getattr(games, "batch", None)
     if not isinstance(batch, Batch):
         raise TypeError(f"games are a {type(games).__name__}, allowed: a Batch or a solitaire environment")
     return batch

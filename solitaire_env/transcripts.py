@@ -32,7 +32,7 @@ was played card by card, the thought stands at the first card.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.deals import MAX_DEAL, Deal
@@ -226,7 +226,8 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     _check_word(1, named, tuple(games))
     for number, word, words in ((2, build, Build), (3, spaces, Spaces), (4, moves, Moves)):
         _check_word(number, word, get_args(words))
-    variant = games[named].with_rules(build=build, spaces=spaces, moves=moves)
+    rules: dict[str, Any] = {"build": build, "spaces": spaces, "moves": moves}
+    variant = games[named].with_rules(**rules)
     try:
         check_policy_name(policy)
     except ValueError as error:

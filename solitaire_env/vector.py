@@ -1,6 +1,6 @@
 """The native vector environment: many games of one variant in one compiled step."""
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -10,30 +10,38 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from solitaire_env.core.batch import Batch
-from solitaire_env.core.layout import PLAY
-from solitaire_env.core.observations import Information, Observation
-from solitaire_env.core.position import Position
+from solitaire_env.core.batch import Batch, Start
+from solitaire_env.core.deals import Deal
+from solitaire_env.core.layout import PLAY, Information, Observation
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
-from solitaire_env.env import RESET_OPTIONS, check_options, observation_space
-from solitaire_env.notation import format_position, read_position
+from solitaire_env.env import (
+    RESET_OPTIONS,
+    check_options,
+    check_started,
+    observation_space,
+    position_text,
+    read_start,
+)
 from solitaire_env.registration import resolve_variant
 from solitaire_env.render import (
     RENDER_FPS,
     SIZE,
     VECTOR_RENDER_MODES,
     LastMove,
+    VectorRenderMode,
     check_render_mode,
     check_render_size,
     last_move,
     render,
 )
+from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number
 
 Array = npt.NDArray[Any]
 
-_MARKS: Final = ("_action_mask", "_invalid_action", "_is_success", "_cards_home")
+_MARKS: Final = ("_action_mask", "_invalid_action", "_is_success", "_cards_home", "_deal")
 """Infos that tell which rows have the info of that name."""
 
 
@@ -71,9 +79,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         on_invalid: OnInvalid = "noop",
         stall_limit: int | None = None,
         max_episode_steps: int | None = None,
-        render_mode: str | None = None,
+        render_mode: VectorRenderMode | None = None,
         render_size: tuple[int, int] = SIZE,
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        autoreset_mode: Literal["NextStep", "SameStep", "Disabled"] | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
         self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
@@ -82,7 +90,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError:
             allowed = ", ".join(repr(mode.value) for mode in AutoresetMode)
-            raise ValueError(f"unknown autoreset_mode {autoreset_mode!r}, allowed: {allowed}") from None
+            raise ValueError(f"unknown autoreset_mode {shown(autoreset_mode)}, allowed: {allowed}") from None
         self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
         self.settings = Settings(
             observation=observation,
@@ -118,7 +126,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         mask = self._check_reset_mask(options.get("reset_mask"))
         rows = np.flatnonzero(mask)
         seeds = self._check_seeds(seed)
-        positions = self._read_positions(rows, options["position"]) if "position" in options else {}
+        starts = self._read_starts(rows, options)
         if not self._started and len(rows) < self.num_envs:
             raise gym.error.ResetNeeded("the first reset() must be of all games, without a reset_mask")
         if not self._started:
@@ -126,14 +134,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         seeded = [row for row in rows.tolist() if seeds[row] is not None]
         generators = [seeding.np_random(seeds[row])[0] for row in seeded]
         self.batch.seed_streams(np.array(seeded, dtype=np.int64), generators)
-        if "position" in options:
-            for row, position in positions.items():
-                self.batch.place(row, position)
-        elif "deal" in options:
-            names = self._per_row("deal", options["deal"], (list, tuple, np.ndarray, range))
-            self.batch.deal(rows, [names[row] for row in rows.tolist()])
-        else:
-            self.batch.deal_next(rows)
+        self.batch.begin(rows, starts)
         self._set_todo(rows, PLAY)
         self._forget_moves(rows)
         self._started = True
@@ -148,7 +149,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             raise gym.error.ResetNeeded(
                 f"games {rows[:10]} have ended: reset them with options['reset_mask'] first"
             )
-        actions = self._read_actions(actions)
+        actions = batch.read_actions(actions, self._todo)
         last = self._last if self.render_mode is None else self._last_moves(actions)
         ended = batch.step(actions, self._todo)
         self._last = last
@@ -176,17 +177,10 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             )
             return None
         self._need_start()
-        mode, hidden = self.render_mode, self.settings.information == "player"
-        positions = enumerate(map(self.batch.position, range(self.num_envs)))
+        mode, batch = self.render_mode, self.batch
         return tuple(
-            render(
-                mode,
-                position.hidden() if hidden else position,
-                self._last[row],
-                self.batch.deal_of(row),
-                self.render_size,
-            )
-            for row, position in positions
+            render(mode, batch.visible(row), last, batch.deal_of(row), self.render_size)
+            for row, last in enumerate(self._last)
         )
 
     def _last_moves(self, actions: npt.NDArray[np.int64]) -> list[LastMove | None]:
@@ -212,17 +206,23 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def position(self, row: int, hidden: bool = False) -> str:
         """Position text of a game, in full; with ``hidden=True`` as the player sees it."""
         self._need_start()
-        position = self.batch.position(self._row(row))
-        return format_position(position.hidden() if hidden else position)
+        return position_text(self.batch, self.batch.check_row(row), hidden)
+
+    def deal(self, row: int) -> Deal | None:
+        """What a game was dealt from: a number, another program's deal by name, or None after a position."""
+        self._need_start()
+        return self.batch.deal_of(self.batch.check_row(row))
 
     def get_state(self, row: int) -> dict[str, Any]:
         """All that a game's future depends on, as :meth:`SolitaireEnv.get_state` gives it."""
         self._need_start()
-        return self.batch.get_state(self._row(row))
+        return self.batch.get_state(self.batch.check_row(row))
 
     def set_state(self, row: int, state: dict[str, Any]) -> None:
         """Restore what :meth:`get_state`, or a single environment's, gave."""
-        self.batch.set_state(self._row(row), state)
+        self._need_start()
+        row = self.batch.check_row(row)
+        self.batch.set_state(row, state)
         self._set_todo(row, PLAY)
         self._last[row] = None
 
@@ -233,7 +233,8 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         several times in ``sources``, once in ``targets``; rows that stand in both are read first.
         """
         self._need_start()
-        sources, targets = self._check_rows("sources", sources), self._check_rows("targets", targets)
+        sources = self.batch.check_rows("sources", sources)
+        targets = self.batch.check_rows("targets", targets)
         if len(sources) != len(targets):
             raise ValueError(
                 f"{len(sources)} sources were given for {len(targets)} targets, allowed: one each"
@@ -247,30 +248,17 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     # --------------------------------------------------------------------------------- in detail
 
-    def _need_start(self) -> None:
-        if not self._started:
-            raise gym.error.ResetNeeded("call reset() before anything that needs the games")
+    def __repr__(self) -> str:
+        """The game, and how many of it are played."""
+        return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
 
-    def _row(self, row: int) -> int:
-        if not 0 <= row < self.num_envs:
-            raise IndexError(f"there is no game {row}, allowed: 0..{self.num_envs - 1}")
-        return row
+    def _need_start(self) -> None:
+        check_started(self._started)
 
     def _set_todo(self, rows: int | npt.NDArray[np.int64], todo: int | npt.NDArray[np.int8]) -> None:
         """Settle what the next step does to the games in these rows."""
         self._todo[rows] = todo
         self._some_ended = bool((self._todo != PLAY).any())
-
-    def _check_rows(self, name: str, rows: Any) -> npt.NDArray[np.int64]:
-        rows = np.asarray(rows)
-        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-            raise ValueError(
-                f"{name} have shape {rows.shape} and type {rows.dtype}, allowed: one row of whole numbers"
-            )
-        if rows.size and (rows.min() < 0 or rows.max() >= self.num_envs):
-            wrong = rows[(rows < 0) | (rows >= self.num_envs)][0]
-            raise IndexError(f"there is no game {wrong} for {name}, allowed: 0..{self.num_envs - 1}")
-        return np.ascontiguousarray(rows, dtype=np.int64)
 
     def _out(self, array: Array) -> Array:
         return array.copy() if self.copy else array
@@ -285,12 +273,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             "cards_home": batch.state.home,
             "deal": batch.deal_numbers,
         }
-        dealt = batch.deal_numbered
-        if batch.deal_names:
-            names = [batch.deal_of(row) for row in range(self.num_envs)]
-            infos["deal"] = np.array([*names, None], dtype=object)[:-1]
-            dealt = np.array([name is not None for name in names])
-        infos["_deal"] = dealt if mask is self._all else dealt & mask
         if self.copy:
             infos = {key: array.copy() for key, array in infos.items()}
             mask = mask.copy()
@@ -307,20 +289,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         info = {key: value.copy() for key, value in self._infos(ended).items()}
         return {"final_obs": final, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
-    def _read_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        try:
-            actions = np.asarray(actions)
-        except ValueError:
-            raise ValueError(
-                f"actions are {actions!r:.60}, allowed: ({self.num_envs},) whole numbers"
-            ) from None
-        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions have shape {actions.shape} and type {actions.dtype}, "
-                f"allowed: ({self.num_envs},) whole numbers"
-            )
-        return np.ascontiguousarray(actions, dtype=np.int64)
-
     def _check_reset_mask(self, mask: Any) -> npt.NDArray[np.bool_]:
         if mask is None:
             return self._all
@@ -331,7 +299,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             or not mask.any()
         ):
             raise ValueError(
-                f"reset_mask is {mask!r:.60}, "
+                f"reset_mask is {shown(mask, 60)}, "
                 f"allowed: a bool array of shape ({self.num_envs},), not all False"
             )
         return mask.copy()
@@ -339,13 +307,13 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def _check_seeds(self, seed: Any) -> list[int | None]:
         if seed is None:
             return [None] * self.num_envs
-        if isinstance(seed, (int, np.integer)):
-            return [int(seed) + row for row in range(self.num_envs)]
-        if not isinstance(seed, (list, tuple, np.ndarray)) or not all(
-            s is None or isinstance(s, (int, np.integer)) for s in seed
-        ):
+        first = whole_number(seed)
+        if first is not None:
+            return [first + row for row in range(self.num_envs)]
+        several = isinstance(seed, (list, tuple)) or (isinstance(seed, np.ndarray) and seed.ndim == 1)
+        if not several or not all(s is None or whole_number(s) is not None for s in seed):
             raise TypeError(
-                f"seed is {seed!r:.60}, allowed: None, a whole number, or a list of one for each game"
+                f"seed is {shown(seed, 60)}, allowed: None, a whole number, or a list of one for each game"
             )
         if len(seed) != self.num_envs:
             raise ValueError(
@@ -353,21 +321,18 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             )
         return [None if s is None else int(s) for s in seed]
 
-    def _read_positions(self, rows: npt.NDArray[np.int64], value: Any) -> dict[int, Position]:
-        """The position of each row; all are read before any game is changed."""
-        positions = self._per_row("position", value, (list, tuple))
-        return {row: self._read_position(positions[row]) for row in rows.tolist()}
-
-    def _read_position(self, position: Position | str) -> Position:
-        position = read_position(position, self.variant)
-        self.batch.check_position(position)
-        return position
-
-    def _per_row(self, name: str, value: Any, several: tuple[type[Any], ...]) -> Any:
-        if not isinstance(value, several):
-            return [value] * self.num_envs
-        if len(value) != self.num_envs:
-            raise ValueError(
-                f"{len(value)} {name}s were given, allowed: one, or one for each of the {self.num_envs} games"
-            )
-        return value.tolist() if isinstance(value, np.ndarray) else value
+    def _read_starts(self, rows: npt.NDArray[np.int64], options: dict[str, Any]) -> list[Start | None]:
+        """What the named rows start from; all are read before any game is changed."""
+        for name, several in (("position", (list, tuple)), ("deal", (list, tuple, np.ndarray, range))):
+            if name not in options:
+                continue
+            given = options[name]
+            if not isinstance(given, several) or getattr(given, "ndim", 1) == 0:
+                return [read_start(self.batch, {name: given})] * len(rows)
+            if len(given) != self.num_envs:
+                raise ValueError(
+                    f"{len(given)} {name}s were given, "
+                    f"allowed: one, or one for each of the {self.num_envs} games"
+                )
+            return [read_start(self.batch, {name: given[row]}) for row in rows.tolist()]
+        return [None] * len(rows)

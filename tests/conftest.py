@@ -12,6 +12,8 @@ import pytest
 
 # The tests play small batches, which more threads would slow down. Read by numba when it is imported.
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+# Whichever test compiles first would have a line on stderr that is not its own.
+os.environ["SOLITAIRE_ENV_QUIET"] = "1"
 # Windows open in memory, whether or not there is a desktop. Read by SDL when the first one opens.
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 
@@ -21,17 +23,6 @@ Refuses = Callable[..., None]
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Only who asks for the browser's tests needs the packages that they import."""
     return True if collection_path.name == "browser" and config.option.markexpr != "browser" else None
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_notice() -> None:
-    """Whichever test compiles first would have a line on stderr that is not its own."""
-    from numba.core import event
-
-    from solitaire_env.core import _jit
-
-    if _jit._notice in event._registered["numba:compile"]:
-        event.unregister("numba:compile", _jit._notice)
 
 
 @pytest.fixture(scope="session", autouse=True)

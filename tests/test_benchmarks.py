@@ -65,7 +65,7 @@ def test_the_command_writes_the_table_and_a_chart(tmp_path: Path, capsys: pytest
         (["--games", "klondike"], "unknown variant 'klondike', allowed: forty-thieves, "),
         (["--games"], "--games is empty, allowed: one game or more"),
         (["--parts", "speed"], "--parts has 'speed', allowed: vector, scaling, "),
-        (["--threads", "0"], "number of threads must be between 1 and"),
+        (["--threads", "0"], "number of threads is 0, allowed: 1 to"),
         (["--rounds", "0"], "--rounds is 0, allowed: at least 1"),
         (["--calls", "0"], "--calls is 0, allowed: at least 1"),
         (["--num-envs", "0"], "num_envs is 0, allowed: a whole number of at least 1"),

@@ -151,7 +151,7 @@ def test_named_deals() -> None:
     assert env.position() == text
     pytest.importorskip("pysol_cards")
     _, info = env.reset(options={"deal": "ms:1"})
-    assert info["deal"] == "ms:1"
+    assert info["deal"] == -1 and env.deal == "ms:1"
     assert first_row(env.position()) == "JD 2D 9H JC 5D 7H 7C 5H"
     assert env.reset()[1]["deal"] >= RESERVED_DEALS
 
@@ -175,7 +175,7 @@ def test_position_as_text_and_as_a_record(variant: Variant) -> None:
     other = SolitaireEnv(variant)
     observation, info = other.reset(options={"position": text})
     assert other.position() == text
-    assert info["deal"] is None
+    assert info["deal"] == -1 and other.deal is None
     np.testing.assert_array_equal(info["action_mask"], env.action_masks())
     assert env.observation_space.contains(observation)
     other.reset(options={"position": parse_position(text)})
@@ -553,10 +553,11 @@ def test_state_is_json() -> None:
 def test_state_of_other_programs_deal_and_of_a_position() -> None:
     env = SolitaireEnv("eights-down")
     env.reset(options={"position": position("eights-down", "cells: ** ** -- -- -- -- -- --")})
-    assert SolitaireEnv("eights-down").set_state(env.get_state())[1]["deal"] is None
+    other = SolitaireEnv("eights-down")
+    assert other.set_state(env.get_state())[1]["deal"] == -1 and other.deal is None
     pytest.importorskip("pysol_cards")
     env.reset(options={"deal": "pysol:24"})
-    assert SolitaireEnv("eights-down").set_state(env.get_state())[1]["deal"] == "pysol:24"
+    assert other.set_state(env.get_state())[1]["deal"] == -1 and other.deal == "pysol:24"
 
 
 @pytest.mark.parametrize(

@@ -380,7 +380,7 @@ def test_ends() -> None:
 
 def test_a_circle_is_not_followed_to_the_limit() -> None:
     class First:
-        memoryless = True
+        deterministic = True
 
         def __call__(self, observations: Any, masks: Any) -> Any:
             return masks.argmax(1)

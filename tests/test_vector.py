@@ -148,7 +148,8 @@ def test_deals_of_other_programs_beside_numbers() -> None:
     pytest.importorskip("pysol_cards")
     env = SolitaireVectorEnv(3, "busy-aces")
     _, info = env.reset(options={"deal": ["pysol:24", 5, "ms:1"]})
-    assert info["deal"].tolist() == ["pysol:24", 5, "ms:1"] and info["_deal"].all()
+    assert info["deal"].tolist() == [-1, 5, -1] and info["_deal"].all()
+    assert [env.deal(row) for row in range(3)] == ["pysol:24", 5, "ms:1"]
     _, info = env.reset(options={"reset_mask": np.array([True, False, True]), "deal": 4})
     assert info["deal"].tolist() == [4, 5, 4]
 
@@ -159,7 +160,8 @@ def test_positions_for_all_and_for_each() -> None:
     other.reset(seed=9)
     _, info = other.reset(options={"position": texts})
     assert [other.position(row) for row in range(3)] == texts
-    assert not info["_deal"].any()
+    assert info["deal"].tolist() == [-1] * 3 and info["_deal"].all()
+    assert [other.deal(row) for row in range(3)] == [None] * 3
     other.reset(options={"position": texts[1]})
     assert [other.position(row) for row in range(3)] == [texts[1]] * 3
     hidden = env.position(0, hidden=True)
@@ -428,13 +430,14 @@ def test_copied_rows(sources: list[int], targets: list[int], mode: AutoresetMode
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=repr)
 def test_names_of_deals_are_forgotten(mode: AutoresetMode) -> None:
-    """Where no game is of another program's deal any more, the numbers are an array of numbers again."""
+    """A game that is dealt from a number has no name, whichever way it is dealt."""
     pytest.importorskip("pysol_cards")
     env = SolitaireVectorEnv(2, "busy-aces", autoreset_mode=mode, max_episode_steps=1)
     for again in (lambda: env.reset(options={"deal": 3})[1], lambda: [env.step([0, 0]) for _ in "12"][-1][4]):
         _, info = env.reset(options={"deal": ["ms:1", 2]})
-        assert info["deal"].dtype == object
-        assert again()["deal"].dtype == np.int64
+        assert info["deal"].tolist() == [-1, 2] and env.deal(0) == "ms:1"
+        info = again()
+        assert info["deal"].min() >= 0 and [env.deal(row) for row in range(2)] == info["deal"].tolist()
 
 
 def test_rows_in_both_are_read_first() -> None:
@@ -451,7 +454,8 @@ def test_copied_rows_have_their_deals_names() -> None:
     env = started(4)
     env.reset(options={"deal": ["pysol:5", 7, 8, "ms:9"]})
     env.copy_rows([0, 1], [2, 3])
-    assert env.step([0] * 4)[4]["deal"].tolist() == ["pysol:5", 7, "pysol:5", 7]
+    assert env.step([0] * 4)[4]["deal"].tolist() == [-1, 7, -1, 7]
+    assert [env.deal(row) for row in range(4)] == ["pysol:5", 7, "pysol:5", 7]
 
 
 def test_a_copy_of_a_game_that_has_ended() -> None:

@@ -117,8 +117,8 @@ def play_sets(
     while runner.active.any():
         for end in runner.step():
             home[places[end.number]] = end.cards_home
-    home = home.reshape(len(weights), len(deals))
-    return home, home == variant.cards
+    of_sets = home.reshape(len(weights), len(deals))
+    return of_sets, of_sets == variant.cards
 
 
 def tune(variant: Variant, a: Arguments, line: ProgressLine) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import numba
 import tyro
 from pydantic import ValidationError
 
@@ -29,6 +28,7 @@ from agents.reports.solver_results import Verdict, contradictions, of_game
 from agents.reports.stored import About, Entry, Speed, Training
 from agents.reports.tables import against, cost, home, summary_table, table, won
 from solitaire_env import VARIANTS, env_id
+from solitaire_env.core import set_num_threads
 from solitaire_env.evaluation import Evaluation, Game, read_games, summarize, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.speed import processor
@@ -87,7 +87,7 @@ as the single moves that it stands for, and those are counted.
 
 ## Add your own
 
-A policy is a class that answers `policy(observations, masks) -> actions`, or a model folder with
+A policy is a class that answers `policy(observations, masks, *, uniforms, games) -> actions`, or a model folder with
 `model.safetensors` and `model.json`, as `agents.train` writes it: [Evaluate](training.md#evaluate) says more.
 
 ```sh
@@ -102,8 +102,8 @@ python -m agents leaderboard replay --policy my_module:MyPolicy --env busy-aces 
 `add` plays deals {standard} (`--deals {both}` for the final test too), and writes
 `leaderboard/busy-aces/my-policy.jsonl` and `.json`. What training took is told by `--steps`, `--minutes` and
 `--machine`; of a run folder it is read. Send these two files and the policy itself as a pull request. It is
-played again before it goes in: a policy that leaves something to chance should say so
-([`by_chance`](training.md#evaluate)), so that its games can be repeated to the last.
+played again before it goes in: a policy that draws random numbers should declare it
+([`stochastic`](training.md#evaluate)), so that its games can be repeated to the last.
 """
 
 
@@ -447,7 +447,7 @@ def _deals(part: range) -> str:
 def _one_thread() -> None:
     import torch
 
-    numba.set_num_threads(1)
+    set_num_threads(1)
     torch.set_num_threads(1)
 
 

@@ -18,14 +18,13 @@ import tyro
 
 from agents.commands import leaderboard
 from agents.config import TrainConfig
-from agents.policies import BUILT_IN
 from agents.reports.plots import read_curve
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import HISTORY, history_of, starts_of
 from agents.runs.models import load_model
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.policies import shipped
+from solitaire_env.policies import BUILT_IN, shipped
 from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.messages import shown
 

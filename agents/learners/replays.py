@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Batch, GameSpec, Settings, Variant
+from solitaire_env.core.batch import Start
 from solitaire_env.core.layout import action_layout
 from solitaire_env.evaluation import Decisions, Finished, Runner
-from solitaire_env.evaluation.runner import Start
 from solitaire_env.notation import format_position, parse_position
 from solitaire_env.policies.scripted import Scripted
 from solitaire_env.util.messages import one_line
@@ -121,7 +121,7 @@ class _Replayed(Scripted):
     runner: Runner
 
     def __init__(self, games: Sequence[Game], spec: GameSpec, *, single: bool) -> None:
-        super().__init__([game.actions for game in games])
+        super().__init__([game.actions.tolist() for game in games])
         self.games = games
         self.observation = spec.settings.observation
         self.information = spec.settings.information

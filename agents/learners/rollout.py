@@ -29,6 +29,7 @@ from agents.search.rollouts import finish
 from agents.search.stocks import draw_stocks
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
+from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.linear_scores import make_room
 from solitaire_env.policies.linear import weights_for
@@ -55,7 +56,7 @@ class Judge:
         Playouts of each move.
     """
 
-    def __init__(self, variant: Variant, reward: str, num_playouts: int) -> None:
+    def __init__(self, variant: Variant, reward: RewardName, num_playouts: int) -> None:
         self.num_playouts = num_playouts
         self.together = max(1, SIDE_BY_SIDE // num_playouts)
         self.batch = Batch(GameSpec(variant, Settings(reward=reward)), self.together * num_playouts)

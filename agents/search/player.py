@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 
+from agents.networks.player import NetworkPlayer
 from agents.networks.scores import Scores
-from agents.runs.models import NetworkPlayer
 from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of
 from agents.search.rollouts import finish

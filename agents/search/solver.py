@@ -30,7 +30,7 @@ from solitaire_env.move_features.linear_scores import make_room
 from solitaire_env.policies.linear import weights_for
 
 if TYPE_CHECKING:
-    from agents.runs.models import NetworkPlayer
+    from agents.networks.player import NetworkPlayer
 
 Array = npt.NDArray[Any]
 

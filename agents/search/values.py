@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 
-from agents.runs.models import NetworkPlayer
+from agents.networks.player import NetworkPlayer
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec

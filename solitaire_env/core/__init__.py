@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from solitaire_env.core._jit import (
+        get_num_threads,
         jit,
         jit_allocating,
         jit_called,
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
         jit_kernel,
         jit_parallel,
         lowest_bit,
+        max_threads,
         prange,
+        set_num_threads,
         typed_once,
     )
     from solitaire_env.core.batch import Batch, IllegalActionError
@@ -51,6 +54,7 @@ __all__ = [
     "copy",
     "decode",
     "derive",
+    "get_num_threads",
     "jit",
     "jit_allocating",
     "jit_called",
@@ -61,16 +65,18 @@ __all__ = [
     "make_events",
     "make_rules",
     "make_state",
+    "max_threads",
     "place",
     "prange",
+    "set_num_threads",
     "step",
     "typed_once",
 ]
 
 # Loaded with the first use: numba takes half a second to import, and listing the games needs none of it.
 _MODULES: Final = {
-    "_jit": ("jit", "jit_allocating", "jit_called", "jit_inline", "jit_kernel", "jit_parallel", "lowest_bit",
-             "prange", "typed_once"),
+    "_jit": ("get_num_threads", "jit", "jit_allocating", "jit_called", "jit_inline", "jit_kernel",
+             "jit_parallel", "lowest_bit", "max_threads", "prange", "set_num_threads", "typed_once"),
     "batch": ("Batch", "IllegalActionError"),
     "engine": ("Events", "State", "copy", "decode", "derive", "make_events", "make_state", "place", "step"),
     "layout": ("PLAYING", "STUCK", "WON", "Rules", "make_rules"),

@@ -1,99 +1,116 @@
 """The compiler gate: the only file that calls numba. Decorators, the cache of compiled code, and threads.
 
-Numba's own cache looks at one file alone, the one that holds the function: an edit in another file that it calls, or
-takes a constant from, would leave the old code in use. Here the stamp of a cached function covers every file that can
-be compiled into it.
+A function is compiled with the first call for its arguments' types, and kept on disk; :mod:`code_cache` says
+where, and for which sources.
 """
 
-import hashlib
 import os
-import re
+import pickle
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
+import llvmlite
 import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic
+
+from solitaire_env.core.code_cache import CodeFiles, stamp_of
+from solitaire_env.util.messages import quiet, say
+from solitaire_env.util.progress import ProgressLine
 
 Kernel = Callable[..., Any]
 
 _INTERPRETED: Final[bool] = numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # set by its name
 
+# ------------------------------------------------------------------------------ code kept on disk
 
-class _Locator(_CacheLocator):
-    """Where the compiled code of a function is kept, and the stamp of the sources that it was made from."""
+_VERSIONS: Final = (numba.__version__, llvmlite.__version__, np.__version__, sys.version, sys.flags.optimize)
+_SETTINGS: Final = (
+    "BOUNDSCHECK",
+    "DEBUG_ARRAY_OPT_RUNTIME",
+    "DEBUG_NRT",
+    "DEBUGINFO_DEFAULT",
+    "DISABLE_INTEL_SVML",
+    "ENABLE_PROFILING",
+    "EXTEND_VARIABLE_LIFETIMES",
+    "LLVM_REFPRUNE_FLAGS",
+    "LLVM_REFPRUNE_PASS",
+    "LOOP_VECTORIZE",
+    "NRT_STATS",
+    "OPT",
+    "PARFOR_MAX_TUPLE_SIZE",
+    "SLP_VECTORIZE",
+    "USE_LEGACY_TYPE_SYSTEM",
+)
+"""Numba's settings that change what is compiled; not every version has all of them. Those that describe the
+processor are in ``magic_tuple``."""
 
-    def __init__(self, py_func: Kernel, py_file: str) -> None:
-        self._py_file = py_file
-        self._lineno = py_func.__code__.co_firstlineno
-        self._package = py_func.__module__.partition(".")[0]
-        folder = numba.config.CACHE_DIR  # type: ignore[attr-defined]  # set by its name
-        self._path = (
-            os.path.join(folder, self.get_suitable_cache_subpath(py_file))
-            if folder
-            else os.path.join(os.path.dirname(py_file), "__pycache__")
+
+class _Cache(NullCache):
+    """Finds and keeps the compiled code of one function; numba calls it."""
+
+    def __init__(self, function: Kernel, options: dict[str, Any]) -> None:
+        code = function.__code__
+        self._function = (code.co_firstlineno, code.co_code, sorted(options.items()))
+        self._files: CodeFiles | None = None
+        file = os.path.abspath(code.co_filename)
+        stamp = stamp_of(file)
+        # What a closure holds is in no source file.
+        if stamp is not None and function.__closure__ is None:
+            chosen = numba.config.CACHE_DIR  # type: ignore[attr-defined]  # set by its name
+            self._files = CodeFiles(file, stamp, function.__qualname__, chosen)
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder that is written to, or None."""
+        folders = self._files.folders if self._files else None
+        return str(folders.tried[-1].path) if folders and folders.writable else None
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """The compiled function for a signature, or None."""
+        if self._files is None:
+            return None
+        target_context.refresh()  # rebuilding needs what was registered since the context was made
+        return self._files.load(
+            self._key(signature, target_context.codegen()),
+            lambda content: CompileResult._rebuild(  # type: ignore[no-untyped-call]
+                target_context, *pickle.loads(content)
+            ),
         )
 
-    def get_cache_path(self) -> str:
-        return self._path
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep a compiled function, if it can be: addresses of this process cannot."""
+        if self._files is None or compiled.lifted or compiled.library.has_dynamic_globals:
+            return
+        content = dumps(compiled._reduce())  # type: ignore[no-untyped-call]
+        self._files.save(self._key(signature, compiled.codegen), content)
 
-    def get_source_stamp(self) -> str:
-        return source_stamp(self._package)
-
-    def get_disambiguator(self) -> str:
-        return str(self._lineno)
-
-    @classmethod
-    def from_function(cls, py_func: Kernel, py_file: str) -> "_Locator":
-        locator = cls(py_func, py_file)
-        locator.ensure_cache_path()
-        return locator
-
-
-class _CacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_Locator]
-
-
-class _Cache(FunctionCache):
-    _impl_class = _CacheImpl
-
-
-_PACKAGE: Final = Path(__file__).parents[1]
-_COMPILED: Final = re.compile(rb"^@jit", re.MULTILINE)
-"""Marks a file that holds compiled code."""
-
-
-@cache
-def source_stamp(package: str) -> str:
-    """A hash of all files that can be compiled into a function of a top-level package.
-
-    These are the core's files, all others of ``solitaire_env`` that hold compiled code, and those of the package
-    itself.
-    """
-    core = sorted(Path(__file__).parent.glob("*.py"))
-    folders = {_PACKAGE}
-    module = sys.modules.get(package)
-    if module is not None and module.__file__:
-        folders.add(Path(module.__file__).parent)
-    others = (path for folder in sorted(folders) for path in sorted(folder.rglob("*.py")) if path not in core)
-    texts = [path.read_bytes() for path in core]
-    texts += [text for path in others if _COMPILED.search(text := path.read_bytes())]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+    def _key(self, signature: Any, codegen: Any) -> str:
+        """All that the compiled code depends on, besides the sources."""
+        settings = [(name, getattr(numba.config, name, None)) for name in _SETTINGS]
+        kinds, _ = normalize_signature(signature)  # type: ignore[no-untyped-call]
+        # A named tuple's text does not say its fields, and its class may be in a file that no stamp covers.
+        fields = [getattr(kind, "fields", None) for kind in kinds]
+        return repr((self._function, str(kinds), fields, codegen.magic_tuple(), settings, _VERSIONS))
 
 
 def _compile(function: Kernel, **options: Any) -> Kernel:
     compiled: Any = numba.njit(error_model="numpy", **options)(function)
     if not _INTERPRETED:
-        compiled._cache = _Cache(function)  # what ``cache=True`` does, with our locator
+        compiled._cache = _Cache(function, options)  # what ``cache=True`` does, with files of our own
     return compiled  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------- decorators
 
 
 def jit(function: Kernel) -> Kernel:
@@ -113,7 +130,7 @@ def jit_inline(function: Kernel) -> Kernel:
 
 
 def jit_called(function: Kernel) -> Kernel:
-    """The same as ``jit`` for what is done seldom: a call of it is left a call, so there is less to compile."""
+    """The same as ``jit`` for what is done seldom: a call stays a call, so there is less to compile."""
     return _compile(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
@@ -128,15 +145,42 @@ def jit_allocating(function: Kernel) -> Kernel:
 
 
 def jit_wrapping(function: Kernel) -> Kernel:
-    """The same as ``jit`` for sums and products that are meant to wrap at 64 bits: interpreted, numpy would warn."""
+    """The same as ``jit`` for sums and products meant to wrap at 64 bits: interpreted, numpy would warn."""
     return jit(np.errstate(over="ignore")(function) if _INTERPRETED else function)
 
 
 prange = numba.prange
 
 
+# ---------------------------------------------------------------------------------------- threads
+
 GAMES_PER_THREAD: Final = 256
 """A step of fewer games takes less time than waking a thread for them."""
+
+
+def max_threads() -> int:
+    """How many threads kernels may use at most: ``NUMBA_NUM_THREADS``, by default the number of cores."""
+    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # set by its name
+
+
+def get_num_threads() -> int:
+    """How many threads kernels use at most when this Python thread calls them."""
+    return int(numba.get_num_threads())
+
+
+def set_num_threads(count: int) -> None:
+    """Set how many threads kernels use at most when this Python thread calls them.
+
+    Raises
+    ------
+    ValueError
+        Unless the count is 1 to :func:`max_threads`.
+    """
+    if not 1 <= count <= max_threads():
+        raise ValueError(
+            f"the number of threads is {count}, allowed: 1 to {max_threads()} (NUMBA_NUM_THREADS)"
+        )
+    numba.set_num_threads(count)
 
 
 class _Pool:
@@ -180,8 +224,7 @@ class ParallelKernel:
         worth = len(args[-1]) // GAMES_PER_THREAD
         if worth < 2:
             return self.alone(*args)
-        most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set by its name
-        if most < 2 or _pool.forked or not _pool.lock.acquire(blocking=False):
+        if max_threads() < 2 or _pool.forked or not _pool.lock.acquire(blocking=False):
             return self.alone(*args)
         try:
             limit = numba.get_num_threads()
@@ -205,6 +248,9 @@ def jit_parallel(function: Kernel) -> ParallelKernel:
     alone.__qualname__ = f"{function.__qualname__}_alone"
     spread = _compile(function, nogil=True, parallel=True)
     return ParallelKernel(jit_kernel(alone), spread)
+
+
+# ---------------------------------------------------------------------------------- fast calls
 
 
 def _count_trailing_zeros(_: Any, bits: Any) -> Any:  # pragma: no cover  # called as numba compiles
@@ -244,17 +290,80 @@ def typed_once(kernel: Kernel) -> Kernel:
     return call
 
 
+# ----------------------------------------------------------------------------------------- notice
+
+
 class _Notice(event.Listener):
-    """Says once, on stderr, that compiling has begun: it takes seconds, and what it makes is kept on disk."""
+    """Says on stderr that functions are being compiled, which takes seconds: which ones, and how far it is.
+
+    On a terminal a live line, cleared at the end; elsewhere one line per process. ``SOLITAIRE_ENV_QUIET=1``
+    switches it off.
+    """
+
+    def __init__(self) -> None:
+        self._line: ProgressLine | None = None
+        self._name = ""
+        self._depth = 0
+        self._done = self._total = 0
 
     def on_start(self, event_: Any) -> None:
-        """Numba starts to compile a function, of ours or another's."""
-        if str(event_.data["dispatcher"].__module__).startswith("solitaire_env."):
-            event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
-            print("solitaire-env: compiling the engine, once for this machine ...", file=sys.stderr)
+        """Numba starts to compile a function: one that Python called, or one that this needs."""
+        dispatcher = event_.data["dispatcher"]
+        if not _is_ours(dispatcher):
+            return
+        if self._depth == 0:
+            self._name = f"{dispatcher.__module__.rpartition('.')[2]}.{dispatcher.__qualname__}"
+            self._total = self._done + _count_uncompiled(dispatcher)
+        self._depth += 1
+        self._total = max(self._total, self._done + self._depth)
+        self._show(dispatcher)
 
     def on_end(self, event_: Any) -> None:
         """Numba has compiled a function."""
+        if not _is_ours(event_.data["dispatcher"]):
+            return
+        self._done += 1
+        self._depth -= 1
+        if self._line is not None and self._depth == 0:
+            self._line.close()
+
+    def _show(self, dispatcher: Any) -> None:
+        if quiet():
+            return
+        first = self._line is None
+        if self._line is None:
+            self._line = ProgressLine()
+        if self._line.live:
+            done = f"{self._done} of about {self._total} functions"
+            self._line.show(f"solitaire-env: compiling, {done} ({self._name})")
+        elif first:
+            folder = dispatcher._cache.cache_path
+            kept = f"kept in {folder}" if folder else "not kept for the next start"
+            say(f"solitaire-env: compiling {self._name}, about {self._total} functions, {kept} ...")
+
+
+def _is_ours(dispatcher: Any) -> bool:
+    return isinstance(getattr(dispatcher, "_cache", None), _Cache)
+
+
+def _count_uncompiled(dispatcher: Any) -> int:
+    """How many functions of ours a function calls, itself included, that are not compiled yet."""
+    found, left = set(), [dispatcher]
+    while left:
+        called = left.pop()
+        found.add(called)
+        variables = called.py_func.__globals__
+        for name in _names(called.py_func.__code__):
+            other = variables.get(name)
+            if hasattr(other, "py_func") and _is_ours(other) and not other.overloads and other not in found:
+                left.append(other)
+    return len(found)
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that a function uses, those in its comprehensions included."""
+    inner = (_names(const) for const in code.co_consts if isinstance(const, CodeType))
+    return set(code.co_names).union(*inner)
 
 
 _notice: Final = _Notice()

@@ -6,7 +6,7 @@ each.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,23 @@ from solitaire_env.core._jit import jit_kernel, typed_once
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import DEAL, PLAY, PLAYING, WON
-from solitaire_env.core.position import Position, position_faults, position_from_row, position_to_row
+from solitaire_env.core.position import (
+    Position,
+    position_faults,
+    position_from_row,
+    position_to_row,
+    read_row,
+)
 from solitaire_env.core.rewards import get_reward
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number, whole_numbers
+
+Start = Position | Deal
+"""What a game starts from: a position, or a deal."""
+NO_NUMBER: Final = -1
+"""Stands for the deal number of a game that did not start from one."""
+_STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls")
 
 
 class IllegalActionError(ValueError):
@@ -30,7 +43,7 @@ class IllegalActionError(ValueError):
 def _account(
     pay_progress, pay_win, stall_limit, step_limit, end_invalid,
     status, went_home, drew, invalid, todo,
-    numbered, steps, stalls, rewards, terminated, truncated, ended, won,
+    steps, stalls, rewards, terminated, truncated, ended, won,
 ):  # fmt: skip
     """Rewards, limits and ends of a step, in place; how many episodes ended. A limit of 0 is none."""
     episodes = 0
@@ -52,7 +65,6 @@ def _account(
         elif int(todo[b]) == DEAL:
             steps[b] = 0
             stalls[b] = 0
-            numbered[b] = True
         ended[b] = terminated[b] or truncated[b]
         won[b] = int(status[b]) == WON
         episodes += int(ended[b])
@@ -64,13 +76,19 @@ _copy_rows = typed_once(engine.copy_rows)
 _accounts = typed_once(_account)
 
 
+def check_size(num_envs: Any) -> int:
+    """A number of games, a whole number from 1."""
+    number = whole_number(num_envs)
+    if number is None or number < 1:
+        raise ValueError(f"num_envs is {shown(num_envs)}, allowed: a whole number of at least 1")
+    return number
+
+
 class Batch:
     """``size`` games of one variant. Arrays are exposed and reused: copy what is to be kept."""
 
     def __init__(self, spec: GameSpec, size: int) -> None:
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise ValueError(f"num_envs is {size!r}, allowed: a whole number of at least 1")
-        size = int(size)
+        size = check_size(size)
         variant, settings = spec.variant, spec.settings
         self.spec = spec
         self.variant = variant
@@ -83,9 +101,8 @@ class Batch:
         self.streams = self.deals.streams
         """State of each game's stream of deal numbers."""
         self.deal_numbers = self.deals.numbers
-        """What each game was dealt from; 0 where that is not a number."""
-        self.deal_numbered = np.zeros(size, dtype=np.bool_)
-        """Which games were dealt from a number."""
+        """The deal number of each game, int64 ``[size]``; NO_NUMBER where it did not start from one."""
+        self.deal_numbers[:] = NO_NUMBER
         self.deal_names: dict[int, str] = {}
         """Rows that were dealt from another program's deal, and which."""
         self.steps = np.zeros(size, dtype=np.int64)
@@ -110,12 +127,60 @@ class Batch:
             self._features = np.zeros(shape, dtype=np.float32)
         self._seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
 
+    # ---------------------------------------------------------------------------- rows, actions
+
+    def check_row(self, row: Any) -> int:
+        """The number of a game that a user passed, as an int."""
+        number = whole_number(row)
+        if number is None:
+            raise TypeError(
+                f"row {shown(row)} is a {type(row).__name__}, "
+                f"allowed: a whole number from 0 to {self.size - 1}"
+            )
+        if not 0 <= number < self.size:
+            raise IndexError(f"there is no game {shown(number)}, allowed: 0..{self.size - 1}")
+        return number
+
+    def check_rows(self, name: str, rows: Any) -> npt.NDArray[np.int64]:
+        """The numbers of games that a user passed as the argument ``name``, int64 ``[n]``."""
+        rows = whole_numbers(name, rows)
+        wrong = rows[(rows < 0) | (rows >= self.size)]
+        if wrong.size:
+            raise IndexError(f"there is no game {wrong[0]} for {name}, allowed: 0..{self.size - 1}")
+        return np.ascontiguousarray(rows, dtype=np.int64)
+
+    def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+        """The actions that a user passed, one a game, for :meth:`step` with ``todo``."""
+        actions = whole_numbers("actions", actions, self.size)
+        if actions.dtype == np.uint64:  # numbers from 2**63 would turn negative
+            self._refuse_outside(actions, todo)
+        return np.ascontiguousarray(actions, dtype=np.int64)
+
     # ------------------------------------------------------------------------------- new games
 
     def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
         """Start the streams of deal numbers of the named rows from Gymnasium's seeded generators."""
         for row, generator in zip(rows.tolist(), generators, strict=True):
             self.streams[row] = generator.integers(2**64, dtype=np.uint64)
+
+    def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[Start | None]) -> None:
+        """New games in the named rows (int64 ``[n]``), each from its start."""
+        named: dict[int, Deal] = {}
+        placed: dict[int, Position] = {}
+        others = []
+        for row, start in zip(rows.tolist(), starts, strict=True):
+            if isinstance(start, Position):
+                placed[row] = start
+            elif start is not None:
+                named[row] = start
+            else:
+                others.append(row)
+        if named:
+            self.deal(np.array(list(named), dtype=np.int64), list(named.values()))
+        for row, position in placed.items():
+            self.place(row, position)
+        if others:
+            self.deal_next(np.array(others, dtype=np.int64))
 
     def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
         """New games in the named rows (int64 ``[n]``) from the next deals of their streams."""
@@ -124,7 +189,7 @@ class Batch:
 
     def deal(self, rows: npt.NDArray[np.int64], names: Sequence[Deal]) -> None:
         """New games in the named rows from named deals."""
-        names = [name if isinstance(name, str) else deals.check_deal_number(name) for name in names]
+        names = [deals.check_deal(self.variant, name) for name in names]
         numbers = [name for name in names if not isinstance(name, str)]
         if len(numbers) == len(names):
             self.deals.orders[rows] = deals.shuffled(self.variant, numbers)
@@ -141,7 +206,6 @@ class Batch:
         """Deal the packs that lie ready in ``deals``, from the numbers there."""
         engine.deal_rows(self.rules, self.deals, self.state, rows)
         self._start(rows)
-        self.deal_numbered[rows] = True
         self._forget_names(rows)
 
     def _forget_names(self, rows: npt.NDArray[np.int64]) -> None:
@@ -153,12 +217,12 @@ class Batch:
         self.deal_names.pop(row, None)
         if isinstance(deal, str):
             self.deal_names[row] = deal
-        self.deal_numbered[row] = isinstance(deal, int)
-        self.deal_numbers[row] = deal if isinstance(deal, int) else 0
+        self.deal_numbers[row] = deal if isinstance(deal, int) else NO_NUMBER
 
     def deal_of(self, row: int) -> Deal | None:
         """What a game was dealt from; None where it started from a position."""
-        return int(self.deal_numbers[row]) if self.deal_numbered[row] else self.deal_names.get(row)
+        number = int(self.deal_numbers[row])
+        return self.deal_names.get(row) if number == NO_NUMBER else number
 
     def _start(self, rows: npt.NDArray[np.int64]) -> None:
         self.steps[rows] = 0
@@ -218,7 +282,7 @@ class Batch:
             _copy_rows(self.rules, self.state, sources, targets)
             arrays = []
         for array in (
-            *arrays, *self.events, self.streams, self.deal_numbers, self.deal_numbered,
+            *arrays, *self.events, self.streams, self.deal_numbers,
             self.steps, self.stalls, self.rewards, self.terminated, self.truncated, self.ended, self.won,
         ):  # fmt: skip
             array[targets] = array[sources]
@@ -253,7 +317,7 @@ class Batch:
             self._forget_names(np.flatnonzero(todo == DEAL))
         episodes = _accounts(
             *self.pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
-            self.deal_numbered, self.steps, self.stalls,
+            self.steps, self.stalls,
             self.rewards, self.terminated, self.truncated, self.ended, self.won,
         )  # fmt: skip
         return int(episodes)
@@ -262,10 +326,7 @@ class Batch:
         """Refuse actions that do not lie in the space."""
         outside = (todo == PLAY) & ((actions < 0) | (actions >= self.rules.actions))
         if outside.any():
-            raise ValueError(
-                f"action {actions[outside][0]} is outside the space of {self.variant.name}, "
-                f"allowed: 0..{self.rules.actions - 1}"
-            )
+            raise ValueError(self.explain_illegal(0, int(actions[outside][0])))
 
     def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Refuse before anything is played, so that no game is left half a step ahead of the others."""
@@ -277,7 +338,7 @@ class Batch:
             raise IllegalActionError(self.explain_illegal(row, int(actions[row])))
 
     def explain_illegal(self, row: int, action: int) -> str:
-        """A sentence that names an illegal action and the legal ones."""
+        """A sentence that names an illegal action, and the legal ones or the action space."""
         if not 0 <= action < self.rules.actions:
             return (
                 f"action {action} is outside the space of {self.variant.name}, "
@@ -304,6 +365,11 @@ class Batch:
         """The whole position of a game."""
         return position_from_row(self.variant, self.state.rows[row])
 
+    def visible(self, row: int) -> Position:
+        """The position of a game as its player sees it: with the stock if ``information`` says so."""
+        position = self.position(row)
+        return position if self.settings.information == "thoughtful" else position.hidden()
+
     # ---------------------------------------------------------------------------- save, restore
 
     def get_state(self, row: int) -> dict[str, Any]:
@@ -318,41 +384,40 @@ class Batch:
         }
 
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
-        """Restore what :meth:`get_state` gave."""
-        keys = ("variant", "row", "deal", "stream", "steps", "stalls")
-        if not isinstance(saved, dict) or set(saved) != set(keys):
+        """Restore what :meth:`get_state` gave; the game stays as it was where that is refused."""
+        self._check_state(saved)
+        cards = np.array(saved["row"], dtype=np.int8)
+        read_row(self.variant, cards, "state")
+        deal = saved["deal"]
+        if deal is not None:
+            deal = deals.check_deal(self.variant, deal)
+        self.set_row(row, cards)
+        self._name_deal(row, deal)
+        self.streams[row] = np.uint64(int(saved["stream"]))
+        self.steps[row] = int(saved["steps"])
+        self.stalls[row] = int(saved["stalls"])
+
+    def _check_state(self, saved: Any) -> None:
+        """Refuse a state that is not made as :meth:`get_state` makes it."""
+        if not isinstance(saved, dict) or set(saved) != set(_STATE_KEYS):
             given = shown(list(saved)) if isinstance(saved, dict) else type(saved).__name__
-            raise ValueError(f"state has {given}, allowed: a dict with {', '.join(keys)}")
+            raise ValueError(f"state has {given}, allowed: a dict with {', '.join(_STATE_KEYS)}")
         if not isinstance(saved["variant"], str) or saved["variant"] != self.variant.name:
             raise ValueError(
                 f"state is of variant {shown(saved['variant'])}, allowed here: {self.variant.name!r}"
             )
         for key, most in (("stream", 2**64 - 1), ("steps", 2**62), ("stalls", 2**62)):
-            if type(saved[key]) is not int or not 0 <= saved[key] <= most:
+            number = whole_number(saved[key])
+            if number is None or not 0 <= number <= most:
                 raise ValueError(
                     f"state {key} is {shown(saved[key])}, allowed: a whole number from 0 to {most}"
                 )
-        deal = saved["deal"]
-        if deal is not None and not isinstance(deal, str):
-            deal = deals.check_deal_number(deal)
         codes, size = saved["row"], self.rules.row_size
         if (
             not isinstance(codes, list)
             or len(codes) != size
-            or not all(type(c) is int and 0 <= c < 128 for c in codes)
+            or not all(type(code) is int and 0 <= code < 128 for code in codes)
         ):
             raise ValueError(
                 f"state row is {shown(codes, 60)}, allowed: a list of {size} whole numbers from 0 to 127"
             )
-        cards = np.array(codes, dtype=np.int8)
-        position = position_from_row(self.variant, cards)
-        faults = position_faults(position)
-        if not faults and (FACE_DOWN in position.stock or position_to_row(position).tolist() != codes):
-            faults = ["its row has gaps, face-down cards or a wrong stock count"]
-        if faults:
-            raise ValueError(f"state is not possible: {'; '.join(faults[:3])}")
-        self.set_row(row, cards)
-        self._name_deal(row, deal)
-        self.streams[row] = np.uint64(saved["stream"])
-        self.steps[row] = saved["steps"]
-        self.stalls[row] = saved["stalls"]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from solitaire_env.core import engine
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number
 
 Deal = int | str
 """A deal number, or the name of another program's deal: ``"ms:11982"``, ``"pysol:24"``."""
@@ -26,13 +27,22 @@ MAX_DEAL: Final = 2**63 - 1
 
 def check_deal_number(number: int) -> int:
     """The number as an int, when it is one that names a deal."""
-    if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
+    deal = whole_number(number)
+    if deal is None:
         raise TypeError(
             f"deal {shown(number)} is a {type(number).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'"
         )
-    if not 0 <= number <= MAX_DEAL:
-        raise ValueError(f"deal {shown(int(number))} is out of range, allowed: 0 to 2**63 - 1")
-    return int(number)
+    if not 0 <= deal <= MAX_DEAL:
+        raise ValueError(f"deal {shown(deal)} is out of range, allowed: 0 to 2**63 - 1")
+    return deal
+
+
+def check_deal(variant: Variant, deal: Deal) -> Deal:
+    """The deal, a number as an int, when it is one of the variant; pysol-cards is not needed for that."""
+    if not isinstance(deal, str):
+        return check_deal_number(deal)
+    _read_name(variant, deal)
+    return str(deal)
 
 
 def ordered_pack(variant: Variant) -> npt.NDArray[np.int8]:
@@ -75,7 +85,8 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
     return order
 
 
-def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
+def _read_name(variant: Variant, deal: str) -> tuple[str, int]:
+    """The program and the number of another program's deal."""
     match = re.fullmatch(r"(ms|pysol):([0-9]{1,20})", deal)
     if match is None:
         raise ValueError(f"unknown deal {shown(deal)}, allowed: a whole number, 'ms:N' or 'pysol:N'")
@@ -87,6 +98,11 @@ def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
     limit = 2**33 - 1 if program == "ms" else 10**20 - 1
     if not 1 <= number <= limit:
         raise ValueError(f"deal {deal!r} is out of range, allowed: {program}:1 to {program}:{limit}")
+    return program, number
+
+
+def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
+    program, number = _read_name(variant, deal)
     try:
         from pysol_cards.cards import createCards
         from pysol_cards.random import shuffle

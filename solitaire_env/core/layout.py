@@ -45,6 +45,12 @@ PLAY: Final = 1
 DEAL: Final = 2
 
 
+Observation = Literal["cards", "features"]
+"""Kinds of observation."""
+Information = Literal["player", "thoughtful"]
+"""Whether the stock's order is hidden, or known."""
+
+
 class Rules(NamedTuple):
     """One variant in plain integers, made in :func:`make_rules` and nowhere else.
 
@@ -249,7 +255,7 @@ def action_layout(variant: Variant) -> ActionLayout:
 
 
 @cache
-def observation_layout(variant: Variant, information: str = "player") -> dict[str, slice]:
+def observation_layout(variant: Variant, information: Information = "player") -> dict[str, slice]:
     """Named slices of the ``cards`` observation.
 
     ``t1``.. for the tableau piles, and, where the variant has them, ``cells``, ``waste``, ``stock_count``

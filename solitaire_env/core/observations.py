@@ -7,7 +7,7 @@
 """
 
 from functools import cache
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,17 @@ import numpy.typing as npt
 from solitaire_env.core import engine
 from solitaire_env.core._jit import jit, jit_called, jit_parallel, prange, typed_once
 from solitaire_env.core.cards import KING, SUITS
-from solitaire_env.core.layout import ONE_CARD, Rules, make_rules, observation_layout
-from solitaire_env.core.position import Position, position_from_row
+from solitaire_env.core.layout import (
+    ONE_CARD,
+    Information,
+    Observation,
+    Rules,
+    make_rules,
+    observation_layout,
+)
+from solitaire_env.core.position import Position, read_row
 from solitaire_env.core.variant import Variant
 
-Observation = Literal["cards", "features"]
-"""Kinds of observation."""
-Information = Literal["player", "thoughtful"]
-"""Whether the stock's order is hidden, or known."""
 OBSERVATIONS: Final = get_args(Observation)
 INFORMATION: Final = get_args(Information)
 
@@ -45,7 +48,7 @@ def check_observation(observation: str, information: str) -> None:
 
 
 @cache
-def cards_high(variant: Variant, information: str = "player") -> npt.NDArray[np.int8]:
+def cards_high(variant: Variant, information: Information = "player") -> npt.NDArray[np.int8]:
     """Highest value of each entry of the ``cards`` observation, int8 ``[size]``."""
     layout = observation_layout(variant, information)
     high = np.full(max(part.stop for part in layout.values()), 4 * KING + 3, dtype=np.int8)
@@ -57,16 +60,22 @@ def cards_high(variant: Variant, information: str = "player") -> npt.NDArray[np.
 
 
 def decode_cards(variant: Variant, observation: npt.NDArray[np.int8]) -> Position:
-    """The position that a ``cards`` observation shows; a hidden stock is face down."""
+    """The position that a ``cards`` observation shows; a hidden stock is face down.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no array of the right shape, or shows no possible position of the game.
+    """
     try:
         row = np.asarray(observation)
     except ValueError:  # lists of different lengths, or too deep
         raise TypeError(f"observation is a {type(observation).__name__}, allowed: an array") from None
-    return position_from_row(variant, row)
+    return read_row(variant, row, "observation")
 
 
 @cache
-def feature_layout(variant: Variant, information: str = "player") -> dict[str, slice]:
+def feature_layout(variant: Variant, information: Information = "player") -> dict[str, slice]:
     """Named slices of the ``features`` observation.
 
     For each source (``t1``.., ``waste``, ``c1``..) of its playable card: the rank / ranks, four entries for
@@ -97,7 +106,7 @@ def feature_layout(variant: Variant, information: str = "player") -> dict[str, s
     return slices
 
 
-def observation_size(variant: Variant, observation: str, information: str = "player") -> int:
+def observation_size(variant: Variant, observation: Observation, information: Information = "player") -> int:
     """Number of entries of an observation."""
     layout = (observation_layout if observation == "cards" else feature_layout)(variant, information)
     return max(int(part.stop) for part in layout.values())
@@ -216,6 +225,8 @@ def _depths(rules: Rules) -> npt.NDArray[np.float32]:
     return np.array([n / rules.pile_capacity for n in range(rules.pile_capacity + 1)], dtype=np.float32)
 
 
-def write_features(rules: Rules, state: engine.State, information: str, out: npt.NDArray[np.float32]) -> None:
+def write_features(
+    rules: Rules, state: engine.State, information: Information, out: npt.NDArray[np.float32]
+) -> None:
     """Write the ``features`` observation of every game into ``out`` (float32 ``[batch, size]``)."""
     _write_features(rules, state, int(information == "thoughtful" and rules.has_stock), _depths(rules), out)

@@ -154,10 +154,10 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
     Raises
     ------
     ValueError
-        If the shape is another, or there are no whole numbers in it.
+        If the shape is another, or there is anything but whole numbers from -128 to 127 in it.
     """
     r = make_rules(variant)
-    if not np.issubdtype(row.dtype, np.integer):
+    if row.dtype.kind not in "iu":
         raise ValueError(f"a row of {variant.name} is of {row.dtype}, allowed: whole numbers")
     if row.shape not in ((r.row_size,), (r.row_stock,)):
         raise ValueError(
@@ -165,6 +165,8 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
             f"allowed: ({r.row_stock},) as seen, ({r.row_size},) in full"
         )
     codes = row.tolist()
+    if wrong := [code for code in codes if not -128 <= code < 128]:
+        raise ValueError(f"a row of {variant.name} has code {wrong[0]}, allowed: 0 to 127")
 
     def pile(start: int, stop: int) -> Pile:
         return tuple(code for code in codes[start:stop] if code != EMPTY)
@@ -188,4 +190,25 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
             position.waste,
             (FACE_DOWN,) * hidden,
         )
+    return position
+
+
+def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position:
+    """The position of a row as :func:`position_from_row` gives it, when it is a possible one.
+
+    Raises
+    ------
+    ValueError
+        With ``what``, which is the row's name in the sentence, and what is wrong with it.
+    """
+    position = position_from_row(variant, row)
+    faults = position_faults(position)
+    if not faults:
+        whole = len(row) > make_rules(variant).row_stock
+        if whole and FACE_DOWN in position.stock:
+            faults = ["its stock has face-down cards"]
+        elif position_to_row(position)[: len(row)].tolist() != row.tolist():
+            faults = ["its row has gaps or a wrong stock count"]
+    if faults:
+        raise ValueError(f"{what} is not possible: {'; '.join(faults[:3])}")
     return position

@@ -15,7 +15,7 @@ class Reward(NamedTuple):
     """For the win itself."""
 
 
-REWARDS: Final[dict[str, Reward]] = {
+REWARDS: Final[dict[RewardName, Reward]] = {
     "progress": Reward(progress=1.0, win=0.0),
     "win": Reward(progress=0.0, win=1.0),
     "progress+win": Reward(progress=1.0, win=1.0),
@@ -23,7 +23,7 @@ REWARDS: Final[dict[str, Reward]] = {
 """The schemes. With ``progress`` the rewards of a won game sum to 1."""
 
 
-def get_reward(name: str) -> Reward:
+def get_reward(name: RewardName) -> Reward:
     """The scheme of that name."""
     if name not in REWARDS:
         raise ValueError(f"unknown reward {name!r}, allowed: {', '.join(map(repr, REWARDS))}")

@@ -6,19 +6,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
-import numpy as np
-
-from solitaire_env.core.layout import ActionLayout, Rules, action_layout, make_rules, observation_layout
-from solitaire_env.core.observations import (
+from solitaire_env.core.layout import (
+    ActionLayout,
     Information,
     Observation,
-    check_observation,
-    feature_layout,
-    observation_size,
+    Rules,
+    action_layout,
+    make_rules,
+    observation_layout,
 )
+from solitaire_env.core.observations import check_observation, feature_layout, observation_size
 from solitaire_env.core.rewards import RewardName, get_reward
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number
 
 OnInvalid = Literal["noop", "raise", "terminate"]
 """What an illegal action does: nothing, raise an error, or end the episode."""
@@ -35,13 +36,10 @@ def check_limit(name: str, value: Any) -> int | None:
     """
     if value is None:
         return None
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, (int, np.integer))
-        or not 1 <= value < 2**62
-    ):
+    limit = whole_number(value)
+    if limit is None or not 1 <= limit < 2**62:
         raise ValueError(f"{name} is {shown(value)}, allowed: None or a whole number from 1 to 2**62 - 1")
-    return int(value)
+    return limit
 
 
 @dataclass(frozen=True)

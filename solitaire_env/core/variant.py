@@ -127,11 +127,11 @@ class Variant:
         """Whether a player chooses how many cards of a sequence go to a space."""
         return self.moves != "one card" and self.spaces == "any"
 
-    def with_rules(self, **rules: Any) -> "Variant":
+    def with_rules(
+        self, *, build: Build | None = None, spaces: Spaces | None = None, moves: Moves | None = None
+    ) -> "Variant":
         """The variant with other ``build``, ``spaces`` or ``moves``; those given as None stay as they are."""
-        unknown = set(rules) - {"build", "spaces", "moves"}
-        if unknown:
-            raise TypeError(f"unknown rules {sorted(unknown)}, allowed: 'build', 'spaces', 'moves'")
+        rules: dict[str, Any] = {"build": build, "spaces": spaces, "moves": moves}
         return replace(self, **{field: word for field, word in rules.items() if word is not None})
 
     def describe(self) -> str:

@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core.batch import Batch, IllegalActionError
-from solitaire_env.core.deals import Deal
+from solitaire_env.core.batch import Batch, IllegalActionError, Start, check_size
 from solitaire_env.core.layout import PLAY, PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
@@ -26,9 +25,6 @@ from solitaire_env.policies.policy import Policy, ask, view_of
 from solitaire_env.transcripts import Thought
 
 Array = npt.NDArray[Any]
-Start = Deal | Position
-"""What a game starts from: a deal, or a position."""
-
 TOP_ACTIONS: Final = 5
 """A thought names this many of the likeliest actions."""
 _GAME_NUMBERS: Final = count()
@@ -140,7 +136,7 @@ class Runner:
         self.view = view_of(policy, spec)
         """The game as the policy sees it."""
         self.expands = self.view.variant != spec.variant
-        self.num_envs = num_envs
+        self.num_envs = check_size(num_envs)
         self.seed = seed
         self.record = record
         self.observe = observe
@@ -274,17 +270,24 @@ class Runner:
         actions = ask(self.policy, observations, masks, uniforms, numbers)
         self.answer_seconds += time.process_time() - begin
         self.answers += len(rows)
+        self._refuse_illegal(rows, actions)
         if self.expands:
             pairs = zip(rows.tolist(), actions.tolist(), strict=True)
-            singles = [self.expand(row, action) for row, action in pairs]
+            singles = [self.seen.expand(row, action) for row, action in pairs]
         else:
             singles = [[action] for action in actions.tolist()]
         return Decisions(rows, observations, masks, actions, singles, thoughts)
 
+    def _refuse_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
+        inside = (actions >= 0) & (actions < self.view.num_actions)
+        legal = inside & (self.seen.state.mask[rows, np.where(inside, actions, 0)] != 0)
+        if not legal.all():
+            k = int(legal.argmin())
+            raise IllegalActionError(self.seen.explain_illegal(int(rows[k]), int(actions[k])))
+
     def expand(self, row: int, action: int) -> list[int]:
-        """An action of the policy's set as actions of the game itself."""
-        if not 0 <= action < self.view.num_actions or not self.seen.state.mask[row, action]:
-            raise IllegalActionError(self.seen.explain_illegal(row, action))
+        """An action of the policy's set, in the position that it was last shown, as actions of the game itself."""
+        self._refuse_illegal(np.array([row]), np.array([action]))
         return self.seen.expand(row, action) if self.expands else [action]
 
     def show(self, rows: npt.NDArray[np.int64]) -> None:
@@ -296,11 +299,6 @@ class Runner:
     def carry_out(self, decisions: Decisions) -> None:
         """Play what was decided, single actions one after another until the game is over or cut off."""
         rows, played = decisions.rows, self.played
-        if self.record:
-            told = zip(rows.tolist(), decisions.singles, decisions.thoughts, strict=True)
-            for row, singles, thought in told:
-                moves = [Move(single, None if n else thought) for n, single in enumerate(singles)]
-                self.seats[row].moves += moves
         self.rewards[rows] = 0.0
         going, nth = np.arange(len(rows)), 0
         while len(going):
@@ -313,10 +311,18 @@ class Runner:
             todo[now] = PLAY
             played.step(self._actions, todo)
             self.rewards[now] += played.rewards[now]
+            if self.record:
+                self._record(decisions, going, nth)
             self.cut[now] = played.truncated[now]
             nth += 1
             more = [k for k in going.tolist() if nth < len(decisions.singles[k]) and not self.cut[rows[k]]]
             going = np.array(more, dtype=np.int64)
+
+    def _record(self, decisions: Decisions, which: npt.NDArray[np.int64], nth: int) -> None:
+        """Keep the nth single action of some decisions."""
+        for k in which.tolist():
+            thought = None if nth else decisions.thoughts[k]
+            self.seats[decisions.rows[k]].moves.append(Move(decisions.singles[k][nth], thought))
 
     # -------------------------------------------------------------------------- one game, asked
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from solitaire_env.core import get_num_threads
 from solitaire_env.vector import SolitaireVectorEnv
 
 TIMED: Final = (
@@ -85,10 +86,8 @@ def processor() -> str:
 
 def machine() -> str:
     """The machine and the versions that a figure belongs to, in one line."""
-    import numba
-
     packages = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "gymnasium"))
     return (
-        f"Machine: {processor()}, {os.cpu_count()} cores, {numba.get_num_threads()} threads used; "
+        f"Machine: {processor()}, {os.cpu_count()} cores, {get_num_threads()} threads used; "
         f"{platform.system()}, Python {platform.python_version()}, {packages}"
     )

@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from solitaire_env.core.batch import Start
 from solitaire_env.core.layout import Action, action_layout
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation.runner import Start, new_game_number
+from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.transcripts import Result
 

@@ -57,12 +57,11 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     added = {point.name: point for point in entry_points(group=GROUP)}
     if text in added and text != "folder":
         return _made(text, lambda seen: _loaded(added[text])(text, seen), spec)
-    path = Path(text)
-    if path.is_dir():
-        return _load_folder(path, spec, added)
-    if ":" in text and not path.exists():
+    if _is_folder(text):
+        return _load_folder(Path(text), spec, added)
+    if ":" in text:
         made = load_class(text)
-        return with_moves(as_policy(_made(text, made, _fitting(made, spec, moves)), spec), moves)
+        return with_moves(_made(text, made, _fitting(made, spec, moves)), moves)
     raise ValueError(
         f"unknown policy {shown(text)}, allowed: {', '.join((*BUILT_IN, *(n for n in added if n != 'folder')))}, "
         "a run or model folder, or module:Class"
@@ -122,6 +121,13 @@ def _fitting(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
     )
 
 
+def _is_folder(text: str) -> bool:
+    try:
+        return bool(text) and Path(text).is_dir()
+    except OSError:  # too long for a name
+        return False
+
+
 def _load_folder(path: Path, spec: GameSpec, added: dict[str, Any]) -> Policy:
     from solitaire_env.policies.network import load_network, playable  # reads safetensors
 
@@ -140,9 +146,9 @@ def _loaded(point: Any) -> Callable[..., Any]:
         ) from None
 
 
-def _made(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Any:
+def _made(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:
     try:
-        return make(spec)
+        return as_policy(make(spec), spec)
     except Exception as error:
         raise _failed(name, "made", error) from error
 

@@ -5,12 +5,13 @@ import hashlib
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core.observations import Information, Observation
+from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves
 from solitaire_env.policies.drawing import draw
@@ -89,8 +90,9 @@ class Policy:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that differ between policies that play differently, as far as that can be told:
-        from their source code and the plain values and arrays that they hold.
+        """Sixteen hexadecimal digits that differ between policies that play differently, as far as can be told from
+        their source code and their public attributes that are plain values or arrays. A result file refuses rows of a
+        policy with another one.
         """
         return _digest(_identity(self))
 
@@ -149,8 +151,8 @@ class FunctionPolicy(Policy):
 
     @property
     def explains(self) -> bool:
-        """Whether the object has a method ``explain``."""
-        return hasattr(self.function, "explain")
+        """Whether the object has an ``explain``."""
+        return getattr(self.function, "explain", None) is not None
 
     @property
     def fingerprint(self) -> str:
@@ -331,6 +333,8 @@ _PLAIN: Final = (bool, int, float, str, bytes, type(None), np.generic, np.ndarra
 
 def _identity(x: Any) -> list[Any]:
     """What tells a callable from others: its source and the plain values that it holds."""
+    if isinstance(x, partial):
+        return [_identity(x.func), _plain(x.args), _plain(x.keywords.items())]
     kind = x if inspect.isroutine(x) or inspect.isclass(x) else type(x)
     parts: list[Any] = [getattr(kind, "__module__", ""), getattr(kind, "__qualname__", repr(kind))]
     parts.append(_source(kind))

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from importlib.util import find_spec
 from operator import index
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from solitaire_env.core import engine
 from solitaire_env.core.layout import PLAYING
@@ -11,8 +11,10 @@ from solitaire_env.notation import Move, Position, action_text, describe_action,
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import Variant
 
-RENDER_MODES: Final = ("ansi", "rgb_array", "human")
-VECTOR_RENDER_MODES: Final = RENDER_MODES[:2]
+RenderMode = Literal["ansi", "rgb_array", "human"]
+VectorRenderMode = Literal["ansi", "rgb_array"]
+RENDER_MODES: Final = get_args(RenderMode)
+VECTOR_RENDER_MODES: Final = get_args(VectorRenderMode)
 RENDER_FPS: Final = 4
 
 SIZE: Final = (800, 600)

@@ -11,7 +11,8 @@ from solitaire_env.core.cards import (
     rank_of,
     suit_of,
 )
-from solitaire_env.notation import Move, Pile, Position
+from solitaire_env.core.position import Pile, Position
+from solitaire_env.notation import Move
 from solitaire_env.render.board import headline, moved_cards
 
 WASTE_SHOWN = 12

@@ -9,7 +9,8 @@ from typing import Final, Literal, NamedTuple
 
 from solitaire_env.core.cards import EMPTY, FACE_DOWN, make_card, rank_of, suit_of
 from solitaire_env.core.layout import make_rules
-from solitaire_env.notation import Move, Pile, Position
+from solitaire_env.core.position import Pile, Position
+from solitaire_env.notation import Move
 
 CARD_HEIGHT: Final = 1.4
 PITCH: Final = 1.12

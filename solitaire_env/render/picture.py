@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFont
 
 from solitaire_env.core.cards import EMPTY, FACE_DOWN, RANK_NAMES, SUIT_SYMBOLS, is_red, rank_of, suit_of
 from solitaire_env.notation import Position
@@ -27,6 +26,11 @@ from solitaire_env.render.colors import (
     RED,
     TABLE,
 )
+
+try:
+    from PIL import Image, ImageDraw, ImageFont
+except ImportError as error:
+    raise ImportError('pictures need PIL: pip install "solitaire-env[render]"') from error
 
 FONT: Final = "DejaVuSansCondensed-Bold.ttf"
 

@@ -7,7 +7,10 @@ from solitaire_env.render.picture import Rgb
 
 # Else pygame prints a line when it is imported.
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-import pygame
+try:
+    import pygame
+except ImportError as error:
+    raise ImportError('windows need pygame: pip install "solitaire-env[render]"') from error
 
 __all__ = ["Screen", "pygame"]
 

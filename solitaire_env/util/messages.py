@@ -1,6 +1,9 @@
-"""How an error message shows what it refuses."""
+"""How an error message shows what it refuses; notices on stderr."""
 
+import contextlib
+import os
 import reprlib
+import sys
 from typing import Any
 
 
@@ -29,3 +32,16 @@ def one_line(text: object, size: int = 200) -> str:
     line = " ".join(str(text).split())
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     return line if len(line) <= size else f"{line[: size - 3]}..."
+
+
+def quiet() -> bool:
+    """Whether the user wants no notices: ``SOLITAIRE_ENV_QUIET`` is set and not 0, or there is no stderr."""
+    no_stderr = getattr(sys, "stderr", None) is None  # a program without a console on Windows
+    return no_stderr or os.environ.get("SOLITAIRE_ENV_QUIET", "0") not in ("", "0")
+
+
+def say(notice: str) -> None:
+    """Print a notice on stderr, unless the user wants none; never an error, even if stderr is closed."""
+    if not quiet():
+        with contextlib.suppress(OSError, ValueError):
+            print(notice, file=sys.stderr, flush=True)

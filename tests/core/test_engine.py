@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy as np
 import pytest
-from numba.core import event
 
-from solitaire_env.core import _jit, engine, observations
 from solitaire_env.core import batch as batch_module
+from solitaire_env.core import engine, observations
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import ordered_pack
@@ -45,84 +42,6 @@ def kernels(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     }
 
 
-def imported(tree: ast.Module) -> dict[str, str]:
-    """Names that a file imports, and where from."""
-    return {
-        alias.asname or alias.name: node.module or ""
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-
-
-def names_from_outside(function: ast.FunctionDef) -> Iterator[ast.Name]:
-    """Names that a function reads but does not bind."""
-    bound = {argument.arg for argument in function.args.args}
-    reads = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    bound |= {node.id for node in reads if isinstance(node.ctx, ast.Store)}
-    marks = {id(node) for mark in function.decorator_list for node in ast.walk(mark)}
-    return (node for node in reads if node.id not in bound and id(node) not in marks)
-
-
-def faults_of_kernels(source: str) -> list[str]:
-    """Where the jitted functions of a file lean on what numba's cache does not watch."""
-    tree = ast.parse(source)
-    own = kernels(tree)
-    constants = {
-        target.id
-        for node in tree.body
-        if isinstance(node, (ast.Assign, ast.AnnAssign))
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name)
-    }
-    origin = imported(tree)
-    eternal = {
-        name
-        for name, module in origin.items()
-        if module in ("solitaire_env.core.cards", "solitaire_env.core.layout")
-    }
-    allowed = {
-        "np",
-        "prange",
-        "lowest_bit",
-        *own,
-        *constants,
-        *(n for n in eternal if n.isupper()),
-        *dir(builtins),
-    }
-    return [
-        f"{function.name}, line {node.lineno}: {node.id}"
-        for function in own.values()
-        for node in names_from_outside(function)
-        if node.id not in allowed
-    ]
-
-
-@pytest.mark.parametrize("module", KERNEL_FILES, ids=lambda module: module.__name__)
-def test_kernels_lean_on_their_own_file(module: ModuleType) -> None:
-    """An edit elsewhere would leave their old compiled code in use, silently."""
-    source = Path(str(module.__file__)).read_text()
-    assert kernels(ast.parse(source))
-    assert faults_of_kernels(source) == []
-
-
-def test_the_check_of_kernels_sees_a_fault() -> None:
-    source = """
-from solitaire_env.core.layout import WON, make_rules
-from solitaire_env.core import engine
-LIMIT = 3
-@jit
-def _mine(x):
-    return x + LIMIT + WON
-@jit
-def _bad(rules, x):
-    return _mine(int(x)) + np.int64(engine.PLAYING) + make_rules(x) + elsewhere(rules)
-def plain(x):
-    return elsewhere(x)
-"""
-    assert {fault.split()[-1] for fault in faults_of_kernels(source)} == {"engine", "make_rules", "elsewhere"}
-
-
 @pytest.mark.parametrize("module", KERNEL_FILES, ids=lambda module: module.__name__)
 def test_parallel_kernels_write_to_plain_arrays(module: ModuleType) -> None:
     """What a parallel loop writes itself to an array of a named tuple is lost (numba issue 5872)."""
@@ -138,31 +57,80 @@ def test_parallel_kernels_write_to_plain_arrays(module: ModuleType) -> None:
             assert written == [], function.name
 
 
-@pytest.mark.parametrize("module", KERNEL_FILES, ids=lambda module: module.__name__)
-def test_python_calls_kernels_only(module: ModuleType) -> None:
-    """A function that only compiled functions may call (``jit``, ``jit_called``) would crash the process."""
-    tree = ast.parse(Path(str(module.__file__)).read_text())
-    inner = {
-        name
-        for name, function in kernels(tree).items()
-        if not {"jit_kernel", "jit_parallel"} & set(map(ast.unparse, function.decorator_list))
+INNER = {"jit", "jit_called", "jit_wrapping"}
+"""Decorators of functions that only compiled functions may call."""
+
+
+def project_files() -> dict[str, ast.Module]:
+    """All files of the package and of agents, by the names of their modules."""
+    root = Path(str(engine.__file__)).parents[2]
+    paths = [path for folder in ("solitaire_env", "agents") for path in (root / folder).rglob("*.py")]
+    return {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            path.read_text()
+        )
+        for path in paths
     }
-    assert all(name.startswith("_") for name in inner)
+
+
+def calls_from_python(tree: ast.Module, own: set[str], inner: set[str]) -> list[str]:
+    """What a file uses of ``inner`` outside of compiled functions; ``own`` are names of its own."""
+    full = {name.rpartition(".")[2]: name for name in own}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            full |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    found = []
     for node in tree.body:
-        if getattr(node, "name", None) not in kernels(tree):
-            assert inner.isdisjoint(each.id for each in ast.walk(node) if isinstance(each, ast.Name)), node
+        if getattr(node, "name", None) in kernels(tree):
+            continue
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name):
+                found.append(full.get(each.id, ""))
+            elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
+                found.append(f"{full.get(each.value.id, '')}.{each.attr}")
+    return [name for name in found if name in inner]
+
+
+def inner_kernels(module: str, tree: ast.Module) -> set[str]:
+    """The full names of the functions in a file that only compiled functions may call."""
+    return {
+        f"{module}.{name}"
+        for name, function in kernels(tree).items()
+        if INNER & set(map(ast.unparse, function.decorator_list))
+    }
+
+
+def test_python_calls_kernels_only() -> None:
+    """A function that only compiled functions may call would crash the process."""
+    files = project_files()
+    inner = {name for module, tree in files.items() for name in inner_kernels(module, tree)}
+    assert "solitaire_env.core.engine.step" in inner
+    # The core gives its kernels on under shorter names.
+    inner |= {f"solitaire_env.core.{name.rpartition('.')[2]}" for name in inner if ".core." in name}
+    for module, tree in files.items():
+        assert calls_from_python(tree, inner_kernels(module, tree), inner) == [], module
+
+
+def test_the_check_of_calls_sees_a_fault() -> None:
+    tree = ast.parse(
+        """
+from solitaire_env.core import engine, step as play
+@jit
+def _mine(x): return engine.decode(x)
+def plain(x): return _mine(x) + play(x) + engine.copy(x) + other.copy(x)
+"""
+    )
+    inner = {"a._mine", "solitaire_env.core.step", "solitaire_env.core.engine.copy"}
+    assert sorted(calls_from_python(tree, {"a._mine"}, inner)) == sorted(inner)
 
 
 def test_every_file_with_kernels_is_checked() -> None:
-    """No other file jits, and numba itself is named in one place."""
+    """No other file of the core jits."""
     package = Path(str(engine.__file__)).parent
     checked = {Path(str(module.__file__)).name for module in KERNEL_FILES}
     for path in package.rglob("*.py"):
-        tree = ast.parse(path.read_text())
         if path.name != "_jit.py":
-            assert bool(kernels(tree)) == (path.name in checked), path
-        names = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
-        assert ("numba" in names) == (path.name == "_jit.py"), path
+            assert bool(kernels(ast.parse(path.read_text()))) == (path.name in checked), path
 
 
 def play_everything(variant: Variant) -> None:
@@ -194,28 +162,16 @@ def test_each_kernel_is_compiled_once() -> None:
     """One set of compiled kernels for all variants: another type of an argument would make a second."""
     for variant in ALL.values():
         play_everything(variant)
-    called = {
-        f"{module.__name__}.{name}": list(map(str, getattr(getattr(value, "alone", value), "signatures", ())))
+    signatures = {
+        f"{module.__name__}.{name}": list(
+            map(str, getattr(getattr(module, name), "alone", getattr(module, name)).signatures)
+        )
         for module in KERNEL_FILES
-        for name, value in vars(module).items()
-        if name in kernels(ast.parse(Path(str(module.__file__)).read_text()))
+        for name, function in kernels(ast.parse(Path(str(module.__file__)).read_text())).items()
+        if {"jit_kernel", "jit_parallel"} & set(map(ast.unparse, function.decorator_list))
     }
-    public = [name for name in called if name.startswith("solitaire_env.core.engine.") and "._" not in name]
-    assert len(public) == 9
-    from_python = [*public, "solitaire_env.core.observations._features", "solitaire_env.core.batch._account"]
-    assert {name: len(called[name]) for name in from_python} == dict.fromkeys(from_python, 1)
-
-
-def test_it_is_said_once_that_the_engine_is_compiled(capsys: pytest.CaptureFixture[str]) -> None:
-    notice = _jit._Notice()
-    event.register("numba:compile", notice)
-    for module in ("numpy", "__main__", "solitaire_env.core.engine"):
-        assert notice in event._registered["numba:compile"]
-        dispatcher = SimpleNamespace(__module__=module)
-        notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
-        notice.on_end(None)
-    assert notice not in event._registered["numba:compile"]
-    assert capsys.readouterr().err.count("compiling the engine") == 1
+    assert {"solitaire_env.core.engine.step_rows", "solitaire_env.core.batch._account"} <= set(signatures)
+    assert {name: len(found) for name, found in signatures.items()} == dict.fromkeys(signatures, 1)
 
 
 # ------------------------------------------------------------------------------- steps and states

@@ -517,7 +517,7 @@ class Games(RuleBasedStateMachine):
         for row, alone in enumerate((self.env, *self.neighbours)):
             what = f"of row {row}, played alone and in the vector environment"
             expect_state(what, alone.get_state(), self.vector.get_state(row))
-            for name, expected in alone._batch.state._asdict().items():
+            for name, expected in alone.batch.state._asdict().items():
                 expect(f"{name} {what}", expected[0], getattr(self.vector.batch.state, name)[row])
         for row, alone in enumerate(self.neighbours, 1):
             expect(f"faults of row {row}, played alone", [], check_state(alone), alone.position())

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import (
     TOP_ACTIONS,
@@ -23,7 +24,6 @@ from solitaire_env.evaluation import (
     draw,
     evaluate,
     mcnemar,
-    policy_layout,
     read_games,
     summarize,
     think,
@@ -31,6 +31,7 @@ from solitaire_env.evaluation import (
     wilson_interval,
 )
 from solitaire_env.notation import parse_action
+from solitaire_env.policies import as_policy, load_policy, view_of
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS, Variant, get_variant
@@ -46,6 +47,8 @@ KEPT: dict[str, Any] = {"transcripts": True, "max_episode_steps": 40}
 
 class Whim:
     """A legal action, as good as any other; the same in the same position."""
+
+    fingerprint = "whim"
 
     def __init__(self, **attributes: Any) -> None:
         self.calls = 0
@@ -201,7 +204,7 @@ def test_equals_single_environments(name: str, wishes: dict[str, str]) -> None:
         assert (game.deal, game.policy, game.env) == (deal, "Whim", name)
 
 
-@pytest.mark.parametrize("attributes", [{}, {"moves": "supermove"}, {"memoryless": True}], ids=str)
+@pytest.mark.parametrize("attributes", [{}, {"moves": "supermove"}, {"deterministic": True}], ids=str)
 def test_order_and_company_do_not_matter(attributes: dict[str, Any]) -> None:
     deals = [7, 3, "ms:9", 0, 2**20, 4, 5]
     keywords: dict[str, Any] = {"max_episode_steps": LIMIT, "transcripts": True}
@@ -215,19 +218,19 @@ def test_order_and_company_do_not_matter(attributes: dict[str, Any]) -> None:
 
 
 class Chance:
-    """Any legal action, as chance says."""
+    """Any legal action, by the random numbers given."""
 
-    by_chance = True
+    stochastic = True
 
     def __init__(self, **attributes: Any) -> None:
         self.asked: list[float] = []
         for name, value in attributes.items():
             setattr(self, name, value)
 
-    def __call__(self, observations: Any, masks: Any, chances: Any) -> Any:
-        assert chances.shape == (len(masks),) and chances.dtype == np.float64
-        self.asked += chances.tolist()
-        return draw(masks, chances)
+    def __call__(self, observations: Any, masks: Any, *, uniforms: Any, games: Any) -> Any:
+        assert uniforms.shape == games.shape == (len(masks),) and uniforms.dtype == np.float64
+        self.asked += uniforms.tolist()
+        return draw(masks, uniforms)
 
 
 @pytest.mark.parametrize("attributes", [{}, {"moves": "supermove"}], ids=str)
@@ -299,8 +302,8 @@ def test_the_limit_may_fall_into_a_supermove() -> None:
 @pytest.mark.parametrize(
     ("name", "moves"), [*((name, None) for name in IDS), *((name, "supermove") for name in ONE_CARD)]
 )
-def test_memoryless_saves_time_and_changes_nothing(name: str, moves: str | None) -> None:
-    policies = Whim(moves=moves), Whim(moves=moves, memoryless=True)
+def test_deterministic_saves_time_and_changes_nothing(name: str, moves: str | None) -> None:
+    policies = Whim(moves=moves), Whim(moves=moves, deterministic=True)
     first, second = (evaluate(policy, name, range(5), max_episode_steps=LIMIT) for policy in policies)
     for full, short in zip(first.games, second.games, strict=True):
         assert (full.won, full.cards_home, full.steps, full.truncated) == (
@@ -335,7 +338,7 @@ def test_won(moves: str) -> None:
 
 
 def test_registered_limit() -> None:
-    done = evaluate(Whim(memoryless=True), "forty-thieves", range(4))
+    done = evaluate(Whim(deterministic=True), "forty-thieves", range(4))
     limit = step_limit(get_variant("forty-thieves"))
     assert {game.steps for game in done.games if game.truncated} == {limit}
     assert done.games[0].rules == f"same suit, any, one card, {limit} steps"
@@ -346,7 +349,7 @@ def test_functions_and_lists_do() -> None:
         return [int(mask.argmax()) for mask in masks]
 
     done = evaluate(first_legal, "eights-down", range(3), max_episode_steps=50)
-    assert [game.policy for game in done.games] == ["function"] * 3
+    assert [game.policy for game in done.games] == ["first_legal"] * 3
     assert evaluate(first_legal, "eights-down", [], name="none").games == []
 
 
@@ -426,7 +429,8 @@ def test_what_a_policy_does_not_say_is_left_out() -> None:
         assert re.search(f"(?m)^{line}$", text), text
     silent = Whim(explain=lambda observations, masks: (None, None))
     assert "#" not in evaluate(silent, "eights-down", [1], **KEPT).transcripts[1]
-    assert think(silent, get_variant("eights-down"), np.zeros((2, 1)), np.ones((2, 1), np.int8)) == [
+    spec = GameSpec(get_variant("eights-down"))
+    assert think(as_policy(silent, spec), spec, np.zeros((2, 1)), np.ones((2, 1), np.int8)) == [
         None,
         None,
     ]
@@ -471,20 +475,30 @@ def test_illegal_action(moves: str | None) -> None:
         (lambda: evaluate(Whim(), BUSY_ACES, [-1]), ["-1"]),
         (lambda: evaluate(Whim(), BUSY_ACES, ["xyz:1"]), ["xyz"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], num_envs=0), ["num_envs is 0"]),
-        (lambda: evaluate(Whim(), BUSY_ACES, [1], seed=-1), ["seed is -1", "at least 0"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1], seed=-1), ["seed is -1", "a whole number from 0"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
+        (lambda: evaluate(Whim, BUSY_ACES, [1]), ["is a class", "an SB3 model or a function"]),
+        (lambda: evaluate(7, BUSY_ACES, [1]), ["is a int", "a Policy, a name"]),
+        (lambda: evaluate(Whim(by_chance=True), BUSY_ACES, [1]), ["by_chance, which is stochastic now"]),
+        *(
+            (
+                lambda limit=limit: evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=limit),
+                ["max_episode_steps is", "None or a whole number from 1"],
+            )
+            for limit in (0, -5, 1.5, True, "9", 2**63)
+        ),
     ],
 )
 def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)
 
 
-def test_policy_layout() -> None:
-    layout = policy_layout(BUSY_ACES, Whim(moves="supermove", observation="features"))
-    assert layout["observation"] == "features" and layout["space_counts"] == 13
-    assert policy_layout("busy-aces")["space_counts"] == 1
-    assert policy_layout(get_variant("busy-aces"), moves="sequence")["space_counts"] == 13
-    assert json.loads(json.dumps(layout)) == layout
+def test_a_policy_declares_how_it_sees_a_game() -> None:
+    spec = GameSpec(get_variant("busy-aces"))
+    view = view_of(as_policy(Whim(moves="supermove", observation="features"), spec), spec)
+    assert view.settings.observation == "features" and view.layout["space_counts"] == 13
+    assert view_of(as_policy(Whim(), spec), spec) == spec and spec.layout["space_counts"] == 1
+    assert json.loads(json.dumps(view.layout)) == view.layout
 
 
 # ------------------------------------------------------------------------------------ results file
@@ -499,7 +513,7 @@ def test_a_line_a_game(tmp_path: Path) -> None:
     done = run(tmp_path / "games.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "games.jsonl").read_text().splitlines()]
     assert [row["deal"] for row in rows] == [*range(12)]
-    assert set(rows[0]) == {field.name for field in fields(Game)}
+    assert set(rows[0]) == {field.name for field in fields(Game)} - {"seed"}
     assert read_games(tmp_path / "games.jsonl") == done.games
     assert [path.name for path in tmp_path.iterdir()] == ["games.jsonl"]
 
@@ -552,6 +566,39 @@ def test_games_of_another_evaluation_are_refused(
     before = path.read_bytes()
     refuses(lambda: run(path, **keywords), str(path), *words)
     assert path.read_bytes() == before
+
+
+def test_games_of_another_policy_are_refused_by_its_fingerprint(tmp_path: Path, refuses: Refuses) -> None:
+    def first(observations: Any, masks: Any) -> Any:
+        return masks.argmax(1)
+
+    def last(observations: Any, masks: Any) -> Any:
+        return masks.shape[1] - 1 - masks[:, ::-1].argmax(1)
+
+    path = tmp_path / "games.jsonl"
+    keywords: dict[str, Any] = {"name": "mine"}
+    done = run(path, first, **keywords)
+    refuses(lambda: run(path, last, **keywords), str(path), "fingerprint", "choose another file")
+    assert run(path, first, **keywords).answers == 0 and run(path, first, **keywords).games == done.games
+
+
+def test_rows_of_a_stochastic_policy_carry_the_seed(tmp_path: Path, refuses: Refuses) -> None:
+    path = tmp_path / "games.jsonl"
+    policy = load_policy("random", BUSY_ACES)
+    done = run(path, policy, seed=1)
+    assert {game.seed for game in done.games} == {1}
+    refuses(lambda: run(path, policy, seed=2), str(path), "seed 1, not 2", "choose another file")
+    assert run(path, policy, seed=1).answers == 0
+    # Files of before have no seed: it was 0.
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({k: v for k, v in row.items() if k != "seed"}) + "\n" for row in rows))
+    refuses(lambda: run(path, policy, seed=1), "seed 0, not 1")
+    assert run(path, policy).answers == 0
+
+
+def test_numpy_limits_and_seeds_are_welcome() -> None:
+    done = evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=np.int64(7), seed=np.int64(3))  # type: ignore[arg-type]
+    assert done.games[0].steps == 7 and "7 steps" in done.games[0].rules
 
 
 @pytest.mark.parametrize("line", ["{}", "[]", "7", "not JSON", '{"env": "x", "wings": 2}'])

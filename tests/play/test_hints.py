@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import policy_layout
-from solitaire_env.play.hints import Adviser, load_class, load_policy
+from solitaire_env.play.hints import Adviser
+from solitaire_env.play.session import Session
+from solitaire_env.policies import load_class, load_policy
 from solitaire_env.transcripts import Thought
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
@@ -31,8 +33,8 @@ t3: 6S 5S 4S 3S 2S AS
 class Says:
     """A policy that always wants the same action, and says why."""
 
-    def __init__(self, layout: dict[str, Any] | None = None) -> None:
-        self.layout = layout
+    def __init__(self, spec: GameSpec | None = None) -> None:
+        self.spec = spec
         self.action = 0
 
     def __call__(self, observations: Any, masks: Any) -> Any:
@@ -54,29 +56,23 @@ def says(variant: Variant, text: str, **attributes: Any) -> Says:
     return policy
 
 
-def function(text: str, layout_of: Any) -> Says:
-    """What ``tests.play.test_hints:function@text`` calls."""
-    policy = Says(layout_of(Says))
-    policy.name = text  # type: ignore[attr-defined]
-    return policy
-
-
 NO_POLICY = 7
 
 
-def start(variant: Variant, **options: Any) -> SolitaireEnv:
+def start(variant: Variant, **options: Any) -> Session:
     env = SolitaireEnv(variant, on_invalid="raise")
     env.reset(options=options)
-    return env
+    return Session(env)
 
 
 def test_advice_in_the_game_itself() -> None:
     variant = get_variant("forty-thieves")
-    env = start(variant, deal=3)
+    session = start(variant, deal=3)
+    env = session.env
     adviser = Adviser(says(variant, "t3>f"), variant)
     assert adviser.name == "Says"
     before = env.get_state()
-    advice = adviser.advise(env)
+    advice = adviser.advise(session)
     assert advice is not None and env.get_state() == before
     assert (advice.text, advice.words) == ("t3>f", "AD home, from t3")
     assert advice.actions == (env.parse_action("t3>f"),)
@@ -85,8 +81,8 @@ def test_advice_in_the_game_itself() -> None:
 
 def test_a_hint_is_the_likeliest_action() -> None:
     """However the policy draws; one that does not tell is asked as for a move."""
-    env = SolitaireEnv("busy-aces")
-    env.reset(options={"deal": 3})
+    session = start(get_variant("busy-aces"), deal=3)
+    env = session.env
     policy = says(env.variant, "draw")
     adviser = Adviser(policy, env.variant)
     likely = policy.explain
@@ -99,19 +95,20 @@ def test_a_hint_is_the_likeliest_action() -> None:
 
     policy.explain = explain  # type: ignore[method-assign]
     for likeliest, text in ((False, "draw"), (True, "t1>f")):
-        advice = adviser.advise(env, likeliest)
+        advice = adviser.advise(session, likeliest)
         assert advice is not None and advice.text == text
     policy.explain = None  # type: ignore[assignment]
-    advice = adviser.advise(env, likeliest=True)
+    advice = Adviser(policy, env.variant).advise(session, likeliest=True)
     assert advice is not None and (advice.text, advice.thought) == ("draw", None)
 
 
 def test_a_supermove_comes_to_single_moves() -> None:
     variant = get_variant("busy-aces")
-    env = start(variant, position=CARRY)
+    session = start(variant, position=CARRY)
+    env = session.env
     policy = says(variant, "t2>t1", moves="supermove", name="carrier")
     adviser = Adviser(policy, variant)
-    advice = adviser.advise(env)
+    advice = adviser.advise(session)
     assert adviser.name == "carrier" and advice is not None
     assert (advice.text, advice.words) == ("t2>t1", "9S to 7S, 3 cards, from t2 to t1, onto TS")
     for action in advice.actions:
@@ -135,8 +132,7 @@ def test_a_policy_is_shown_what_it_asks_for() -> None:
             seen.append(observations)
             return masks.argmax(1)
 
-    env = start(variant, deal=4)
-    advice = Adviser(Looks(), variant).advise(env)
+    advice = Adviser(Looks(), variant).advise(start(variant, deal=4))
     assert advice is not None and advice.thought is None
     other = SolitaireEnv(variant, observation="features", information="thoughtful")
     assert np.array_equal(seen[0][0], other.reset(options={"deal": 4})[0])
@@ -163,31 +159,28 @@ def test_a_policy_of_other_moves(refuses: Refuses) -> None:
 # --------------------------------------------------------------------------------------- by name
 
 
-def test_by_class_and_by_function() -> None:
+def test_by_class() -> None:
     variant = get_variant("busy-aces")
     policy = load_policy("tests.play.test_hints:Says", variant)
-    assert policy.layout == policy_layout(variant)
-    named = load_policy("tests.play.test_hints:function@runs/any-1, x@y", variant)
-    assert named.name == "runs/any-1, x@y" and named.layout == policy_layout(variant)
+    assert policy.function.spec == GameSpec(variant)  # type: ignore[attr-defined]
     assert load_class("tests.play.test_hints:Says") is Says
 
 
-def test_by_names_of_this_repository() -> None:
-    pytest.importorskip("torch")
+def test_by_the_names_of_the_package() -> None:
     variant = get_variant("busy-aces")
-    for name in ("agents.policies:Greedy", "agents:policy@greedy"):
-        advice = Adviser(load_policy(name, variant), variant).advise(start(variant, deal=0))
+    for name in ("greedy", "solitaire_env.policies.greedy:Greedy", "linear"):
+        advice = Adviser(name, variant).advise(start(variant, deal=0))
         assert advice is not None and advice.thought is None
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("greedy", ["unknown policy 'greedy'", "'module:Class' or 'module:function@text'"]),
+        ("greedi", ["unknown policy 'greedi'", "random, greedy, linear, shipped", "module:Class"]),
         ("", ["unknown policy ''"]),
-        ("a:b:c", ["unknown policy 'a:b:c'"]),
+        ("a:b:c", ["'a:b:c' cannot be loaded"]),
         ("greedy@runs/x", ["unknown policy"]),
-        ("../x:Y", ["unknown policy '../x:Y'"]),
+        ("../x:Y", ["'../x:Y' cannot be loaded"]),
         ("x" * 10_000, ["unknown policy 'xxx"]),
         ("no_such_module:Policy", ["'no_such_module:Policy'", "No module named"]),
         ("no..module:Policy", ["is not the name of a module"]),

@@ -19,6 +19,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from solitaire_env import cli
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import draw, wilson_interval
 from solitaire_env.notation import parse_position
@@ -42,9 +43,9 @@ class First:
     """The first legal action; it explains itself."""
 
     name = "first"
-    memoryless = True
+    deterministic = True
 
-    def __init__(self, layout: dict[str, Any]) -> None:
+    def __init__(self, spec: GameSpec) -> None:
         pass
 
     def __call__(self, observations: Any, masks: Any) -> Any:
@@ -58,13 +59,13 @@ class Whim:
     """A legal action by chance."""
 
     name = "whim"
-    by_chance = True
+    stochastic = True
 
-    def __init__(self, layout: dict[str, Any]) -> None:
+    def __init__(self, spec: GameSpec) -> None:
         pass
 
-    def __call__(self, observations: Any, masks: Any, chances: Any = 0.5) -> Any:
-        return draw(masks, np.broadcast_to(chances, len(masks)))
+    def __call__(self, observations: Any, masks: Any, *, uniforms: Any, games: Any) -> Any:
+        return draw(masks, uniforms)
 
 
 class Broken(First):
@@ -77,15 +78,15 @@ class Broken(First):
 class Picky(First):
     """It plays games with cells only."""
 
-    def __init__(self, layout: dict[str, Any]) -> None:
-        if not layout["cells"]:
+    def __init__(self, spec: GameSpec) -> None:
+        if not spec.variant.cells:
             raise ValueError("no cells, allowed: games with cells")
 
 
 class Slow(First):
     """It takes its time, and may go in circles for ever."""
 
-    memoryless = False
+    deterministic = False
 
     def __call__(self, observations: Any, masks: Any) -> Any:
         time.sleep(0.01)
@@ -482,7 +483,7 @@ def test_ports_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
             (["--port", str(port)], f"cannot listen on '127.0.0.1', port {port}: Address already in use"),
             (["--port", "65536"], "port is 65536, allowed: 0 to 65535"),
             (["--host", "no.such.host.invalid"], "cannot listen on 'no.such.host.invalid', port 8000"),
-            (["--port", "0", "--policy", "nothing"], "unknown policy 'nothing', allowed: 'module:Class'"),
+            (["--port", "0", "--policy", "nothing"], "unknown policy 'nothing', allowed: random, greedy"),
         ):
             assert cli.main(["serve", *args]) == 2
             assert words in capsys.readouterr().err

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from solitaire_env import cli, render
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
 from solitaire_env.play.hints import Adviser
@@ -30,9 +31,9 @@ class First:
     """The first legal action, of which it is sure; it has no memory."""
 
     name = "first"
-    memoryless = True
+    deterministic = True
 
-    def __init__(self, layout: dict[str, Any] | None = None) -> None:
+    def __init__(self, spec: GameSpec | None = None) -> None:
         self.asked = 0
 
     def __call__(self, observations: Any, masks: Any) -> Any:
@@ -395,7 +396,7 @@ def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_pat
         (["busy-aces", "--fps", "0"], ["--fps is 0.0, allowed: more than 0, at most 1000"]),
         (["busy-aces", "--fps", "inf"], ["--fps is inf"]),
         (["busy-aces", "--window", "--video", "x.mp4"], ["--window and --video exclude each other"]),
-        (["busy-aces", "--policy", "greedy"], ["unknown policy 'greedy'", "'module:Class'"]),
+        (["busy-aces", "--policy", "greedi"], ["unknown policy 'greedi'", "module:Class"]),
         (["busy-aces", "--policy", "tests.play.test_watch:nothing"], ["cannot be loaded"]),
         (["eights-down", "--policy", "tests.play.test_watch:Single"], ["moves='one card'"]),
         (

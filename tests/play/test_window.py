@@ -10,11 +10,13 @@ import pygame
 import pytest
 
 from solitaire_env import cli
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move
-from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.play.window import KEYS, Window
+from solitaire_env.policies import load_policy
 from solitaire_env.render.board import CARD_HEIGHT, Board, Spot, lay_out
 from tests.games import PUBLISHED
 from tests.recorded import recorded_game
@@ -273,8 +275,8 @@ def test_a_hint_is_marked_and_can_be_clicked() -> None:
 class LastLegal:
     """A policy that plays the last of the legal actions."""
 
-    def __init__(self, layout: dict[str, Any]) -> None:
-        assert layout["actions"] > 100
+    def __init__(self, spec: GameSpec) -> None:
+        assert spec.num_actions > 100
 
     def __call__(self, observations: Any, masks: Any) -> Any:
         return [np.flatnonzero(mask)[-1] for mask in masks]

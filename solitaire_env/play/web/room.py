@@ -128,9 +128,8 @@ class Room:
     def new(self, body: dict[str, Any]) -> dict[str, Any]:
         """Deal a game."""
         check_keys(body, ("game", "deal", *RULES))
-        variant = get_variant(_text(body, "game")).with_rules(
-            **{rule: _text(body, rule) for rule in RULES if rule in body}
-        )
+        rules: dict[str, Any] = {rule: _text(body, rule) for rule in RULES if rule in body}
+        variant = get_variant(_text(body, "game")).with_rules(**rules)
         env = SolitaireEnv(variant, on_invalid="raise")
         env.reset(options=_parse_deal(body.get("deal", "random")))
         table = Table(Session(env), env.position(), env.get_state()["deal"])

@@ -11,7 +11,7 @@ from agents.policies import make_policy
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import evaluate, policy_layout
+from solitaire_env.evaluation import evaluate
 from solitaire_env.notation import format_position
 from solitaire_env.policies.greedy import LAST, Greedy
 from solitaire_env.policies.random import Random
@@ -34,14 +34,14 @@ DEALS = range(50)
 @pytest.mark.parametrize("name", ACTION_SETS)
 def test_never_illegal(name: str, policy: Any) -> None:
     """An illegal action would be an error of the evaluation."""
-    evaluate(policy(policy_layout(ACTION_SETS[name])), ACTION_SETS[name], DEALS, max_episode_steps=300)
+    evaluate(policy(GameSpec(ACTION_SETS[name])), ACTION_SETS[name], DEALS, max_episode_steps=300)
 
 
 @pytest.mark.parametrize("name", ACTION_SETS)
 def test_greedy_beats_random(name: str) -> None:
     variant = ACTION_SETS[name]
-    layout = policy_layout(variant)
-    random, greedy = (evaluate(policy, variant, DEALS).summary for policy in (Random(layout), Greedy(layout)))
+    spec = GameSpec(variant)
+    random, greedy = (evaluate(policy, variant, DEALS).summary for policy in (Random(spec), Greedy(spec)))
     assert greedy.cards_home > random.cards_home
     assert greedy.wins >= random.wins
 
@@ -50,7 +50,7 @@ def test_greedy_beats_random(name: str) -> None:
 def test_greedy_never_goes_back(name: str) -> None:
     """Between two times that a position stands, no move was left but those that undo another."""
     variant = {**ACTION_SETS, **IN_SUIT}[name]
-    policy = Greedy(policy_layout(variant))
+    policy = Greedy(GameSpec(variant))
     rows = np.arange(20)
     batch = Batch(GameSpec(variant), len(rows))
     batch.deal(rows, rows.tolist())
@@ -97,7 +97,7 @@ PREFERENCES = {
 def test_greedy_prefers(variant: str, partial: str, move: str) -> None:
     env = SolitaireEnv(variant)
     observation, info = env.reset(options={"position": fill(f"variant: {variant}|{partial}", GAMES[variant])})
-    policy = Greedy(policy_layout(variant))
+    policy = Greedy(env.game)
     assert env.action_text(int(policy(observation[None], info["action_mask"][None])[0])) == move
 
 
@@ -109,14 +109,14 @@ def test_greedy_wins() -> None:
         ("eights-down", None, 0.25),
     ):
         variant = get_variant(name).with_rules(moves=moves)
-        assert evaluate(Greedy(policy_layout(variant)), variant, range(200)).summary.win_rate >= least, name
+        assert evaluate(Greedy(GameSpec(variant)), variant, range(200)).summary.win_rate >= least, name
 
 
 def test_random_is_reproducible_and_even() -> None:
     masks = np.zeros((4000, 7), dtype=np.int8)
     masks[:, [1, 4, 6]] = 1
-    layout = policy_layout("busy-aces")
-    first, again, other = (Random(layout, seed)(None, masks) for seed in (0, 0, 1))
+    spec = GameSpec(get_variant("busy-aces"))
+    first, again, other = (Random(spec, seed)(None, masks) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
     counts = np.bincount(first, minlength=7)
@@ -127,7 +127,7 @@ def test_greedy_plays_single_rows_alike() -> None:
     variant = get_variant("eights-down")
     batch = Batch(GameSpec(variant), 8)
     batch.deal(np.arange(8), range(8))
-    policy = Greedy(policy_layout(variant))
+    policy = Greedy(GameSpec(variant))
     together = policy(batch.observations(), batch.state.mask)
     alone = [policy(batch.observations()[k : k + 1], batch.state.mask[k : k + 1])[0] for k in range(8)]
     assert together.tolist() == alone
@@ -138,19 +138,24 @@ class Mine:
 
     moves = "supermove"
 
-    def __init__(self, layout: dict[str, Any]) -> None:
-        self.actions = layout["actions"]
+    def __init__(self, spec: GameSpec) -> None:
+        self.actions = spec.num_actions
+
+    def __call__(self, observations: Any, masks: Any) -> Any:
+        return masks.argmax(1)
 
 
-def layout_of(policy: Any) -> dict[str, Any]:
-    return policy_layout("busy-aces", policy)
+BUSY_ACES = GameSpec(get_variant("busy-aces"))
 
 
 def test_make_policy() -> None:
-    assert isinstance(make_policy("random", layout_of), Random)
-    assert isinstance(make_policy("greedy", layout_of), Greedy)
-    mine = make_policy("tests.agents.test_policies:Mine", layout_of)
-    assert mine.actions == policy_layout("busy-aces", moves="supermove")["actions"]
+    assert isinstance(make_policy("random", BUSY_ACES), Random)
+    assert isinstance(make_policy("greedy", BUSY_ACES), Greedy)
+    mine = make_policy("tests.policies.test_policies:Mine", BUSY_ACES)
+    assert mine.moves == "supermove"
+    assert mine.function.actions == BUSY_ACES.seen(moves="supermove").num_actions  # type: ignore[attr-defined]
+    assert make_policy("greedy", BUSY_ACES, moves="supermove").moves == "supermove"
+    assert make_policy("greedy", BUSY_ACES).moves == "one card"
 
 
 @pytest.mark.parametrize(
@@ -170,9 +175,8 @@ def test_make_policy() -> None:
     ],
 )
 def test_make_policy_refuses(name: str, words: list[str], refuses: Refuses) -> None:
-    refuses(lambda: make_policy(name, layout_of), *words)
+    refuses(lambda: make_policy(name, BUSY_ACES), *words)
 
 
 def test_greedy_wants_cards(refuses: Refuses) -> None:
-    layout = policy_layout("busy-aces") | {"observation": "features"}
-    refuses(lambda: Greedy(layout), "greedy", "'cards'", "'features'")
+    refuses(lambda: Greedy(BUSY_ACES.seen(observation="features")), "greedy", "'cards'", "'features'")

@@ -1,0 +1,388 @@
+"""Files of compiled code: what they are valid for, where they are kept, and what becomes of damaged ones."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solitaire_env.core import code_cache
+from solitaire_env.core.code_cache import CodeFiles, Folders, stamp_of
+
+CONTENT = b"compiled code"
+posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="on Windows they are in the user's profile")
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Where compiled code may be kept, best first, and where its source is; nothing is said or edited yet."""
+    monkeypatch.setattr(code_cache, "_edited", set())
+    monkeypatch.setattr(Folders, "_reported", False)
+    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
+    found = {name: tmp_path / name for name in ("source", "chosen", "user", "temporary")}
+    for folder in found.values():
+        folder.mkdir()
+    monkeypatch.setattr(code_cache, "_user_cache_folder", lambda: found["user"] / "solitaire-env")
+    monkeypatch.setattr(tempfile, "tempdir", str(found["temporary"]))
+    return found
+
+
+def files(source: Path, chosen: Path | str = "", stamp: str = "0123456789abcdef") -> CodeFiles:
+    """The files of a function, as a new process would find them."""
+    code_cache.folders_of.cache_clear()
+    return CodeFiles(str(source / "kernels.py"), stamp, "outer.<locals>.kernel", str(chosen))
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+# ----------------------------------------------------------------------------------- what is kept
+
+
+def test_what_was_saved_is_loaded(places: dict[str, Path]) -> None:
+    source = places["source"]
+    assert files(source).load("key", bytes) is None
+    files(source).save("key", CONTENT)
+    assert files(source).load("key", bytes) == CONTENT
+    assert files(source).load("other key", bytes) is None
+    assert files(source, stamp="f" * 16).load("key", bytes) is None
+    [path] = kept(source)
+    assert path.parent.name == "__pycache__" and not {*'<>:"/\\|?*'} & set(path.name)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:20],
+        lambda data: data[:-1],
+        lambda data: data + b"x",
+        lambda data: b"x" * len(data),
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+        lambda data: CONTENT,
+    ],
+    ids=["empty", "cut in the proof", "cut", "longer", "garbage", "one bit", "no proof"],
+)
+def test_a_damaged_file_is_a_miss_and_is_replaced(places: dict[str, Path], damage: Any) -> None:
+    source = places["source"]
+    files(source).save("key", CONTENT)
+    [path] = kept(source)
+    path.write_bytes(damage(path.read_bytes()))
+    assert files(source).load("key", bytes) is None
+    files(source).save("key", CONTENT)
+    assert files(source).load("key", bytes) == CONTENT
+    assert kept(source) == [path]
+
+
+def test_a_file_under_the_name_of_another_is_a_miss(places: dict[str, Path]) -> None:
+    source = places["source"]
+    for key in ("key", "other key"):
+        files(source).save(key, key.encode())
+    first, second = kept(source)
+    os.replace(first, second)
+    assert [files(source).load(key, bytes) for key in ("key", "other key")] == [None, None]
+
+
+def test_what_cannot_be_rebuilt_is_a_miss(places: dict[str, Path]) -> None:
+    def fail(content: bytes) -> bytes:
+        raise TypeError("not what was expected")
+
+    source = places["source"]
+    files(source).save("key", CONTENT)
+    assert files(source).load("key", fail) is None
+
+
+def test_code_of_older_sources_is_removed(places: dict[str, Path]) -> None:
+    """Otherwise each edit would leave some megabytes on the disk."""
+    source = places["source"]
+    other = source / "__pycache__" / "kernels.cpython-311.pyc"
+    files(source).save("key", CONTENT)
+    files(source).save("other key", CONTENT)
+    other.touch()
+    assert len(kept(source)) == 3
+    files(source, stamp="f" * 16).save("key", CONTENT)
+    [path] = set(kept(source)) - {other}
+    assert "ffffffffffffffff" in path.name
+
+
+# -------------------------------------------------------------------------------------- where to
+
+
+def block(folder: Path) -> None:
+    """Make it impossible to have such a folder, for the superuser too: a file has its name."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.touch()
+
+
+def roots(places: dict[str, Path]) -> list[Path]:
+    """The folders in which compiled code is kept, best first."""
+    temporary = code_cache._temporary_folder()
+    assert temporary is not None and temporary.parent == places["temporary"]
+    user = places["user"] / "solitaire-env"
+    return [places["chosen"] / "cache", places["source"] / "__pycache__", user, temporary]
+
+
+@pytest.mark.parametrize("blocked", range(5))
+def test_the_first_folder_that_can_be_written_is_taken(
+    places: dict[str, Path], blocked: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The user's choice, the source's folder, the user's cache, a temporary one, none; one line says it."""
+    folders = roots(places)
+    for folder in folders[:blocked]:
+        block(folder)
+    for key in ("key", "other key"):
+        files(places["source"], folders[0]).save(key, CONTENT)
+    expected = [folders[blocked]] if blocked < 4 else []
+    assert [folder for folder in folders if kept(folder) and folder.is_dir()] == expected
+    loaded = files(places["source"], folders[0]).load("key", bytes)
+    assert loaded == (CONTENT if expected else None)
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == (blocked > 0)
+    if blocked:
+        first = str(folders[0])
+        assert f"cannot write to {first}" in said and ("File exists" in said or "Not a directory" in said)
+        assert ("is not kept" in said) == (blocked == 4)
+        assert all(f"is kept in {folder}" in said for folder in expected)
+
+
+def test_without_a_choice_the_source_s_own_folder_is_the_first(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    files(places["source"]).save("key", CONTENT)
+    assert kept(places["source"]) and not kept(places["user"])
+    assert capsys.readouterr().err == ""
+
+
+def test_a_folder_that_cannot_be_written_is_still_read(
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever installed the package may have compiled it."""
+    files(places["source"]).save("key", CONTENT)
+    original = tempfile.TemporaryFile
+
+    def refuse(dir: Path) -> Any:
+        if dir.name == "__pycache__":
+            raise OSError(errno.EROFS, "Read-only file system")
+        return original(dir=dir)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    assert files(places["source"]).load("key", bytes) == CONTENT
+    files(places["source"]).save("other key", CONTENT)
+    assert len(kept(places["source"])) == len(kept(places["user"])) == 1
+    assert files(places["source"]).load("other key", bytes) == CONTENT
+
+
+@pytest.mark.parametrize("where", ["open", "write", "replace"])
+def test_a_full_disk(
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next folder is tried, and nothing is left of the file that was not written whole."""
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def fails(path: Any, *rest: Any) -> Any:
+        if "__pycache__" in str(path):
+            raise full
+        return original(path, *rest)
+
+    class Fails:
+        def __init__(self, path: Path, mode: str) -> None:
+            self.file = original(path, mode)
+            self.fails = "__pycache__" in str(path)
+
+        def __enter__(self) -> Fails:
+            return self
+
+        def write(self, data: bytes) -> None:
+            self.file.write(data[:9] if self.fails else data)
+            if self.fails:
+                raise full
+
+        def __exit__(self, *error: object) -> None:
+            self.file.close()
+
+    original: Any = os.replace if where == "replace" else open
+    owner: Any = os if where == "replace" else code_cache
+    name = "replace" if where == "replace" else "open"
+    monkeypatch.setattr(owner, name, Fails if where == "write" else fails, raising=False)
+    ours = files(places["source"])
+    ours.save("key", CONTENT)
+    ours.save("other key", CONTENT)
+    assert kept(places["source"]) == [] and len(kept(places["user"])) == 2
+    assert ours.load("key", bytes) == CONTENT
+    said = capsys.readouterr().err
+    assert "No space left on device" in said and len(said.splitlines()) == 1
+
+
+def test_a_folder_that_was_removed_is_made_anew(places: dict[str, Path]) -> None:
+    ours = files(places["source"])
+    ours.save("key", CONTENT)
+    [path] = kept(places["source"])
+    path.unlink()
+    path.parent.rmdir()
+    assert ours.load("key", bytes) is None
+    ours.save("key", CONTENT)
+    assert ours.load("key", bytes) == CONTENT and kept(places["source"]) == [path]
+
+
+@posix
+@pytest.mark.parametrize("fault", ["link", "group", "everybody", "another user", "around"])
+def test_a_folder_that_others_can_fill_is_not_used(
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is in it is executed. It was filled before, and is not read either."""
+    _, beside, user, temporary = roots(places)
+    for folder in (beside, user):
+        block(folder)
+    files(places["source"]).save("key", CONTENT)
+    assert kept(temporary) and temporary.stat().st_mode & 0o077 == 0
+    if fault == "link":
+        target = places["chosen"] / "filled"
+        temporary.rename(target)
+        temporary.symlink_to(target)
+    elif fault == "another user":
+        other = os.getuid() + 1
+        monkeypatch.setattr(os, "getuid", lambda: other)
+        temporary.rename(temporary.with_name(f"solitaire-env-{other}"))
+    elif fault == "around":
+        places["temporary"].chmod(0o777)
+    else:
+        temporary.chmod(0o770 if fault == "group" else 0o707)
+    capsys.readouterr()
+    Folders._reported = False
+    assert files(places["source"]).load("key", bytes) is None
+    ours = files(places["source"])
+    ours.save("other key", CONTENT)
+    assert ours.load("other key", bytes) is None
+    assert "is not kept" in capsys.readouterr().err
+
+
+def test_a_temporary_folder_around_which_files_are_safe(places: dict[str, Path]) -> None:
+    """As /tmp is: everybody writes to it, and nobody can remove another's folder."""
+    for folder in roots(places)[1:3]:
+        block(folder)
+    places["temporary"].chmod(0o1777)
+    files(places["source"]).save("key", CONTENT)
+    assert files(places["source"]).load("key", bytes) == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "expected"),
+    [
+        ("linux", {"XDG_CACHE_HOME": "/caches"}, "/caches/solitaire-env"),
+        ("linux", {"XDG_CACHE_HOME": "", "HOME": "/home/a"}, "/home/a/.cache/solitaire-env"),
+        ("linux", {"XDG_CACHE_HOME": "here"}, None),
+        ("darwin", {"HOME": "/Users/a"}, "/Users/a/Library/Caches/solitaire-env"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/solitaire-env"),
+    ],
+)
+@posix
+def test_the_user_s_cache_folder(
+    monkeypatch: pytest.MonkeyPatch, platform: str, variables: dict[str, str], expected: str | None
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "platform", platform)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = code_cache._user_cache_folder()
+    assert found == (None if expected is None else Path(expected))
+
+
+def test_neither_home_nor_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> Any:
+        raise FileNotFoundError("no usable temporary directory")
+
+    def no_home() -> Any:
+        raise RuntimeError("could not determine home directory")
+
+    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "gettempdir", fail)
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert code_cache._temporary_folder() is None
+    assert code_cache._user_cache_folder() is None
+
+
+# ---------------------------------------------------------------------------------------- sources
+
+
+def make_package(folder: Path) -> dict[str, Path]:
+    """A package with two files of kernels and one without."""
+    texts = {
+        "__init__": "",
+        "kernels": "@jit\ndef one(x): return x",
+        "inner/__init__": "",
+        "inner/more": "from gate import jit_kernel",
+        "plain": "LIMIT = 3",
+    }
+    paths = {name: folder / f"{name}.py" for name in texts}
+    for name, path in paths.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[name])
+    return paths
+
+
+def stamp(path: Path) -> str | None:
+    """What a new process would find."""
+    code_cache._edited.clear()
+    for function in (code_cache._digests, code_cache._stamp, code_cache._top):
+        function.cache_clear()
+    return stamp_of(str(path))
+
+
+def test_a_stamp_covers_all_files_with_compiled_code(tmp_path: Path) -> None:
+    paths = make_package(tmp_path / "package")
+    first = stamp(paths["kernels"])
+    assert first is not None and first == stamp(paths["inner/more"])
+    for name, covered in (("plain", False), ("inner/more", True), ("kernels", True)):
+        before = stamp(paths["kernels"])
+        paths[name].write_text(paths[name].read_text() + "\n# edited")
+        assert (stamp(paths["kernels"]) != before) == covered, name
+
+
+def test_a_stamp_covers_the_core_and_the_package_s_kernels() -> None:
+    core = Path(code_cache.__file__).parent
+    covered = code_cache._digests(core.parent, True)
+    assert set(map(str, core.glob("*.py"))) <= set(covered)
+    assert str(core.parent / "cli.py") not in covered
+
+
+def test_a_file_in_no_package_is_of_its_folder(tmp_path: Path) -> None:
+    """A script's folder may be somebody's whole home: folders inside it are not looked at."""
+    paths = make_package(tmp_path)
+    paths["__init__"].unlink()
+    before = stamp(paths["kernels"])
+    paths["inner/more"].write_text("jit")
+    assert stamp(paths["kernels"]) == before
+    (tmp_path / "beside.py").write_text("jit")
+    assert stamp(paths["kernels"]) != before
+
+
+def test_files_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    """An editor marks a file as open by a link to nowhere."""
+    paths = make_package(tmp_path / "package")
+    before = stamp(paths["kernels"])
+    (tmp_path / "package" / ".#kernels.py").symlink_to(tmp_path / "nowhere")
+    assert stamp(paths["kernels"]) == before
+
+
+def test_source_that_is_in_no_file_has_no_stamp(tmp_path: Path) -> None:
+    assert stamp(tmp_path / "<stdin>") is None
+
+
+def test_what_is_imported_after_an_edit_has_no_stamp(tmp_path: Path) -> None:
+    """A process holds old code of one file and new code of another: kept, it would be wrong for both."""
+    paths = make_package(tmp_path / "package")
+    other = make_package(tmp_path / "other")
+    assert stamp(paths["kernels"]) is not None
+    assert stamp_of(str(paths["inner/more"])) is not None
+    paths["inner/more"].write_text("from gate import jit_kernel  # edited")
+    assert stamp_of(str(paths["kernels"])) is not None
+    assert stamp_of(str(paths["inner/more"])) is None
+    assert stamp_of(str(paths["kernels"])) is None and stamp_of(str(other["kernels"])) is None

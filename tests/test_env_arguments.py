@@ -1,0 +1,396 @@
+"""What a user may pass to an environment, and what is refused with a sentence of our own."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+
+import solitaire_env
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.position import FACE_DOWN
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.notation import format_position, parse_position
+from solitaire_env.testing import expect_results
+from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number, whole_numbers
+from solitaire_env.variants import VARIANTS, Variant
+from solitaire_env.vector import SolitaireVectorEnv
+from tests.conftest import Refuses
+
+BUSY = "solitaire_env:Solitaire/BusyAces-v0"
+NO_NUMBERS = [None, "1", 1.0, True, np.bool_(True), np.float32(1), np.timedelta64(1), np.array([1]), [1], {}]
+"""What is no whole number, though Python or NumPy may take some of it for one."""
+
+
+class Two(IntEnum):
+    TWO = 2
+
+
+def started(**arguments: Any) -> SolitaireEnv:
+    env = SolitaireEnv("busy-aces", **arguments)
+    env.reset(options={"deal": 7})
+    return env
+
+
+# ---------------------------------------------------------------------------------- whole numbers
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=shown)
+def test_no_whole_number(value: Any) -> None:
+    assert whole_number(value) is None
+
+
+@pytest.mark.parametrize("value", [2, np.int8(2), np.uint64(2), np.array(2), Two.TWO], ids=shown)
+def test_whole_number(value: Any) -> None:
+    assert whole_number(value) == 2 and type(whole_number(value)) is int
+
+
+def test_torch_scalars() -> None:
+    """A tensor without axes is a number; one of a single element, and a bool, is none."""
+    torch = pytest.importorskip("torch")
+    assert whole_number(torch.tensor(3, dtype=torch.uint8)) == 3
+    for tensor in (torch.tensor([3]), torch.tensor(True), torch.tensor(3.0)):
+        assert whole_number(tensor) is None
+    env, other = started(), started()
+    for action in (torch.tensor(0), torch.ones(3, dtype=torch.int64).argmin()):
+        np.testing.assert_array_equal(env.step(action)[0], other.step(0)[0])
+
+
+@pytest.mark.parametrize(
+    "values", [[True, 1], (np.bool_(False), 1), [[1], [1, 2]], [1.0], ["1"], 1, None, {1}]
+)
+def test_no_row_of_whole_numbers(values: Any, refuses: Refuses) -> None:
+    refuses(lambda: whole_numbers("things", values), "things", "one row of whole numbers")
+    refuses(lambda: whole_numbers("things", values, 2), "things", "(2,) whole numbers")
+
+
+@pytest.mark.parametrize("values", [[], range(3), (1, np.int8(2)), np.arange(3, dtype=np.uint64)], ids=shown)
+def test_rows_of_whole_numbers(values: Any) -> None:
+    assert whole_numbers("things", values).tolist() == list(values)
+
+
+# ----------------------------------------------------------------------------------- the arguments
+
+LIMITS = [
+    pytest.param(Settings, name, id=f"Settings {name}") for name in ("stall_limit", "max_episode_steps")
+] + [
+    pytest.param(make, name, id=f"{make.__name__} {name}")
+    for make in (SolitaireEnv, SolitaireVectorEnv)
+    for name in ("stall_limit", "max_episode_steps")
+    if name in inspect.signature(make).parameters
+]
+
+
+@pytest.mark.parametrize(("make", "name"), LIMITS)
+def test_limits(make: Callable[..., Any], name: str, refuses: Refuses) -> None:
+    """A whole number from 1, NumPy's included, or None."""
+    for value in (1, np.int64(1), np.uint8(1), None):
+        made = make(**{name: value})
+        limit = getattr(getattr(made, "settings", made), name)
+        assert limit == value and type(limit) in (int, type(None))
+    for value in (*NO_NUMBERS[1:], 0, -1, np.int64(0), 1.5, 2**62, 2**63, 10**5000, float("inf")):
+        refuses(lambda value=value: make(**{name: value}), f"{name} is", "from 1 to 2**62 - 1")
+
+
+@pytest.mark.parametrize("name", ["stall_limit", "max_episode_steps"])
+def test_a_limit_of_numpy_cuts_games_off(name: str) -> None:
+    envs = gym.make_vec(BUSY, num_envs=2, **{name: np.int64(2)})  # type: ignore[arg-type]
+    illegal = envs.reset(seed=0)[1]["action_mask"].argmin(axis=1)
+    assert [envs.step(illegal)[3].tolist() for _ in range(2)] == [[False] * 2, [True] * 2]
+
+
+@pytest.mark.parametrize("num_envs", [*NO_NUMBERS, 0, -1], ids=shown)
+def test_numbers_of_games_that_are_refused(num_envs: Any, refuses: Refuses) -> None:
+    refuses(lambda: SolitaireVectorEnv(num_envs), "num_envs is", "a whole number")
+    assert SolitaireVectorEnv(np.int64(2)).num_envs == 2  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------ actions
+
+
+@pytest.mark.parametrize("action", NO_NUMBERS, ids=shown)
+def test_actions_that_are_no_number(action: Any, refuses: Refuses) -> None:
+    """Wherever a single environment takes an action."""
+    env = started()
+    for method in (env.step, env.action_text, env.describe_action, env.move, env.expand):
+        refuses(lambda method=method: method(action), type(action).__name__, "a whole number")
+
+
+@pytest.mark.parametrize("number", [2**64 - 1, 2**63, 171])
+@pytest.mark.parametrize("on_invalid", ["noop", "raise", "terminate"])
+def test_the_error_shows_the_action_that_was_passed(number: int, on_invalid: Any, refuses: Refuses) -> None:
+    """Not what is left of it in 64 bits."""
+    refuses(lambda: started(on_invalid=on_invalid).step(np.uint64(number)), f"action {number} ", "0..170")
+    envs = SolitaireVectorEnv(2, "busy-aces", on_invalid=on_invalid)
+    envs.reset(seed=0)
+    actions = np.array([0, number], dtype=np.uint64)
+    refuses(lambda: envs.step(actions), f"action {number} ", "0..170")
+
+
+def test_a_large_action_of_a_game_that_is_dealt_anew_is_not_looked_at() -> None:
+    envs = SolitaireVectorEnv(2, "busy-aces", max_episode_steps=1)
+    envs.reset(seed=0)
+    envs.step([0, 0])
+    assert not envs.step(np.full(2, 2**64 - 1, dtype=np.uint64))[2].any()
+
+
+# -------------------------------------------------------------------------------------- observations
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("information", ["player", "thoughtful"])
+def test_every_wrong_code_is_refused(variant: Variant, information: Any, refuses: Refuses) -> None:
+    """In whatever entry of an observation it is."""
+    env = SolitaireEnv(variant, information=information)
+    observation, _ = env.reset(seed=0)
+    text = format_position(env.decode_observation(observation))
+    for wide in (observation, observation.astype(np.int64), observation.tolist()):
+        assert format_position(env.decode_observation(wide)) == text
+    for entry in range(len(observation)):
+        for code in {-5, -128, 1, 2, 3, 57, 127} - {int(observation[entry])}:
+            wrong = observation.copy()
+            wrong[entry] = code
+            refuses(lambda wrong=wrong: env.decode_observation(wrong), "observation is not possible")
+
+
+@pytest.mark.parametrize("code", [128, -129, 2**62, -(2**63)], ids=shown)
+def test_codes_beyond_a_byte_are_refused(code: int, refuses: Refuses) -> None:
+    """Without counting up to them."""
+    env = started()
+    observation = env.step(0)[0].astype(np.int64)
+    for entry in (0, env.observation_layout["foundations"].start, len(observation) - 1):
+        wrong = observation.copy()
+        wrong[entry] = code
+        refuses(lambda wrong=wrong: env.decode_observation(wrong), f"code {code}, allowed: 0 to 127")
+
+
+@pytest.mark.parametrize("dtype", ["m8[s]", "M8[s]", "f8", "?", "O", "U3"], ids=shown)
+def test_observations_of_other_things_than_numbers(dtype: str, refuses: Refuses) -> None:
+    env = started()
+    refuses(lambda: env.decode_observation(np.zeros(257, dtype=dtype)), "whole numbers")
+
+
+# --------------------------------------------------------------------------------------------- states
+
+NO_DEALS = ["../../x", "ms:0", "ms:-1", "ms:1.5", "ms: 1", "ms:", "pysol:0", "other:1", "", "7",
+            f"ms:{2**33}", f"pysol:{10**20}", "ms:1\n", "MS:1", b"ms:1", -1, 2**63, 1.0, True, [7], {}]  # fmt: skip
+
+
+@pytest.mark.parametrize("deal", NO_DEALS, ids=shown)
+def test_deals_that_are_refused(deal: Any, refuses: Refuses) -> None:
+    """In a state as in a reset: then the game stays as it is."""
+    env, envs = started(), SolitaireVectorEnv(2, "busy-aces")
+    envs.reset(seed=0)
+    before, both = env.get_state(), [envs.get_state(row) for row in range(2)]
+    refuses(lambda: env.set_state({**before, "deal": deal}), "deal", "allowed")
+    refuses(lambda: env.reset(options={"deal": deal}), "deal", "allowed")
+    refuses(lambda: envs.set_state(1, {**before, "deal": deal}), "deal", "allowed")
+    refuses(lambda: envs.reset(options={"deal": [3, deal]}), "deal", "allowed")
+    assert env.get_state() == before and [envs.get_state(row) for row in range(2)] == both
+
+
+@pytest.mark.parametrize("deal", [0, 7, 2**63 - 1, "ms:1", "ms:617", f"pysol:{10**20 - 1}", None], ids=shown)
+def test_deals_of_states(deal: Any) -> None:
+    """The libraries that deal other programs' deals are not needed for a state."""
+    env = started()
+    env.set_state(json.loads(json.dumps({**env.get_state(), "deal": deal})))
+    assert env.get_state()["deal"] == deal and env.deal == deal
+
+
+def test_a_short_pack_has_no_deals_of_other_programs(refuses: Refuses) -> None:
+    env = SolitaireEnv(Variant("short", "Short", decks=1, tableau=(2, 2, 2, 2), ranks=4))
+    env.reset(seed=0)
+    refuses(lambda: env.set_state({**env.get_state(), "deal": "ms:1"}), "'ms:1'", "4 ranks")
+
+
+def test_numbers_of_states_may_be_numpys() -> None:
+    env = started()
+    env.step(0)
+    saved = env.get_state()
+    numbers = {key: np.int64(saved[key]) for key in ("steps", "stalls", "deal")}
+    env.set_state({**saved, **numbers, "stream": np.uint64(saved["stream"])})
+    assert env.get_state() == saved and all(type(env.get_state()[key]) is int for key in numbers)
+
+
+@pytest.mark.parametrize("key", ["stream", "steps", "stalls"])
+@pytest.mark.parametrize("value", [*NO_NUMBERS, -1, 2**64, 10**5000], ids=shown)
+def test_numbers_of_states_that_are_refused(key: str, value: Any, refuses: Refuses) -> None:
+    env = started()
+    before = env.get_state()
+    refuses(lambda: env.set_state({**before, key: value}), f"state {key} is", "a whole number from 0 to")
+    assert env.get_state() == before
+
+
+def test_a_state_with_a_hidden_stock_is_refused(refuses: Refuses) -> None:
+    env = started()
+    saved = env.get_state()
+    stock = env.batch.rules.row_stock
+    saved["row"][stock:] = [FACE_DOWN if code else 0 for code in saved["row"][stock:]]
+    refuses(lambda: env.set_state(saved), "state is not possible", "face-down")
+
+
+# ----------------------------------------------------------------------------------------- info["deal"]
+
+
+def options_of(start: str) -> dict[str, Any] | None:
+    if start == "name":
+        pytest.importorskip("pysol_cards")
+    env = started()
+    env.step(0)
+    options: dict[str, dict[str, Any] | None] = {
+        "number": {"deal": 7},
+        "name": {"deal": "ms:617"},
+        "position": {"position": env.position()},
+        "hidden position": {"position": env.position(hidden=True)},
+        "seed": None,
+    }
+    return options[start]
+
+
+STARTS = ("number", "name", "position", "hidden position", "seed")
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_the_deal_of_a_single_environment(start: str) -> None:
+    """``info["deal"]`` is an int from the first game to the last; ``deal`` says what was dealt."""
+    options = options_of(start)
+    env = SolitaireEnv("busy-aces")
+    with pytest.raises(gym.error.ResetNeeded):
+        _ = env.deal
+    _, info = env.reset(seed=0, options=options)
+    number = info["deal"]
+    told = {"number": (7, 7), "name": (-1, "ms:617"), "seed": (number, number)}.get(start, (-1, None))
+    for _ in range(2):
+        assert type(info["deal"]) is int and (info["deal"], env.deal) == told
+        assert env.get_state()["deal"] == env.deal
+        info = env.step(0)[4]
+    info = env.reset()[1]
+    assert info["deal"] == env.deal and env.deal >= 2**20
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("start", STARTS)
+def test_one_game_starts_otherwise_than_the_other(start: str, mode: AutoresetMode) -> None:
+    """Gymnasium's vector environment takes the infos, and the native one has the same."""
+    options = options_of(start)
+    arguments: dict[str, Any] = {"max_episode_steps": 2}
+    theirs = SyncVectorEnv([lambda: gym.make(BUSY, **arguments)] * 2, autoreset_mode=mode)
+    ours = gym.make_vec(BUSY, num_envs=2, autoreset_mode=mode, **arguments)
+    expected: Any = theirs.reset(seed=3)
+    expect_results("at reset", expected, ours.reset(seed=3))
+    for row in (1, 0):
+        mask = np.arange(2) == row
+        expected, got = (
+            envs.reset(options={**(options or {}), "reset_mask": mask.copy()}) for envs in (theirs, ours)
+        )
+        expect_results("at reset of one", expected, got)
+        for step in range(3):
+            if mode is AutoresetMode.DISABLED and step == 2:
+                expected, got = (envs.reset(seed=4) for envs in (theirs, ours))
+            else:
+                expected, got = (envs.step(np.zeros(2, dtype=np.int64)) for envs in (theirs, ours))
+            expect_results(f"at step {step}", expected, got)
+            for info in (expected[-1], got[-1]):
+                assert info["deal"].dtype == np.int64 and info["_deal"].all()
+
+
+def test_named_deals_in_processes() -> None:
+    pytest.importorskip("pysol_cards")
+    envs = AsyncVectorEnv(
+        [lambda: gym.make(BUSY, max_episode_steps=1)] * 2, autoreset_mode=AutoresetMode.SAME_STEP
+    )
+    try:
+        envs.reset(seed=0)
+        envs.reset(options={"deal": "ms:617", "reset_mask": np.array([False, True])})
+        _, info = envs.reset(options={"deal": "ms:617"})
+        assert info["deal"].tolist() == [-1, -1] and envs.call("deal") == ("ms:617", "ms:617")
+        info = envs.step(np.zeros(2, dtype=np.int64))[4]
+        assert info["final_info"]["deal"].tolist() == [-1, -1]
+        assert info["deal"].min() >= 2**20 and envs.call("deal") == tuple(info["deal"].tolist())
+    finally:
+        envs.close()
+
+
+# --------------------------------------------------------------------------------------------- texts
+
+
+@pytest.mark.parametrize("information", ["player", "thoughtful"])
+def test_repr_is_the_position_as_the_player_sees_it(information: Any) -> None:
+    env = SolitaireEnv("busy-aces", information=information)
+    assert repr(env) == "SolitaireEnv('busy-aces')"
+    env.reset(seed=0)
+    env.step(0)
+    name, _, text = repr(env).partition("\n")
+    assert name == "SolitaireEnv('busy-aces')"
+    assert text == env.position(hidden=information == "player")
+    assert parse_position(text).variant == env.variant
+    assert "\n" not in str(env), "wrappers and logs name the environment in a line"
+
+
+def test_repr_of_many_games() -> None:
+    envs = SolitaireVectorEnv(5, "eights-down")
+    assert repr(envs) == str(envs) == "SolitaireVectorEnv('eights-down', num_envs=5)"
+
+
+# ------------------------------------------------------------------------------------ the package
+
+
+def test_dir_shows_the_public_names() -> None:
+    """Those that are loaded with their first use, too; each can be had."""
+    names = dir(solitaire_env)
+    assert {*solitaire_env.__all__, "evaluation", "env", "vector", "sb3", "wrappers", "testing"} <= set(names)
+    assert not {"import_module", "os", "Any", "TYPE_CHECKING"} & set(names)
+    for name in names:
+        assert getattr(solitaire_env, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'wings'"):
+        _ = solitaire_env.wings  # type: ignore[attr-defined]
+
+
+EXTRAS = ("stable_baselines3", "torch", "PIL", "pygame", "imageio", "imageio_ffmpeg", "moviepy", "scipy",
+          "pysol_cards", "starlette", "uvicorn", "yaml", "pydantic", "matplotlib", "rich", "tqdm")  # fmt: skip
+
+WITHOUT_EXTRAS = """
+import importlib, pkgutil, sys
+for name in sys.argv[1:]:
+    sys.modules[name] = None
+import solitaire_env
+print("dir", "sb3" in dir(solitaire_env))
+for module in pkgutil.walk_packages(solitaire_env.__path__, "solitaire_env.", onerror=lambda name: None):
+    if not module.name.endswith("__main__"):
+        try:
+            importlib.import_module(module.name)
+        except Exception as error:
+            print(module.name, type(error).__name__, error)
+"""
+
+
+def test_modules_without_what_they_need_say_how_to_install_it() -> None:
+    """Every module of the package is imported or names the extra that has what it lacks."""
+    command = [sys.executable, "-c", WITHOUT_EXTRAS, *EXTRAS]
+    first, *lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert first == "dir False"
+    lacking = dict(line.split(" ", 1) for line in lines)
+    for name, message in lacking.items():
+        assert message.startswith("ImportError ") and 'pip install "solitaire-env[' in message, (
+            name,
+            message,
+        )
+    assert "stable_baselines3" in lacking["solitaire_env.sb3"] and "[train]" in lacking["solitaire_env.sb3"]
+    assert "[render]" in lacking["solitaire_env.render.picture"]
+    assert "[web]" in lacking["solitaire_env.play.server"]
+
+
+def test_the_batch_of_an_environment_is_public() -> None:
+    for env in (SolitaireEnv("busy-aces"), SolitaireVectorEnv(1, "busy-aces")):
+        assert isinstance(env.batch, Batch) and isinstance(env.game, GameSpec)

@@ -1,0 +1,168 @@
+"""The native SB3 environment: before the first reset, rows, pictures, deals, and what SB3 probes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.sb3 import SolitaireVecEnv
+from solitaire_env.util.messages import shown
+from tests.conftest import Refuses
+
+
+def started(num_envs: int = 3, **arguments: Any) -> SolitaireVecEnv:
+    env = SolitaireVecEnv("busy-aces", num_envs, **arguments)
+    env.seed(0)
+    env.reset()
+    return env
+
+
+METHODS = ("action_masks", "position", "deal", "get_state", "set_state")
+
+
+# ------------------------------------------------------------------------- before the first reset
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda env: env.action_masks(),
+        lambda env: env.step(np.zeros(2, dtype=np.int64)),
+        lambda env: env.step_async(np.zeros(2, dtype=np.int64)),
+        lambda env: get_action_masks(env),
+        lambda env: env.get_attr("action_masks")[0](),
+        lambda env: env.get_attr("deal"),
+        lambda env: env.get_images(),
+        lambda env: env.render(),
+        *(lambda env, name=name: env.env_method(name, *[{}] * (name == "set_state")) for name in METHODS),
+    ],
+    ids=[
+        *("action_masks", "step", "step_async", "get_action_masks", "get_attr masks", "get_attr deal"),
+        *("get_images", "render", *(f"env_method {name}" for name in METHODS)),
+    ],
+)
+def test_nothing_before_reset(call: Any) -> None:
+    env = SolitaireVecEnv("busy-aces", 2, render_mode="rgb_array", render_size=(64, 64))
+    with pytest.raises(gym.error.ResetNeeded, match=r"call reset\(\) before"):
+        call(env)
+    env.reset()
+    env.step(env.action_masks().argmax(axis=1))
+
+
+def test_what_sb3_probes_before_reset() -> None:
+    """It looks for attributes when it wraps an environment or makes a model."""
+    env = SolitaireVecEnv("busy-aces", 2)
+    assert is_masking_supported(env) and env.has_attr("action_masks")
+    assert env.get_attr("render_mode") == [None, None] and env.get_images() == [None, None]
+    assert VecNormalize(env).reset().shape == (2, 257)
+    model = MaskablePPO("MlpPolicy", SolitaireVecEnv("busy-aces", 2), n_steps=8, batch_size=16, n_epochs=1)
+    model.learn(16)
+    assert model.num_timesteps == 16
+
+
+# -------------------------------------------------------------------------------------------- rows
+
+
+@pytest.mark.parametrize("indices", [True, np.bool_(True), 1.5, "1", "x", [0, 1.0], [True, 1], [[0]], ["0"],
+                                     np.ones(3, dtype=bool), np.timedelta64(1)], ids=shown)  # fmt: skip
+def test_indices_that_are_no_rows(indices: Any, refuses: Refuses) -> None:
+    env = started()
+    before = env.env_method("get_state")
+    for call in (
+        *(lambda name=name: env.env_method(name, indices=indices) for name in METHODS[:-1]),
+        lambda: env.env_method("set_state", before[0], indices=indices),
+        lambda: env.get_attr("render_mode", indices),
+        lambda: env.env_is_wrapped(gym.Wrapper, indices),
+    ):
+        refuses(call, "indices", "whole numbers")
+    assert env.env_method("get_state") == before
+
+
+@pytest.mark.parametrize("indices", [3, -1, [0, 3], np.array([-1]), np.uint64(2**64 - 1)], ids=shown)
+def test_indices_of_games_that_there_are_not(indices: Any, refuses: Refuses) -> None:
+    refuses(lambda: started().env_method("get_state", indices=indices), "there is no game", "0..2")
+
+
+@pytest.mark.parametrize(
+    ("indices", "rows"),
+    [(None, [0, 1, 2]), (1, [1]), (np.int64(1), [1]), ([2, 0], [2, 0]), (range(2), [0, 1]), ([], []),
+     (np.array([1, 1]), [1, 1]), (iter((1, 2)), [1, 2])],
+)  # fmt: skip
+def test_indices(indices: Any, rows: list[int]) -> None:
+    env = started()
+    positions = env.env_method("position")
+    assert env.env_method("position", indices=indices) == [positions[row] for row in rows]
+
+
+# ----------------------------------------------------------------------------------- pictures, deals
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+@pytest.mark.parametrize("information", ["player", "thoughtful"])
+def test_pictures_are_those_of_a_single_environment(mode: Any, information: Any) -> None:
+    """The stock is shown where its order is known to the player."""
+    arguments: dict[str, Any] = {"render_mode": mode, "information": information, "render_size": (200, 150)}
+    env, single = SolitaireVecEnv("busy-aces", 1, **arguments), SolitaireEnv("busy-aces", **arguments)
+    env.set_options({"deal": 7})
+    env.reset()
+    single.reset(options={"deal": 7})
+    picture = env.render() if mode == "ansi" else env.get_images()[0]
+    np.testing.assert_array_equal(picture, single.render())
+
+
+def test_deals() -> None:
+    pytest.importorskip("pysol_cards")
+    env = SolitaireVecEnv("busy-aces", 3, max_episode_steps=1)
+    text = started().env_method("position")[0]
+    env.set_options([{"deal": "ms:617"}, {"deal": 7}, {"position": text}])
+    env.reset()
+    assert [info["deal"] for info in env.reset_infos] == [-1, 7, -1]
+    assert env.env_method("deal") == env.get_attr("deal") == ["ms:617", 7, None]
+    infos = env.step(np.zeros(3, dtype=np.int64))[3]
+    assert [info["deal"] for info in infos] == [-1, 7, -1]
+    deals = [info["deal"] for info in env.reset_infos]
+    assert env.env_method("deal") == deals and min(deals) >= 2**20 and {type(deal) for deal in deals} == {int}
+
+
+def test_a_bad_start_changes_no_game(refuses: Refuses) -> None:
+    env = started()
+    before = env.env_method("get_state")
+    env.set_options([{"deal": 5}, {"deal": "ms:0"}, {}])
+    refuses(env.reset, "'ms:0'", "ms:1 to")
+    assert env.env_method("get_state") == before
+
+
+# ---------------------------------------------------------------------------------------- arguments
+
+
+def test_step_limits(refuses: Refuses) -> None:
+    """The registered one, another, NumPy's, or none; of other words and numbers the error says so."""
+    registered = started().settings.max_episode_steps
+    assert registered == 32 * 104 == started(max_episode_steps="registered").settings.max_episode_steps
+    assert started(max_episode_steps=np.int64(5)).settings.max_episode_steps == 5
+    assert started(max_episode_steps=None).settings.max_episode_steps is None
+    for limit in ("other", True, 0, -1, 1.5, 2**63, np.array([1, 2])):
+        refuses(lambda limit=limit: started(max_episode_steps=limit), "max_episode_steps is", "from 1 to")
+
+
+def test_large_actions_are_shown_as_they_are(refuses: Refuses) -> None:
+    actions = np.array([0, 0, 2**64 - 1], dtype=np.uint64)
+    refuses(lambda: started().step(actions), f"action {2**64 - 1} ", "0..170")
+
+
+def test_repr() -> None:
+    assert repr(started()) == "SolitaireVecEnv('busy-aces', num_envs=3)"
+
+
+def test_settings_are_those_of_single_environments() -> None:
+    """In SB3's own environment over single games the same words give the same observation."""
+    words: dict[str, Any] = {"observation": "features", "information": "thoughtful", "reward": "win"}
+    theirs = DummyVecEnv([lambda: SolitaireEnv("busy-aces", **words)])
+    assert started(**words).observation_space == theirs.observation_space

@@ -1,0 +1,140 @@
+"""Rows of the native vector environment: every public method that takes some checks them alike."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from solitaire_env.testing import check_state
+from solitaire_env.util.messages import shown
+from solitaire_env.vector import SolitaireVectorEnv
+from tests.conftest import Refuses
+
+ROWS = {"row", "rows", "sources", "targets"}
+METHODS = {
+    name: [parameter for parameter in inspect.signature(method).parameters if parameter in ROWS]
+    for name, method in inspect.getmembers(SolitaireVectorEnv, inspect.isfunction)
+    if not name.startswith("_") and ROWS & set(inspect.signature(method).parameters)
+}
+ONE = [name for name, rows in METHODS.items() if rows == ["row"]]
+
+NO_NUMBERS = [None, "x", "1", 1.5, 1.0, True, False, np.bool_(True), [1], (), {}, np.array([1]), np.float64(1),
+              np.timedelta64(1), slice(0, 1), ...]  # fmt: skip
+NO_ROWS = [True, 1, None, "12", [True, False], [True, 2], [1.0, 2.0], ["1"], [[1], [1, 2]], [None], {1},
+           np.ones(3, dtype=bool), np.zeros(2)]  # fmt: skip
+
+
+def started(num_envs: int = 3) -> SolitaireVectorEnv:
+    env = SolitaireVectorEnv(num_envs, "busy-aces")
+    env.reset(seed=0)
+    return env
+
+
+def call(env: SolitaireVectorEnv, method: str, row: Any) -> Any:
+    more = [env.batch.get_state(0)] if method == "set_state" else []
+    return getattr(env, method)(row, *more)
+
+
+def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
+    return [env.batch.get_state(row) for row in range(env.num_envs)]
+
+
+def test_methods_that_take_rows() -> None:
+    """All are tried below."""
+    assert sorted(ONE) == ["deal", "get_state", "position", "set_state"]
+    assert sorted(set(METHODS) - set(ONE)) == ["copy_rows"]
+
+
+@pytest.mark.parametrize("row", NO_NUMBERS, ids=shown)
+@pytest.mark.parametrize("method", ONE)
+def test_rows_that_are_no_number(method: str, row: Any, refuses: Refuses) -> None:
+    env = started()
+    before = states(env)
+    refuses(lambda: call(env, method, row), f"is a {type(row).__name__}", "a whole number from 0 to 2")
+    assert states(env) == before and check_state(env) == []
+
+
+@pytest.mark.parametrize("row", [-1, 3, 2**70, -(10**5000), np.int64(-1), np.uint64(2**64 - 1)], ids=shown)
+@pytest.mark.parametrize("method", ONE)
+def test_games_that_there_are_not(method: str, row: Any, refuses: Refuses) -> None:
+    env = started()
+    before = states(env)
+    refuses(lambda: call(env, method, row), "there is no game", "0..2")
+    assert states(env) == before
+
+
+@pytest.mark.parametrize("row", [2, np.int8(2), np.uint64(2), np.array(2)], ids=shown)
+@pytest.mark.parametrize("method", ONE)
+def test_numpy_rows(method: str, row: Any) -> None:
+    env, other = started(), started()
+    assert call(env, method, row) == call(other, method, 2)
+    assert states(env) == states(other)
+
+
+def test_torch_rows() -> None:
+    torch = pytest.importorskip("torch")
+    env, other = started(), started()
+    assert env.position(torch.tensor(2)) == other.position(2)
+    env.copy_rows(torch.tensor([0, 0]), torch.tensor([1, 2]))
+    assert env.position(0) == env.position(1) == env.position(2)
+
+
+def test_set_state_changes_its_row_alone() -> None:
+    env = started()
+    before = states(env)
+    env.set_state(1, before[0])
+    assert states(env) == [before[0], before[0], before[2]]
+    assert check_state(env) == []
+
+
+@pytest.mark.parametrize("rows", NO_ROWS, ids=shown)
+@pytest.mark.parametrize("name", ["sources", "targets"])
+def test_several_rows_that_are_no_numbers(name: str, rows: Any, refuses: Refuses) -> None:
+    env = started()
+    before = states(env)
+    given = {"sources": [0, 1], "targets": [1, 2], name: rows}
+    refuses(lambda: env.copy_rows(**given), name, "one row of whole numbers")
+    assert states(env) == before
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_before_the_first_reset(method: str) -> None:
+    """There are no games yet."""
+    env = SolitaireVectorEnv(2, "busy-aces")
+    arguments = {"copy_rows": ([0], [1]), "set_state": (0, started().get_state(0))}.get(method, (0,))
+    with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
+        getattr(env, method)(*arguments)
+
+
+@pytest.mark.parametrize(
+    "seed", [True, np.timedelta64(3), np.array(1.5), [True, False, True], ["1"] * 3], ids=shown
+)
+def test_seeds_that_are_no_number(seed: Any, refuses: Refuses) -> None:
+    refuses(lambda: started().reset(seed=seed), "seed", "a whole number")
+
+
+def test_one_bad_start_changes_no_game(refuses: Refuses) -> None:
+    """Deals and positions are read before anything is dealt or seeded."""
+    env = started()
+    before = states(env)
+    for options, words in (
+        ({"deal": [1, 2, "../../x"]}, "'ms:N'"),
+        ({"deal": np.array([1, 2, -3])}, "0 to 2**63 - 1"),
+        ({"position": [env.position(0), env.position(1), ""]}, "variant"),
+    ):
+        refuses(lambda options=options: env.reset(seed=5, options=options), words)
+        assert states(env) == before
+
+
+@pytest.mark.parametrize("deal", [np.array(7), np.int64(7), np.array(["ms:7", "pysol:7", "ms:8"])], ids=shown)
+def test_numpy_deals(deal: Any) -> None:
+    pytest.importorskip("pysol_cards")
+    env = started()
+    env.reset(options={"deal": deal})
+    expected = deal.tolist() if np.ndim(deal) else [7] * 3
+    deals = [env.deal(row) for row in range(3)]
+    assert deals == expected and {type(one) for one in deals} <= {int, str}
