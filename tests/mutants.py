@@ -1,15 +1,16 @@
 """Whether the tests see a wrong rule: each fault of ``tests/mutants.toml`` must make one of them fail.
 
-The faults are listed by the rule that they break, and placed by their text: a renamed function changes nothing
-here. Each is tried alone in a copy of the project, with the package's tests as plain Python, until the first test
-fails, those that a reader understands best first::
+The faults are listed by the rule that they break, and placed by their text: a renamed function changes
+nothing here. Each is tried alone in a copy of the project, with the package's tests as plain Python, until the
+first test fails, those that a reader understands best first::
 
     python -m tests.mutants                     # all, one after the other
     python -m tests.mutants --jobs 4
     python -m tests.mutants --only "space"      # those with the word in their rule, file or fault
     python -m tests.mutants --equivalent        # those that no game can tell: none may be killed
 
-A test that does not end within :data:`TEST_SECONDS` has seen the fault too. ``tests/mutmut.py`` generates faults.
+A test that does not end within :data:`TEST_SECONDS` has seen the fault too. ``make mutants-generated`` tries
+faults that a tool generates.
 """
 
 from __future__ import annotations
