@@ -15,8 +15,10 @@ from solitaire_env.registration import env_id, register_all, register_variant
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 
 if TYPE_CHECKING:
+    from solitaire_env.core.spec import GameSpec
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.evaluation import evaluate
+    from solitaire_env.policies import Policy, load_policy
     from solitaire_env.vector import SolitaireVectorEnv
 
 __version__ = "0.1.0"
@@ -27,22 +29,28 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 __all__ = [
     "VARIANTS",
+    "GameSpec",
+    "Policy",
     "SolitaireEnv",
     "SolitaireVectorEnv",
     "Variant",
     "env_id",
     "evaluate",
     "get_variant",
+    "load_policy",
     "register_variant",
 ]
 
 # The compiled engine is loaded with the first environment, not with the package.
 _LAZY = {
+    "GameSpec": "solitaire_env.core.spec",
+    "Policy": "solitaire_env.policies",
     "SolitaireEnv": "solitaire_env.env",
     "SolitaireVectorEnv": "solitaire_env.vector",
     "evaluate": "solitaire_env.evaluation",
+    "load_policy": "solitaire_env.policies",
 }
-_LAZY_MODULES = ("core", "env", "evaluation", "notation", "registration", "sb3", "testing", "transcripts",
+_LAZY_MODULES = ("core", "env", "evaluation", "notation", "policies", "registration", "sb3", "testing", "transcripts",
                  "variants", "vector", "wrappers")  # fmt: skip
 
 

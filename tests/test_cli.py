@@ -469,7 +469,7 @@ def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool
         (["bench", "--num-envs", str(10**15)], [str(10**15)]),
         (["bench", "--seconds", "0"], ["--seconds is 0.0, allowed: more than 0"]),
         (["bench", "--seconds", "nan"], ["--seconds is nan, allowed: more than 0"]),
-        (["bench", "--observation", "rgb"], ["unknown observation 'rgb', allowed: 'cards', 'features'"]),
+        (["bench", "--observation", "rgb"], ["invalid choice 'rgb'", "'cards', 'features'"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -22,8 +22,8 @@ METHODS = {
 }
 ONE = [name for name, rows in METHODS.items() if rows == ["row"]]
 
-NO_NUMBERS = [None, "x", "1", 1.5, 1.0, True, False, np.bool_(True), [1], (), {}, np.array([1]), np.float64(1),
-              np.timedelta64(1), slice(0, 1), ...]  # fmt: skip
+NO_NUMBERS = [None, "x", "1", 1.5, 1.0, True, False, np.bool_(True), [1], (), {}, np.array([1]),
+              np.float64(1), np.timedelta64(1), slice(0, 1), ...]  # fmt: skip
 NO_ROWS = [True, 1, None, "12", [True, False], [True, 2], [1.0, 2.0], ["1"], [[1], [1, 2]], [None], {1},
            np.ones(3, dtype=bool), np.zeros(2)]  # fmt: skip
 

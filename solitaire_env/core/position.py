@@ -1,7 +1,8 @@
 """A position: where every card of a game lies, as an object and as the engine's row of card codes."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -30,14 +31,7 @@ class Position:
 
     def hidden(self) -> "Position":
         """The position as a player sees it: every card of the stock face down."""
-        return Position(
-            self.variant,
-            self.tableau,
-            self.foundations,
-            self.cells,
-            self.waste,
-            (FACE_DOWN,) * len(self.stock),
-        )
+        return replace(self, stock=(FACE_DOWN,) * len(self.stock))
 
     def _repr_html_(self) -> str:
         """The board as SVG, for a notebook."""
@@ -181,15 +175,10 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
         stock=pile(r.row_stock, r.row_size),
     )
     if r.has_stock and len(codes) == r.row_stock:
-        hidden = variant.cards - len(_known_cards(position))
-        position = Position(
-            variant,
-            position.tableau,
-            position.foundations,
-            position.cells,
-            position.waste,
-            (FACE_DOWN,) * hidden,
-        )
+        # Counted, as there are no cards of a rank that the game does not have.
+        lying = [*chain(*position.tableau), *position.waste, *position.cells]
+        known = sum(card not in (EMPTY, FACE_DOWN) for card in lying) + sum(flat)
+        position = replace(position, stock=(FACE_DOWN,) * (variant.cards - known))
     return position
 
 

@@ -187,10 +187,7 @@ class Runner:
         if start is None:
             self.active[row] = False
             return
-        if isinstance(start, Position):
-            self.played.place(row, start)
-        else:
-            self.played.deal(np.array([row], dtype=np.int64), [start])
+        self.played.begin(np.array([row], dtype=np.int64), [start])
         seat = _Seat(start, next(_GAME_NUMBERS), random_stream(start, self.seed))
         if self.record:
             seat.position = format_position(self.played.position(row))

@@ -73,6 +73,11 @@ class Policy:
         """
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        """The name and what is declared."""
+        moves = f", moves={self.moves!r}" if self.moves else ""
+        return f"<{type(self).__name__} {self.name!r}{moves}>"
+
     def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
         """Games begin, each from a deal or a position. Called for stateful policies only."""
 
