@@ -6,7 +6,7 @@ first test fails, those that a reader understands best first::
 
     python -m tests.mutants                     # all, one after the other
     python -m tests.mutants --jobs 4
-    python -m tests.mutants --only "space"      # those with the word in their rule, file or fault
+    python -m tests.mutants --only space        # those with the word in their rule, file or fault
     python -m tests.mutants --equivalent        # those that no game can tell: none may be killed
 
 A test that does not end within :data:`TEST_SECONDS` has seen the fault too. ``make mutants-generated`` tries
