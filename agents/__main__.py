@@ -11,7 +11,7 @@ COMMANDS: Final = {
     "fit-linear": ("agents.commands.fit_linear", "fit the weights of the linear policy"),
     "imitate": ("agents.commands.imitate", "train a policy from transcripts"),
     "leaderboard": ("agents.commands.leaderboard", "write the leaderboard, add to it, replay stored games"),
-    "plot": ("agents.reports.plots", "plot learning curves, win rates and endings of runs"),
+    "plot": ("agents.commands.plot", "plot learning curves, win rates and endings of runs"),
     "search-results": ("agents.commands.search_results", "store and plot the results of search"),
     "ship": ("agents.commands.ship", "make a run the shipped policy of its game"),
     "solve": ("agents.solve", "solve deals whose stock is known"),

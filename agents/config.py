@@ -16,18 +16,13 @@ from pydantic.dataclasses import dataclass
 from solitaire_env import Variant
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.policies.model_files import MAX_ONWARD, MAX_REACH
 from solitaire_env.registration import env_variant, resolve_variant
 from solitaire_env.util.messages import shown
 
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; says which key, what it holds and what is allowed."""
-
-
-FURTHEST = 1000
-"""More moves than so many the linear policy never goes on."""
-DEEPEST = 100
-"""More cards than so many do not lie on a pile."""
 
 
 @dataclass(config=ConfigDict(extra="forbid", allow_inf_nan=False))
@@ -229,8 +224,8 @@ LIMITS: Final = (
         "at least 0",
     ),
     Limit(("seed",), lambda number: number < 2**32, "below 2**32"),
-    Limit(("onward",), lambda number: 0 <= number <= FURTHEST, f"0 to {FURTHEST}"),
-    Limit(("reach",), lambda number: 0 <= number <= DEEPEST, f"0 to {DEEPEST}"),
+    Limit(("onward",), lambda number: 0 <= number <= MAX_ONWARD, f"0 to {MAX_ONWARD}"),
+    Limit(("reach",), lambda number: 0 <= number <= MAX_REACH, f"0 to {MAX_REACH}"),
     Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
     Limit(("exploration", "exploration_end", "least"), lambda number: 0 <= number <= 1, "0 to 1"),
     Limit(("hidden",), lambda sizes: all(size > 0 for size in sizes), "sizes of at least 1"),

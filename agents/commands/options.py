@@ -1,17 +1,21 @@
 """How the commands of ``agents`` read their options, and how each of them ends."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import tyro
 from pydantic import ValidationError
 
 from agents.config import TrainConfig, explain
 from agents.runs.config_files import load_config
+from solitaire_env.util.messages import shown
 
 Options = TypeVar("Options")
+
+INTERRUPTED: Final = "Interrupted; games that ended are kept. Run the same command to resume."
+"""What commands say at Ctrl-C that store each game as it ends."""
 
 
 def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stopped") -> int:
@@ -64,3 +68,41 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
         )
     except ValidationError as error:
         raise explain(error, "command line") from None
+
+
+class Subcommand(NamedTuple):
+    """A command within a command."""
+
+    options: type[Any]
+    """Dataclass of its options; the first line of its docstring says what the command does."""
+    run: Callable[[Any], int]
+    """Gives the exit status."""
+
+
+def run_subcommand(
+    prog: str, commands: Mapping[str, Subcommand], args: list[str] | None, stopped: str = "stopped"
+) -> int:
+    """Run the subcommand that a command line names; its exit status.
+
+    Without one nothing is done: the usage is printed, and the exit status is 2.
+    """
+    rest = list(sys.argv[1:] if args is None else args)
+    if not rest or rest[0] not in commands:
+        lines = (
+            f"  {name:<10}{(command.options.__doc__ or '').splitlines()[0]}"
+            for name, command in commands.items()
+        )
+        usage = f"usage: {prog} {{{','.join(commands)}}} [OPTIONS]\n\n" + "\n".join(lines)
+        usage += "\n\nEach takes --help."
+        if rest in (["--help"], ["-h"]):
+            print(usage)
+            return 0
+        if rest:
+            print(f"error: unknown command {shown(rest[0])}, allowed: {', '.join(commands)}", file=sys.stderr)
+        print(usage, file=sys.stderr)
+        return 2
+    name = rest.pop(0)
+    a = tyro.cli(
+        commands[name].options, args=rest, prog=f"{prog} {name}", config=(tyro.conf.FlagCreatePairsOff,)
+    )
+    return run_command(lambda: int(commands[name].run(a)), stopped)

@@ -20,11 +20,11 @@ from agents.commands import leaderboard
 from agents.config import TrainConfig
 from agents.reports.plots import read_curve
 from agents.runs.config_files import dump_config, load_config
-from agents.runs.folders import HISTORY, history_of, starts_of
+from agents.runs.folders import BASELINES, HISTORY, history_of, starts_of
 from agents.runs.models import load_model
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.policies import BUILT_IN, shipped
+from solitaire_env.policies import shipped
 from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.messages import shown
 
@@ -64,7 +64,7 @@ class Run:
     def __post_init__(self) -> None:
         """Read it, and refuse what is not finished or cannot be shipped."""
         self.config = load_config(self.folder / "config.yaml")
-        played = [path for path in self.folder.glob("evaluation/*.jsonl") if path.stem not in BUILT_IN]
+        played = [path for path in self.folder.glob("evaluation/*.jsonl") if path.stem not in BASELINES]
         if len(played) != 1 or not read_curve(self.folder):
             raise ValueError(
                 f"{self.folder}: not a finished run, it has no curve or no evaluation; "
@@ -177,7 +177,7 @@ def main(args: list[str] | None = None) -> int:
         return 2
     play = ["add", "--policy", "shipped", "--env", run.config.variant.name, "--deals", a.deals, "--force"]
     status = leaderboard.main([*play, *(["--quiet"] if a.quiet else [])])
-    return status or leaderboard.main([])
+    return status or leaderboard.main(["write"])
 
 
 if __name__ == "__main__":

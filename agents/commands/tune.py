@@ -19,13 +19,13 @@ from rich.table import Table
 
 from agents.commands.options import parse_options
 from agents.config import ConfigError, TrainConfig, make_config
-from agents.learners.ppo import check_device
+from agents.learners.training import Watch, check_device, learn
 from agents.reports import stored as results
 from agents.reports.compare import play_policy
+from agents.reports.plots import plot
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
-from agents.train import Watch, learn
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line, shown
@@ -156,7 +156,7 @@ def run_trial(trial: optuna.Trial, a: Arguments) -> float:
         print(f"trial {trial.number}, {run}: {drawn}", file=sys.stderr)
     due = list(REPORTS)
 
-    def told(watch: Watch) -> None:
+    def on_update(watch: Watch) -> None:
         if not due or 100 * watch.share < due[0] or not watch.won:
             return
         step = due.pop(0)
@@ -166,7 +166,8 @@ def run_trial(trial: optuna.Trial, a: Arguments) -> float:
 
     try:
         with tracked(config, run, quiet=a.quiet):
-            ended = learn(config, run, resume=False, quiet=a.quiet, told=told)
+            ended = learn(config, run, resume=False, quiet=a.quiet, on_update=on_update)
+        plot([run], run, names=("curve",), quiet=a.quiet)
         if not ended:
             raise KeyboardInterrupt
         scored = replace(config, eval_deals=a.deals)

@@ -1,1 +1,4 @@
-"""What learns: one algorithm, one file, read from top to bottom."""
+"""Learning algorithms, one in each file: PPO, PQN, rollout learning and imitation, and what they share.
+
+Made by :mod:`agents.learners.factory`, run by :mod:`agents.learners.training`. No networks, files or tables.
+"""

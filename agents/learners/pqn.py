@@ -1,13 +1,12 @@
-"""PQN: Q-learning from many games side by side, over legal moves alone.
+"""PQN (``learner: pqn``): Q-learning from many parallel games, over legal moves alone.
 
-Gallici and others, "Simplifying Deep Temporal Difference Learning" (2024): no replay buffer and no target
-network. All games play some steps by the network in hand, mostly the move of highest value; then what the
-moves were worth is counted back from the end of these steps, by Peng's Q(lambda), and the network learns it.
-Layer normalization in the network keeps values from running away.
+Gallici et al., "Simplifying Deep Temporal Difference Learning" (2024): no replay buffer and no target
+network. All games play some steps with the current network, mostly the move of highest value. Then the
+returns of the moves are computed backwards from the end of these steps, by Peng's Q(lambda), and the network
+is fitted to them. Layer normalization in the network keeps the values from diverging.
 
-Of SB3's DQN nothing would be left: its buffer keeps no masks, its maximum looks at illegal actions, and it
-learns a batch a step. So this is an algorithm of its own on SB3's base class, with its vector environments,
-callbacks and loggers.
+SB3's DQN does not serve: its buffer keeps no masks, its maximum includes illegal actions, and it learns a
+batch a step. So this is an algorithm of its own on SB3's base class, with SB3's callbacks and loggers.
 """
 
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from agents.config import TrainConfig
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
 
@@ -204,3 +204,16 @@ class PQN(BaseAlgorithm):
         self.logger.record("train/value_loss", float(np.mean(losses)))
         self.logger.record("train/explained_variance", 1 - losses[-1] / max(worth.var().item(), 1e-12))
         self.logger.record("train/value", worth.mean().item())
+
+
+def make_pqn(
+    config: TrainConfig, env: VecEnv, rate: Callable[[float], float], policy: dict[str, Any],
+    share: Callable[[], float],
+) -> PQN:  # fmt: skip
+    """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
+    keys = ("n_steps", "batch_size", "n_epochs", "gamma", "max_grad_norm", "seed", "device")
+    return PQN(
+        env, learning_rate=rate, policy_kwargs=policy, share=share, trace=config.gae_lambda,
+        exploration=(config.exploration, config.exploration_end),
+        **{key: getattr(config, key) for key in keys},
+    )  # fmt: skip

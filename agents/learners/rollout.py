@@ -1,14 +1,14 @@
-"""Learn which of a network's likely moves is best by what playouts come to.
+"""Rollout learning (``learner: playouts``): fit a network to rollouts of its likely moves.
 
-A return says little of a single move: in Eighty Thieves games that differ in one move differ by a card or so,
-and games on other stocks by fourteen. Here the network plays, and before each of its moves those that it
-finds likely are each played out by the linear policy, compiled, on the same stocks that might be. How much
-better than the others a move is, is known so within half a card. The network learns to expect as much as it
-can of its moves, and is held to what it was at the start: what is good when the linear policy goes on need
-not be when the network does.
+The return of a game says little about a single move: in Eighty Thieves, games that differ in one move differ
+by about one card, and games on other stocks by fourteen. Here the network plays, and before each of its moves
+the likely ones are each played out by the compiled linear policy, all on the same sampled stock orders. This
+gives the advantage of a move within half a card. The network learns to maximize the expected advantage of its
+moves, with a KL penalty to the network of the start: a move that is good for the linear policy need not be
+good for the network.
 
-It is policy iteration with rollouts (Lagoudakis and Parr, "Reinforcement Learning as Classification", 2003),
-a small step of it. Nothing but observations is read: the network comes to play better without looking ahead.
+It is a small step of policy iteration with rollouts (Lagoudakis and Parr, "Reinforcement Learning as
+Classification", 2003). Nothing but observations is read: the network plays better without search.
 """
 
 from collections.abc import Callable
@@ -21,16 +21,15 @@ import torch as th
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import MaybeCallback
 
+from agents.config import TrainConfig
 from agents.networks.moves import MovesNetwork
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
 from agents.search.player import PATIENCE
 from agents.search.rollouts import finish
 from agents.search.stocks import draw_stocks
-from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.rewards import RewardName
-from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.linear_scores import make_room
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.sb3 import SolitaireVecEnv
@@ -38,28 +37,27 @@ from solitaire_env.sb3 import SolitaireVecEnv
 Array = npt.NDArray[Any]
 
 CANDIDATES: Final = 6
-"""So many moves are played out at most, the likeliest."""
-SIDE_BY_SIDE: Final = 4096
-"""So many playouts at a time, or those of one move."""
+"""At most this many moves of a position are played out, the likeliest."""
+TOGETHER: Final = 4096
+"""Number of rollouts that are played together; at least those of one move."""
 
 
-class Judge:
-    """Says what moves are worth: the mean of playouts by the linear policy.
+class RolloutEvaluator:
+    """Estimates the values of moves: the mean of rollouts by the linear policy.
 
     Parameters
     ----------
-    variant
-        The game.
-    reward
-        Name of the scheme in which playouts are paid.
+    spec
+        The game, with the reward in which rollouts are paid.
     num_playouts
-        Playouts of each move.
+        Rollouts of each move.
     """
 
-    def __init__(self, variant: Variant, reward: RewardName, num_playouts: int) -> None:
+    def __init__(self, spec: GameSpec, num_playouts: int) -> None:
+        variant = spec.variant
         self.num_playouts = num_playouts
-        self.together = max(1, SIDE_BY_SIDE // num_playouts)
-        self.batch = Batch(GameSpec(variant, Settings(reward=reward)), self.together * num_playouts)
+        self.together = max(1, TOGETHER // num_playouts)
+        self.batch = Batch(spec, self.together * num_playouts)
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.forced = variant.build == "same suit"
         self.room = make_room(self.batch.rules)
@@ -68,19 +66,19 @@ class Judge:
     def __call__(
         self, observations: Array, games: Array, actions: Array, random: np.random.Generator
     ) -> Array:
-        """What the actions, int64 ``[k]``, are worth in the positions ``observations[games]``, int8
-        ``[n, size]``: float64 ``[k]``. Those of a position are played out on the same stocks.
+        """The values of actions, int64 ``[k]``, in the positions ``observations[games]``, int8 ``[n, size]``:
+        float64 ``[k]``. All actions of a position are played out on the same stock orders.
         """
         rules = self.batch.rules
         stocks = np.zeros((len(observations), self.num_playouts, rules.stock_capacity), dtype=np.int8)
         for n, observation in enumerate(observations):
             drawn = draw_stocks(rules, observation, self.num_playouts, random)
             stocks[n, :, : drawn.shape[1]] = drawn
-        worth = np.empty(len(games))
+        values = np.empty(len(games))
         for first in range(0, len(games), self.together):
             part = slice(first, first + self.together)
-            worth[part] = self._play_out(observations[games[part]], stocks[games[part]], actions[part])
-        return worth
+            values[part] = self._play_out(observations[games[part]], stocks[games[part]], actions[part])
+        return values
 
     def _play_out(self, observations: Array, stocks: Array, actions: Array) -> Array:
         rules, state = self.batch.rules, self.batch.state
@@ -103,29 +101,29 @@ class Judge:
 
 
 class Decisions(NamedTuple):
-    """Positions in which more than one move was likely; arrays ``[n]`` first."""
+    """Positions with more than one likely move; the first axis of each array is ``[n]``."""
 
     observations: Array
     masks: Array
     gains: Array
-    """float32 ``[n, actions]``: what a move is worth, less what the likely ones are on average, by their
-    probabilities; 0 for those that were not played out."""
+    """float32 ``[n, actions]``: advantages, the value of a move minus the mean of the likely moves, weighted
+    by their probabilities; 0 for moves that were not played out."""
     before: Array
-    """float32 ``[n, actions]``: logarithms of the probabilities by the network of the start; 0 where an
-    action is not legal."""
+    """float32 ``[n, actions]``: log probabilities of the network of the start; 0 where an action is not
+    legal."""
 
 
-class Playouts(BaseAlgorithm):
+class RolloutLearner(BaseAlgorithm):
     """See the module.
 
     Parameters
     ----------
     num_playouts
-        Playouts of each likely move.
-    least
-        Moves less likely than this are not played out.
+        Rollouts of each likely move.
+    min_prob
+        Moves with a lower probability are not played out.
     kl_coef
-        What a nat of the Kullback-Leibler divergence from the network of the start must bring, in the reward.
+        Weight of the Kullback-Leibler divergence from the network of the start, in units of the reward a nat.
     """
 
     policy: NetworkPolicy
@@ -133,7 +131,7 @@ class Playouts(BaseAlgorithm):
 
     def __init__(
         self, env: SolitaireVecEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
-        n_epochs: int, num_playouts: int, least: float, kl_coef: float, max_grad_norm: float, seed: int,
+        n_epochs: int, num_playouts: int, min_prob: float, kl_coef: float, max_grad_norm: float, seed: int,
         device: str, policy_kwargs: dict[str, Any],
     ) -> None:  # fmt: skip
         super().__init__(
@@ -141,9 +139,11 @@ class Playouts(BaseAlgorithm):
             support_multi_env=True,
         )  # fmt: skip
         self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
-        self.least, self.kl_coef = least, kl_coef
+        self.min_prob, self.kl_coef = min_prob, kl_coef
         self.max_grad_norm = max_grad_norm
-        self.judge = Judge(env.variant, env.settings.reward, num_playouts)
+        self.evaluator = RolloutEvaluator(
+            env.game.with_settings(stall_limit=None, max_episode_steps=None), num_playouts
+        )
         self._setup_model()
 
     def _setup_model(self) -> None:
@@ -156,7 +156,7 @@ class Playouts(BaseAlgorithm):
         self.hold()
 
     def hold(self) -> None:
-        """From now on the network is held to what it is."""
+        """Take the present network as the one that the KL penalty refers to."""
         self.start = deepcopy(self.policy.network).requires_grad_(False)
         self.policy.start = self.start  # so that checkpoints keep it
 
@@ -166,7 +166,7 @@ class Playouts(BaseAlgorithm):
     def learn(
         self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
         tb_log_name: str = "playouts", reset_num_timesteps: bool = True, progress_bar: bool = False,
-    ) -> "Playouts":  # fmt: skip
+    ) -> "RolloutLearner":  # fmt: skip
         """Play and learn until the callback ends it, or after so many steps of all games."""
         total, callback = self._setup_learn(
             total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
@@ -174,7 +174,7 @@ class Playouts(BaseAlgorithm):
         self.seen = np.asarray(self._last_obs)
         network, start = self.policy.network, self.start
         if isinstance(network, MovesNetwork) and isinstance(start, MovesNetwork):
-            start.memory = network.memory  # both see the same
+            start.memory = network.memory  # both read the same features
         callback.on_training_start(locals(), globals())
         while self.num_timesteps < total:
             decisions = self.play(callback)
@@ -206,21 +206,21 @@ class Playouts(BaseAlgorithm):
         return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
 
     def decide(self, masks: Array, seen: Scores, logs: th.Tensor) -> Decisions:
-        """Of the positions in hand those in which there is something to decide, and what moves are worth."""
+        """The present positions with more than one likely move, and the advantages of these moves."""
         games, actions = seen.games.cpu().numpy(), seen.actions.cpu().numpy()
         shares = logs.exp().cpu().numpy().astype(np.float64)
         order = np.lexsort((-shares, games))
         games, actions, shares = games[order], actions[order], shares[order]
         place = np.arange(len(games)) - np.searchsorted(games, games)  # the likeliest move of a game is 0
-        likely = (place < CANDIDATES) & (shares >= self.least)
+        likely = (place < CANDIDATES) & (shares >= self.min_prob)
         rows = np.flatnonzero(np.bincount(games[likely], minlength=len(masks)) > 1)
         likely &= np.isin(games, rows)
         games, actions, shares = np.searchsorted(rows, games[likely]), actions[likely], shares[likely]
 
-        worth = self.judge(self.seen[rows], games, actions, self.random)
-        sums = np.bincount(games, shares * worth, len(rows)) / np.bincount(games, shares, len(rows))
+        values = self.evaluator(self.seen[rows], games, actions, self.random)
+        sums = np.bincount(games, shares * values, len(rows)) / np.bincount(games, shares, len(rows))
         gains = np.zeros((len(rows), masks.shape[1]), dtype=np.float32)
-        gains[games, actions] = worth - sums[games]
+        gains[games, actions] = values - sums[games]
         observations = self.seen[rows]
         start = self.start.score(th.as_tensor(observations, device=self.device), masks[rows])
         before = np.zeros_like(gains)
@@ -228,14 +228,14 @@ class Playouts(BaseAlgorithm):
         return Decisions(observations, masks[rows], gains, before)
 
     def train(self, decisions: Decisions) -> None:
-        """Learn from decisions; what is told of them is told before they are learned."""
+        """Learn from decisions. What is logged is computed before the update."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         n = len(decisions.masks)
-        told = [
+        parts = [
             self._expect(decisions, part, grad=False) for part in np.split(np.arange(n), range(1024, n, 1024))
         ]
-        gain, divergence = (float(np.sum([t[k].item() for t in told])) / max(n, 1) for k in (0, 1))
+        gain, divergence = (float(np.sum([t[k].item() for t in parts])) / max(n, 1) for k in (0, 1))
         start = float((np.exp(decisions.before) * decisions.gains).sum()) / max(n, 1)
         self.logger.record("train/gain", gain - start)
         self.logger.record("train/divergence", divergence)
@@ -243,7 +243,7 @@ class Playouts(BaseAlgorithm):
             order = self.random.permutation(n)
             for part in np.split(order, range(self.batch_size, n, self.batch_size)):
                 gain_of, divergence_of = self._expect(decisions, part)
-                # In nats: Adam's least step would be large against a reward of a card.
+                # In nats: against a reward of one card the smallest step of Adam would be large.
                 loss = (divergence_of - gain_of / self.kl_coef) / max(len(part), 1)
                 self.policy.optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -251,7 +251,7 @@ class Playouts(BaseAlgorithm):
                 self.policy.optimizer.step()
 
     def _expect(self, decisions: Decisions, part: Array, *, grad: bool = True) -> tuple[th.Tensor, th.Tensor]:
-        """Sums over some decisions: what the network gains by its moves, and how far it is from the start."""
+        """Sums over some decisions: the expected advantage, and the KL divergence from the start."""
         with th.set_grad_enabled(grad):
             seen, logs = self.policy.log_probabilities(
                 th.as_tensor(decisions.observations[part], device=self.device), decisions.masks[part]
@@ -263,3 +263,14 @@ class Playouts(BaseAlgorithm):
                 for numbers in (decisions.gains, decisions.before)
             )
             return (shares * gains).sum(), (shares * (logs - before)).sum()
+
+
+def make_rollout_learner(
+    config: TrainConfig, env: SolitaireVecEnv, rate: Callable[[float], float], policy: dict[str, Any]
+) -> RolloutLearner:
+    """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
+    keys = ("n_steps", "batch_size", "n_epochs", "num_playouts", "kl_coef", "max_grad_norm", "seed", "device")
+    return RolloutLearner(
+        env, learning_rate=rate, policy_kwargs=policy, min_prob=config.least,
+        **{key: getattr(config, key) for key in keys},
+    )  # fmt: skip

@@ -46,8 +46,8 @@ class NetworkPlayer(Policy):
     stochastic = True
 
     def __init__(
-        self, network: Network, spec: GameSpec, name: str, *, seed: int = 0, value: th.nn.Module | None = None,
-        temperature: float | None = None, sure_home: bool = False,
+        self, network: Network, spec: GameSpec, name: str, *, seed: int = 0,
+        value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
     ) -> None:  # fmt: skip
         self.spec = spec
         self.name = name
@@ -63,7 +63,7 @@ class NetworkPlayer(Policy):
         self._explained: tuple[Array, Array, Array | None] | None = None
 
     def _in_64_bits(self, network: Any) -> Any:
-        """The network itself; its linear layers compute in float64 from now on, whatever the input is."""
+        """The network itself; its linear layers compute in float64 from now on, for any input."""
         for part in network.double().modules():
             if isinstance(part, th.nn.Linear):
                 self._widening.append(

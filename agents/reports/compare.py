@@ -5,6 +5,7 @@ from pathlib import Path
 from agents.config import TrainConfig
 from agents.policies import make_policy
 from agents.reports.tables import summary_table
+from agents.runs.folders import BASELINES, policy_name
 from agents.search.budget import Budget
 from solitaire_env import env_id
 from solitaire_env.core import GameSpec
@@ -67,31 +68,32 @@ def best_game(evaluation: Evaluation) -> Game:
 
 
 def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
-    """Evaluate the run's policy and those that need no training: writes games and the best, gives a table."""
+    """Evaluate the run's policy and the baselines: write all games and the best one; the table."""
     line = ProgressLine(quiet)
     folder = run / "evaluation"
     folder.mkdir(exist_ok=True)
     rows: list[tuple[str, str, Summary]] = []
     evaluations = {}
     spec, _ = played_game(config)
-    known = ["linear"] if has_weights(spec) else []
-    for name in ("random", "greedy", *known, str(run)):
-        label = Path(name).name
+    own = policy_name(run)
+    rivals = [name for name in BASELINES if name != "linear" or has_weights(spec)]
+    for label in (*rivals, own):
         results = folder / f"{label}.jsonl"
-        # A run that went on has another policy than its last evaluation.
+        # After more training the run has another policy than at its last evaluation.
         results.unlink(missing_ok=True)
-        evaluations[label] = done = play_policy(name, config, results, line, transcripts=name == str(run))
+        name = str(run.absolute()) if label == own else label
+        evaluations[label] = done = play_policy(
+            name, config, results, line, label=label, transcripts=label == own
+        )
         rows.append((label, done.games[0].moves, done.summary))
-    trained = evaluations[run.name]
+    trained = evaluations[own]
     best = best_game(trained)
     write_text(run / "best_game.txt", trained.transcripts[best.deal])
-    rival = max(
-        (name for name in evaluations if name != run.name), key=lambda name: evaluations[name].summary.wins
-    )
+    rival = max(rivals, key=lambda name: evaluations[name].summary.wins)
     only_trained, only_rival, p = mcnemar(trained.games, evaluations[rival].games)
     table = summary_table(rows)
     write_text(run / "evaluation.txt", table + "\n")
     return (
         f"\n{env_id(config.variant)}, deals {config.eval_deals}, intervals of 95 %\n\n{table}\n\n"
-        f"deals that only {run.name} won: {only_trained}, only {rival}: {only_rival} (McNemar p = {p:.2g})"
+        f"deals that only {own} won: {only_trained}, only {rival}: {only_rival} (McNemar p = {p:.2g})"
     )

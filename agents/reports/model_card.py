@@ -16,7 +16,9 @@ from solitaire_env import env_id
 from solitaire_env.evaluation import read_games
 from solitaire_env.util.files import model_folder, read_json
 
-NOTE: Final = "<!-- Written by `python -m agents leaderboard`: change that, or the stored results. -->\n"
+NOTE: Final = (
+    "<!-- Written by `python -m agents leaderboard write`: change that, or the stored results. -->\n"
+)
 
 LEARNERS: Final = {
     "ppo": ("MaskablePPO, sb3-contrib", "sb3-contrib"),
@@ -125,7 +127,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
             ["deals", "won", "cards home"],
             [[f"{part[0]}-{part[-1]}", won(games), home(games)] for part, games in parts if games],
         )
-        rows = f"\nThe games are the rows of `leaderboard/{entry.game}/shipped.jsonl`."
+        rows = f"\nThe games are the rows of `results/leaderboard/{entry.game}/shipped.jsonl`."
     onward = ", and on to where the linear policy would draw" if card["sizes"].get("onward") else ""
     return CARD.format(
         title=config.variant.title,
@@ -146,7 +148,7 @@ def _again(folder: Path, config: TrainConfig) -> str:
     """The commands that train it, and what it starts from, once more."""
     game, commands = config.variant.name, []
     for part in (*history_of(folder), folder):
-        path = Path("agents/policies", game, part.relative_to(folder), "config.yaml")
+        path = Path("solitaire_env/policies/weights", game, part.relative_to(folder), "config.yaml")
         starts = ",".join(f"runs/{game}-{start.name}" for start in load_config(part / "config.yaml").starts)
         commands.append(
             f"python -m agents.train {path.as_posix()}" + (f" --start {starts}" if starts else "")

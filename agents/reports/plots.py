@@ -1,4 +1,4 @@
-"""Pictures of results: ``python -m agents plot runs/busy-aces-1 runs/busy-aces-2 -o pictures``.
+"""Pictures of results, which ``python -m agents plot`` and a training draw.
 
 ``curve``
     How training went: games won and cards home, of the last 1,000 games, against steps. Runs whose
@@ -17,20 +17,18 @@ import csv
 import json
 import math
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import cycle, groupby
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
-import tyro
 
-from agents.commands.options import run_command
 from agents.config import TrainConfig
 from agents.runs.config_files import load_config
+from agents.runs.folders import BASELINES, policy_name
 from solitaire_env import VARIANTS, env_id
 from solitaire_env.evaluation import Game, read_games, summarize
 from solitaire_env.registration import env_variant
@@ -160,11 +158,12 @@ def read_played(files: Iterable[Path]) -> list[Played]:
         run = file.parent.parent
         for game in read_games(file):
             # Only a run's own policy is another one when it comes from another folder.
-            folder = str(run) if file.parent.name == "evaluation" and game.policy == run.name else ""
+            own = file.parent.name == "evaluation" and game.policy == policy_name(run)
+            folder = str(run) if own else ""
             key = (game.env, game.policy, game.moves, game.rules, folder)
             found.setdefault(key, {}).setdefault(game.deal, game)
     known = {env_id(variant): place for place, variant in enumerate(VARIANTS)}
-    plain = {"random": 0, "greedy": 1, "linear": 2}
+    plain = {name: place for place, name in enumerate(BASELINES)}
 
     def place(of: Played) -> tuple[Any, ...]:
         digits = [(part.zfill(9) if part.isdecimal() else part) for part in re.split("([0-9]+)", of.policy)]
@@ -359,7 +358,7 @@ def draw_endings(played: Sequence[Played]) -> Any:
     return figure
 
 
-# ------------------------------------------------------------------------------------- the command
+# --------------------------------------------------------------------------------- pictures as files
 
 
 def plot(
@@ -412,38 +411,3 @@ def plot(
         written.append(path)
     line.close()
     return written
-
-
-@dataclass
-class Arguments:
-    """Draw learning curves, win rates, and where games end."""
-
-    paths: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(name="RUN", metavar="RUN...")]
-    """Run folders, folders of runs, or JSON-lines files that agents.evaluate --games wrote."""
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
-    """Folder for the pictures; by default that of the run, or "pictures" for more than one."""
-    format: Literal["png", "svg"] = "png"
-    """Format of the pictures."""
-    quiet: tyro.conf.FlagCreatePairsOff[bool] = False
-    """No progress line."""
-
-
-def run(a: Arguments) -> int:
-    """Draw, and say what was drawn; the exit status."""
-    single = len(a.paths) == 1 and (a.paths[0] / "config.yaml").is_file()
-    folder = a.out or (a.paths[0] if single else Path("pictures"))
-    written = plot(a.paths, folder, a.format, quiet=a.quiet)
-    if not written:
-        raise ValueError(f"{', '.join(map(str, a.paths))}: nothing to draw, no game has ended yet")
-    print(*written, sep="\n")
-    return 0
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """The command; its exit status."""
-    a = tyro.cli(Arguments, args=args, prog="python -m agents plot")
-    return run_command(lambda: run(a))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Which deals can be won: ``verdicts/<game>.jsonl``, a line a deal, as ``agents.solve`` writes them."""
+"""Results of the solver, ``results/solver/<game>.jsonl``: a line a deal, as ``agents.solve`` writes them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,10 +7,15 @@ from typing import Final, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from agents.reports import stored
 from agents.reports.stored import ROOT, STRICT, Amount, Count, sentence
+from agents.reports.tables import table
+from solitaire_env import VARIANTS
 from solitaire_env.evaluation import Game
 
 VERDICTS: Final = ROOT / "results" / "solver"
+MOMENTS: Final = 0.1, 1.0, 2.0, 4.0, 10.5
+"""Seconds after which the table shows the solver's results; the last is after its end."""
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -64,3 +69,27 @@ def contradictions(verdicts: Mapping[int | str, Verdict], games: Sequence[Game])
         for game in games
         if game.won and game.deal in verdicts and verdicts[game.deal].result == "unwinnable"
     ]
+
+
+def solver_table() -> str:
+    """The table of the solver's results after some seconds."""
+    rows = []
+    for variant in VARIANTS:
+        found = [one for deal, one in of_game(variant.name).items() if deal in stored.STANDARD]
+        won_in = [one.seconds for one in found if one.result == "winnable"]
+        open_ones = [one for one in found if one.gains]
+        if won_in:
+            cells = [f"{100 * sum(spent <= t for spent in won_in) / len(found):.1f} % won" for t in MOMENTS]
+        elif open_ones:
+            cells = [
+                f"{sum(_home_after(one, t) for one in open_ones) / len(open_ones):.1f} home" for t in MOMENTS
+            ]
+        else:
+            continue
+        rows.append([variant.title, f"{len(found if won_in else open_ones)}", *cells])
+    return table(["", "deals", *(f"{t:g} s" for t in MOMENTS)], rows) if rows else ""
+
+
+def _home_after(one: Verdict, seconds: float) -> int:
+    """Cards home on the best line that was known after some seconds."""
+    return max((home for spent, home in one.gains if spent <= seconds), default=0)

@@ -1,7 +1,7 @@
-"""The results that the leaderboard is written from, ``leaderboard/<game>/<policy>.jsonl`` and ``.json``.
+"""The results of the leaderboard, ``results/leaderboard/<game>/<policy>.jsonl`` and ``.json``.
 
-The first holds a game a line, as ``agents.evaluate --games`` writes them: deals 0-999, and, of a policy that
-was put to the final test, 100000-100999. The second says what the policy is, who made it, and what it costs.
+The first holds a game a line, as ``agents.evaluate --games`` writes them: deals 0-999, and 100000-100999 of a
+policy that has played the final test. The second says what the policy is, who made it, and what it costs.
 """
 
 import hashlib
@@ -120,6 +120,11 @@ class Entry:
 def parts() -> tuple[range, range]:
     """The sets of deals."""
     return STANDARD, HELD_OUT
+
+
+def deals_text(part: range) -> str:
+    """A set of deals as commands take it."""
+    return f"{part.start}:{part.stop}"
 
 
 def sentence(error: ValidationError) -> str:

@@ -7,16 +7,16 @@ from typing import Any
 import torch as th
 from safetensors import safe_open
 from safetensors.torch import save_file
+from stable_baselines3.common.base_class import BaseAlgorithm
 
 from agents.config import ConfigError
-from agents.learners.ppo import Learner
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import load_weights
 from solitaire_env.util.files import write_whole
 from solitaire_env.util.messages import one_line
 
 
-def save_checkpoint(path: Path, model: Learner, progress: dict[str, Any]) -> None:
+def save_checkpoint(path: Path, model: BaseAlgorithm, progress: dict[str, Any]) -> None:
     """Weights, Adam's moments and how far training is, in one safetensors file, whole or not at all."""
     tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
@@ -26,14 +26,14 @@ def save_checkpoint(path: Path, model: Learner, progress: dict[str, Any]) -> Non
     write_whole(path, lambda part: save_file(tensors, part, told))
 
 
-def _layout_of(model: Learner) -> str:
+def _layout_of(model: BaseAlgorithm) -> str:
     """The hash of the layout that a model is for: some networks are alike for all games."""
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
     return policy.spec.hash
 
 
-def load_checkpoint(path: Path, model: Learner) -> dict[str, Any]:
+def load_checkpoint(path: Path, model: BaseAlgorithm) -> dict[str, Any]:
     """Put a checkpoint into a model that the same configuration made; how far training was."""
     tensors = load_weights(path)
     with safe_open(path, framework="pt") as file:

@@ -9,20 +9,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch as th
 
 from agents.config import ConfigError, TrainConfig
 from agents.runs.config_files import dump_config, load_config
-from agents.runs.models import CARD
 from solitaire_env import __version__
 from solitaire_env.evaluation.speed import processor
+from solitaire_env.policies.model_files import CARD
 from solitaire_env.util.files import model_folder, write_json, write_text
 
 CHECKPOINT = "checkpoint.safetensors"
 CURVE = "curve.csv"
 CURVE_COLUMNS = ("steps", "minutes", "games", "win_rate", "cards_home", "episode_steps", "steps_per_second")
+BASELINES: Final = ("random", "greedy", "linear")
+"""Policies that every run is compared with; their games are in ``evaluation/`` too."""
 HISTORY = "history"
 """Folder of a run with the records of the trainings before it: ``history/1``, the first, and so on. The last
 are those of the networks that it started from."""
@@ -50,6 +52,11 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
     except OSError as error:
         raise ConfigError(f"{error.filename or runs}: cannot be written ({error.strerror})") from None
     return run
+
+
+def policy_name(run: Path) -> str:
+    """What the results of a run call its policy: the folder's name, where that is no other policy's."""
+    return run.name if run.name not in BASELINES else f"run-{run.name}"
 
 
 def history_of(folder: Path) -> list[Path]:

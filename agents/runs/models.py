@@ -1,33 +1,18 @@
-"""Model folders: ``model.safetensors`` (weights) and ``model.json`` (what they are weights of).
+"""Model folders of torch networks: written here, read by :mod:`solitaire_env.policies.model_files`."""
 
-Reading one runs no code from it. A model for another observation or action layout is refused.
-"""
-
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy.typing as npt
 import torch as th
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
-from agents.config import DEEPEST, FURTHEST
 from agents.networks import NETWORKS, MovesNetwork, Network
 from agents.networks.player import NetworkPlayer
 from solitaire_env import env_id
-from solitaire_env.core.spec import GameSpec, layout_hash
-from solitaire_env.util.files import model_folder, read_json, write_json, write_whole
-from solitaire_env.util.messages import one_line, shown
-
-Array = npt.NDArray[Any]
-
-WEIGHTS = "model.safetensors"
-VALUE = "value_head."
-"""Prefix of the names of the value head's weights, which are in the same file; a model may lack them."""
-CARD = "model.json"
-CARD_KEYS = ("format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature")
-
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.policies.model_files import CARD, VALUE, WEIGHTS, Model, read_model, read_tensors
+from solitaire_env.util.files import model_folder, write_json, write_whole
+from solitaire_env.util.messages import shown
 
 # ------------------------------------------------------------------------------------------ writing
 
@@ -76,112 +61,33 @@ def load_model(folder: Path, game: GameSpec, name: str | None = None) -> Network
     ValueError
         If a file is missing, damaged, or for another layout.
     """
-    card = _read_card(folder)
-    wanted = {key: card["layout"].get(key) for key in ("observation", "information")}
-    try:
-        seen = game.seen(moves=card["moves"], **wanted)
-    except ValueError as error:
-        raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
-    return _load(folder, card, seen, name or folder.name)
-
-
-def _read_card(folder: Path) -> dict[str, Any]:
-    """What ``model.json`` of a folder says, checked as far as that is possible without the weights."""
-    path = folder / CARD
-    card = read_json(path)
-    missing = [key for key in CARD_KEYS if key not in card]
-    if missing or card["format"] != 1 or card["network"] not in list(NETWORKS):
-        raise ValueError(f"{path}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})")
-    layout = card["layout"]
-    if not isinstance(layout, dict) or layout_hash(layout) != card["layout_hash"]:
-        raise ValueError(
-            f"{path}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
-        )
-    temperature = card["temperature"]
-    if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
-        raise ValueError(f"{path}: temperature is {shown(temperature)}, allowed: null, or above 0")
-    if type(card.setdefault("sure_home", False)) is not bool:
-        raise ValueError(f"{path}: sure_home is {shown(card['sure_home'])}, allowed: true and false")
-    return card
-
-
-def _load(folder: Path, card: dict[str, Any], spec: GameSpec, name: str) -> NetworkPlayer:
-    """The policy of a model folder with this card, for exactly this game as seen."""
-    layout = card["layout"]
-    if spec.hash != card["layout_hash"]:
-        raise ValueError(
-            f"{folder}: the model is for {one_line(card['env'], 80)} with moves={shown(card['moves'])}, "
-            f"observation size {shown(layout.get('size'))} and {shown(layout.get('actions'))} actions; "
-            f"this game has observation size {spec.observation_size} and {spec.num_actions} actions "
-            f"(layout {card['layout_hash']} and {spec.hash})"
-        )
-    weights = load_weights(folder / WEIGHTS)
-    network = _make_network(folder / CARD, card, spec, sum(tensor.numel() for tensor in weights.values()))
-    value = _fill(folder / WEIGHTS, network, weights)
-    return NetworkPlayer(
-        network, spec, name, value=value, temperature=card["temperature"], sure_home=card["sure_home"]
-    )
+    return _make_player(read_model(folder, game, NETWORKS), name or folder.name)
 
 
 def load_weights(path: Path) -> dict[str, th.Tensor]:
     """The tensors of a safetensors file; a truncated or foreign file is an error that names it."""
-    try:
-        return load_file(path)
-    except FileNotFoundError:
-        raise ValueError(f"{path}: not found") from None
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path}: not a whole safetensors file ({one_line(error)})") from None
+    return {name: th.from_numpy(tensor) for name, tensor in read_tensors(path).items()}
 
 
-def _make_network(path: Path, card: dict[str, Any], spec: GameSpec, numbers: int) -> Network:
-    """The network that a card describes, not yet with its weights, of which there are ``numbers``."""
-    sizes = card["sizes"]
+def _make_player(model: Model, name: str) -> NetworkPlayer:
+    """The policy that a model folder holds."""
+    network: Network
     try:
-        _check_sizes(sizes, numbers)
-        return NETWORKS[card["network"]](spec, **sizes)
+        network = NETWORKS[model.network](model.spec, **model.sizes)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(
-            f"{path}: sizes {shown(sizes)} make no network {card['network']!r} ({one_line(error)})"
-        ) from None
-
-
-def _check_sizes(sizes: Any, numbers: int) -> None:
-    """Refuse what is no size, and a network with more numbers than its weights have.
-
-    Without this check an absurdly large network would be built before its weights are seen not to fit.
-    """
-    if not isinstance(sizes, dict):
-        raise TypeError(f"a {type(sizes).__name__}, allowed: an object")
-    for name, size in sizes.items():
-        least = {"width": 2, "depth": 0}.get(name, 1)
-        if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
-            raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
-    for name, most in (("onward", FURTHEST), ("reach", DEEPEST)):
-        if sizes.get(name, 1) > most:
-            raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
-    width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))
-    hidden = sizes.get("hidden", [])
-    layers = sum(a * b for a, b in pairwise([digs, *hidden]))
-    if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
-        raise ValueError(f"it would have more numbers than the weights, {numbers}")
-
-
-def _fill(path: Path, network: Network, weights: dict[str, th.Tensor]) -> th.nn.Linear | None:
-    """Put weights into a network; the value head, where there is one."""
+        raise model.wrong_sizes(error) from None
+    weights = {name: th.from_numpy(tensor) for name, tensor in model.weights.items()}
     try:
-        for name, tensor in weights.items():
-            if tensor.dtype != th.float32 or not tensor.isfinite().all():
-                raise RuntimeError(f"{name} holds others than finite numbers of 32 bits")
         head = {key.removeprefix(VALUE): weights.pop(key) for key in list(weights) if key.startswith(VALUE)}
         network.load_state_dict(weights)
         value = th.nn.Linear(network.width, 1) if head else None
         if value is not None:
             value.load_state_dict(head)
     except RuntimeError as error:
-        raise ValueError(
-            f"{path}: not weights of this network ({one_line(str(error).splitlines()[-1])})"
-        ) from None
-    return value
+        raise model.wrong_weights(str(error).splitlines()[-1]) from None
+    return NetworkPlayer(
+        network, model.spec, name, value=value, temperature=model.temperature, sure_home=model.sure_home
+    )
 
 
 Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
@@ -203,11 +109,11 @@ def load_start(
         logits where values are needed.
     """
     folder = model_folder(path)
-    card = _read_card(folder)
-    player = _load(folder, card, spec, folder.name)
-    if (card["network"], card["sizes"]) != (kind, sizes):
+    model = read_model(folder, spec, NETWORKS, exact=True)
+    player = _make_player(model, folder.name)
+    if (model.network, model.sizes) != (kind, sizes):
         raise ValueError(
-            f"{folder}: the model is a network {card['network']!r} with {shown(card['sizes'])}, "
+            f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, "
             f"the configuration's is {kind!r} with {shown(sizes)}"
         )
     network = player.network

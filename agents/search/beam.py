@@ -152,10 +152,8 @@ class Beam:
         try:
             while len(rows) and best.home < rules.cards and time.perf_counter() < until:
                 n, fits = widen(rules, state, events, rows, self.forced, self.trail, layer)
-                froms, actions, homes = layer.froms[:n], layer.actions[:n], layer.home[:n]
-                if n and homes.max() > best.home:
-                    top = int(homes.argmax())
-                    best = Best(int(homes[top]), len(steps), int(froms[top]), (int(actions[top]),))
+                if n:
+                    best = _best_move(best, layer, n, len(steps))
                 if best.home == rules.cards:
                     break
                 kept = np.flatnonzero(~layer.over[:n])
@@ -165,13 +163,7 @@ class Beam:
                         layer, kept, places, known, after, width, random, until
                     )
                     played += nodes
-                    top = int(after.home[: len(kept)].argmax())
-                    if after.home[top] > best.home:
-                        onward = after.lines[top, : after.lengths[top]].tolist()
-                        at = kept[top]
-                        best = Best(
-                            int(after.home[top]), len(steps), int(froms[at]), (int(actions[at]), *onward)
-                        )
+                    best = _best_playout(best, layer, kept, after, len(steps))
                 elif len(kept) > width:
                     assert self.expects is not None
                     worth = self.expects(layer.rows[kept])
@@ -181,7 +173,7 @@ class Beam:
                 places = np.argsort(-worth)[:width]
                 kept = kept[places]
                 known, after = after, known
-                steps.append((froms[kept], actions[kept]))
+                steps.append((layer.froms[kept], layer.actions[kept]))
                 rows = layer.rows[kept]
                 if progress is not None:
                     progress(played + int(layer.counts[1]), best.home)
@@ -235,6 +227,24 @@ class Beam:
             if after.home[part].max() == rules.cards:
                 break
         return Played(kept, worth, nodes)
+
+
+def _best_move(best: Best, layer: Layer, n: int, depth: int) -> Best:
+    """The best line so far, or one to the first ``n`` positions of a layer that brings more cards home."""
+    top = int(layer.home[:n].argmax())
+    if layer.home[top] <= best.home:
+        return best
+    return Best(int(layer.home[top]), depth, int(layer.froms[top]), (int(layer.actions[top]),))
+
+
+def _best_playout(best: Best, layer: Layer, kept: Array, after: Known, depth: int) -> Best:
+    """The best line so far, or one of the playouts from the kept positions that brings more cards home."""
+    top = int(after.home[: len(kept)].argmax())
+    if after.home[top] <= best.home:
+        return best
+    at = kept[top]
+    onward = after.lines[top, : after.lengths[top]].tolist()
+    return Best(int(after.home[top]), depth, int(layer.froms[at]), (int(layer.actions[at]), *onward))
 
 
 def _line(steps: list[tuple[Array, Array]], best: Best) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from solitaire_env import Variant
 from solitaire_env.core import jit_allocating
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.engine import copy, step, write_row
+from solitaire_env.core.engine import copy, place, step, write_row
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import send_home
 from solitaire_env.move_features.linear_scores import best_action, make_room
@@ -120,12 +120,12 @@ def _follow(  # type: ignore[no-untyped-def]
             write_row(observations[last], row)
             # What is left of the stock is not known; that something is left, is.
             left = rules.cards
-            for place in range(rules.row_foundations):
-                left -= int(row[place]) != 0
-            for place in range(rules.row_foundations, rules.row_foundations + 4 * rules.decks):
-                left -= int(row[place])
-            for place in range(rules.stock_capacity):
-                row[rules.row_stock + place] = 4 if place < left else 0
+            for at in range(rules.row_foundations):
+                left -= int(row[at]) != 0
+            for at in range(rules.row_foundations, rules.row_foundations + 4 * rules.decks):
+                left -= int(row[at])
+            for at in range(rules.stock_capacity):
+                row[rules.row_stock + at] = 4 if at < left else 0
             place(rules, state, 0, row)
         copy(rules, state, 0, 1)
         before = int(state.home[1])
@@ -143,7 +143,7 @@ def _follow(  # type: ignore[no-untyped-def]
                 break
             step(rules, state, events, 1, action)
             made += 1
-        for place in range(size):
-            ends[k, place] = state.rows[1, place]
+        for at in range(size):
+            ends[k, at] = state.rows[1, at]
         ways[k, 0] = made / limit
         ways[k, 1] = (int(state.home[1]) - before) / 13

@@ -1,11 +1,473 @@
-"""Placeholder until the merge."""
+"""A network of kind "moves" as a policy, without torch: a compiled forward pass in float64.
 
-from typing import Any
+``agents`` trains these networks; :mod:`solitaire_env.policies.model_files` reads what it stored. Each row is
+computed by itself, sums in a fixed order: a game is the same whatever is played beside it, and on every
+machine.
+"""
+
+import hashlib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import jit_allocating, jit_kernel
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.moves import (
+    DIGS,
+    NUM_MOVE,
+    Look,
+    keep_sure_homes,
+    look,
+    moves_of,
+    num_position,
+)
+from solitaire_env.move_features.onward import Onward, num_onward
+from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
+from solitaire_env.policies.policy import Explanation, Policy
+from solitaire_env.util.files import model_folder, read_json
+from solitaire_env.util.messages import shown
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+KIND: Final = "moves"
+"""The kind of network that is played here."""
+ROWS: Final = 128
+"""So many moves are scored at a time: what lies between the layers stays in the processor's cache."""
+EPSILON: Final = 1e-5
+"""Added to the variance by layer normalization, as in torch."""
 
 
-def load_network(folder: Any, spec: Any, name: Any = None) -> Any:
-    raise ValueError("merge")
+class Sizes(NamedTuple):
+    """What the card of a network says of its parts."""
+
+    hidden: list[int]
+    """Of the hidden layers for moves."""
+    width: int = 64
+    """Of the two hidden layers for the value."""
+    digs: int = DIGS
+    """Rounds of dig-out features."""
+    onward: int = 0
+    """Moves of the rollout lookahead at most; 0: none."""
+    reach: int = 0
+    """Numbers of relaxed reachability."""
 
 
-def playable(folder: Any) -> bool:
-    return True
+class Features:
+    """Features of positions and legal moves that a network reads.
+
+    Parameters
+    ----------
+    spec
+        The game as the network sees it.
+    sizes
+        Of the network.
+    sure_home
+        Whether safe autoplay is played first.
+    """
+
+    def __init__(self, spec: GameSpec, sizes: Sizes, sure_home: bool) -> None:
+        position = num_position(sizes.digs, sizes.reach)
+        position += num_onward(sizes.reach) if sizes.onward else 0
+        self.sizes = NUM_MOVE + position, position
+        """How many numbers are read of a move, and of a position."""
+        self.table = moves_of(spec.layout)
+        self.digs = sizes.digs
+        self.reach = sizes.reach
+        self.sure_home = sure_home
+        self.onward = Onward(spec.layout, self.table, sizes.onward, sizes.reach) if sizes.onward else None
+
+    def read(self, observations: Array, masks: Array, policy_weights: Floats) -> Look:
+        """The features of the moves among which the network chooses, and of the positions.
+
+        ``policy_weights`` are those of the linear policy that the rollout lookahead follows.
+        """
+        if self.sure_home:
+            masks = keep_sure_homes(observations, masks, self.table)
+        seen = look(observations, masks, self.table, digs=self.digs, reach=self.reach)
+        return seen if self.onward is None else self.onward.lengthen(seen, observations, policy_weights)
+
+
+class Layer(NamedTuple):
+    """A linear layer; the numbers of an input's outputs lie one after another."""
+
+    weight: Floats
+    """``[inputs, outputs]``."""
+    bias: Floats
+    """``[outputs]``."""
+
+
+class Weights(NamedTuple):
+    """The weights of a network in float64, laid out for the kernels."""
+
+    move: Layer
+    """Of the first hidden layer, what reads a move."""
+    position: Floats
+    """Of the first hidden layer, what reads the position before it, ``[inputs, outputs]``."""
+    hidden: tuple[Layer, ...]
+    """The other hidden layers."""
+    norms: tuple[Floats, ...]
+    """Scale and shift of the layer normalization of each hidden layer, ``[2, size]``."""
+    head: Floats
+    """Of the score, for the last hidden layer, ``[size]``."""
+    linear: Floats
+    """Of the score, for the features of the move alone, ``[NUM_MOVE]``."""
+    value: tuple[Layer, Layer]
+    """The hidden layers for the value."""
+    value_head: Layer | None
+    """The layer that gives the value; None where it was not kept."""
+    lookahead: Floats
+    """Of the linear policy that the rollout lookahead follows, ``[NUM_MOVE]``; unused without one."""
+
+
+class CompiledNetwork(Policy):
+    """A network that plays: it draws a legal action from its probabilities.
+
+    Always taking the likeliest action would repeat moves that undo each other for ever.
+
+    Parameters
+    ----------
+    model
+        As :func:`~solitaire_env.policies.model_files.read_model` gives it.
+    name
+        Of the policy.
+    seed
+        Of the random numbers where the caller gives none.
+
+    Raises
+    ------
+    ValueError
+        If the weights are not those of a network "moves" with the model's sizes.
+    """
+
+    stochastic = True
+
+    def __init__(self, model: Model, name: str, seed: int = 0) -> None:
+        sizes = _read_sizes(model)
+        self.name = name
+        self.moves = model.spec.variant.moves
+        self.observation = model.spec.settings.observation
+        self.information = model.spec.settings.information
+        self.temperature = model.temperature
+        self._features = Features(model.spec, sizes, model.sure_home)
+        self._weights = _lay_out(model, _shapes(sizes, *self._features.sizes), len(sizes.hidden))
+        self._random = np.random.Generator(np.random.PCG64(seed))
+        self._fingerprint = _fingerprint(model)
+        self._explained: tuple[Array, Array, Explanation] | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits of the weights and of how they are used."""
+        return self._fingerprint
+
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``."""
+        probabilities = self._stored(observations, masks)[0]
+        if probabilities is None:
+            probabilities, _, _ = self._choose(observations, masks)
+        return draw(probabilities, self._random.random(len(masks)) if uniforms is None else uniforms)
+
+    def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
+        """The probabilities of the actions, ``[n, actions]``, and the expected returns, ``[n]`` or None.
+
+        A second question about the same positions is answered from memory.
+        """
+        explanation = self._stored(observations, masks)
+        if explanation[0] is None:
+            probabilities, highest, positions = self._choose(observations, masks)
+            values = highest if self.temperature is not None else self._values(positions)
+            explanation = probabilities, values
+            self._explained = observations.copy(), masks.copy(), explanation
+        return explanation
+
+    def _stored(self, observations: Array, masks: Array) -> Explanation:
+        """The last explanation, if it was of these positions."""
+        stored = self._explained  # read once: other threads may ask at the same time
+        if (
+            stored is None
+            or not np.array_equal(stored[0], observations)
+            or not np.array_equal(stored[1], masks)
+        ):
+            return None, None
+        return stored[2]
+
+    def _choose(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
+        """Probabilities ``[n, actions]``, the highest score of each game ``[n]``, the positions' features."""
+        seen = self._features.read(observations, masks, self._weights.lookahead)
+        positions = seen.positions.astype(np.float64)
+        of_position = np.zeros((len(positions), len(self._weights.move.bias)))
+        _add_product(positions, self._weights.position, of_position)
+        scores = np.empty(len(seen.games))
+        for first in range(0, len(scores), ROWS):
+            part = slice(first, first + ROWS)
+            self._score(of_position[seen.games[part]], seen.moves[part].astype(np.float64), scores[part])
+        probabilities = np.zeros(masks.shape)
+        highest = np.full(len(masks), -np.inf)
+        temperature = 1.0 if self.temperature is None else float(self.temperature)
+        _softmax(scores, seen.games, seen.actions, temperature, probabilities, highest)
+        return probabilities, highest, positions
+
+    def _score(self, rows: Floats, moves: Floats, scores: Floats) -> None:
+        """Write the scores of moves; ``rows`` are what the first layer reads of the positions before them."""
+        w = self._weights
+        rows += w.move.bias
+        _add_product(moves, w.move.weight, rows)
+        _normalize(rows, w.norms[0])
+        for layer, norm in zip(w.hidden, w.norms[1:], strict=True):
+            rows = _apply(layer, rows)
+            _normalize(rows, norm)
+        _weigh(rows, w.head, moves, w.linear, scores)
+
+    def _values(self, rows: Floats) -> Floats | None:
+        """The expected returns ``[n]`` from the positions' features; None where the head was not kept."""
+        if self._weights.value_head is None:
+            return None
+        for layer in self._weights.value:
+            rows = np.maximum(_apply(layer, rows), 0.0)
+        return _apply(self._weights.value_head, rows)[:, 0]
+
+
+def load_network(folder: Path, spec: GameSpec, name: str | None = None) -> CompiledNetwork:
+    """The policy of a model folder, or of a run folder that holds one.
+
+    Parameters
+    ----------
+    spec
+        The game that is to be played; the model's own action set and observation replace those of the game.
+    name
+        Of the policy; the folder's name by default.
+
+    Raises
+    ------
+    ValueError
+        If a file is missing, damaged, for another layout, or for a kind of network that needs torch.
+    """
+    return CompiledNetwork(read_model(model_folder(folder), spec, (KIND,)), name or folder.name)
+
+
+def playable(folder: Path) -> bool:
+    """Whether a model or run folder is for :func:`load_network`: its network is of the kind that is played
+    here, or its card cannot be read, which is an error that :func:`load_network` explains.
+    """
+    try:
+        return bool(read_json(model_folder(folder) / CARD).get("network", KIND) == KIND)
+    except ValueError:
+        return True
+
+
+def _apply(layer: Layer, rows: Floats) -> Floats:
+    """The outputs of a linear layer, ``[n, outputs]``."""
+    out = np.empty((len(rows), len(layer.bias)))
+    out[:] = layer.bias
+    _add_product(rows, layer.weight, out)
+    return out
+
+
+# --------------------------------------------------------------------------------------- weights
+
+
+def _read_sizes(model: Model) -> Sizes:
+    """The sizes of a network "moves"."""
+    if model.spec.settings.observation != "cards":
+        raise model.wrong_sizes(
+            f"network {KIND!r} reads observation 'cards', not {model.spec.settings.observation!r}"
+        )
+    unknown = [name for name in model.sizes if name not in Sizes._fields]
+    if unknown:
+        raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
+    if model.sizes.get("hidden") == []:
+        raise model.wrong_sizes("hidden is [], allowed: at least one size")
+    return Sizes(**{"hidden": [64, 32], **model.sizes})
+
+
+def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights by the names that torch gives them; ``move`` and ``position`` are the numbers
+    of features.
+    """
+    hidden, width = sizes.hidden, sizes.width
+    shapes: dict[str, tuple[int, ...]] = {
+        "read_move.weight": (hidden[0], move),
+        "read_move.bias": (hidden[0],),
+        "read_position.weight": (hidden[0], position),
+        "head.weight": (1, hidden[-1]),
+        "linear.weight": (1, NUM_MOVE),
+        "to_value.0.weight": (width, position),
+        "to_value.0.bias": (width,),
+        "to_value.2.weight": (width, width),
+        "to_value.2.bias": (width,),
+        f"{VALUE}weight": (1, width),
+        f"{VALUE}bias": (1,),
+    }
+    for n, (inputs, outputs) in enumerate(pairwise(hidden)):
+        shapes |= {f"body.{n}.weight": (outputs, inputs), f"body.{n}.bias": (outputs,)}
+    for n, size in enumerate(hidden):
+        shapes |= {f"norms.{n}.weight": (size,), f"norms.{n}.bias": (size,)}
+    if sizes.onward:
+        shapes["habit"] = (NUM_MOVE,)
+    return shapes
+
+
+def _check_shapes(model: Model, shapes: dict[str, tuple[int, ...]]) -> None:
+    """Refuse weights that are missing, unknown or of another shape; both of the value head may be missing."""
+    present = model.weights.keys()
+    needed = {name for name in shapes if not name.startswith(VALUE)}
+    if any(name.startswith(VALUE) for name in present):
+        needed = set(shapes)
+    for what, names in (("missing", needed - present), ("unexpected", present - needed)):
+        if names:
+            raise model.wrong_weights(f"{what}: {', '.join(sorted(names))}")
+    for name in sorted(present):
+        if model.weights[name].shape != shapes[name]:
+            raise model.wrong_weights(
+                f"size mismatch for {name}: {model.weights[name].shape}, allowed: {shapes[name]}"
+            )
+
+
+def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> Weights:
+    """The weights of a model for the kernels; ``layers`` is the number of hidden layers for moves.
+
+    Raises
+    ------
+    ValueError
+        If they are not weights of those shapes.
+    """
+    _check_shapes(model, shapes)
+    wide = {name: tensor.astype(np.float64) for name, tensor in model.weights.items()}
+
+    def layer(name: str) -> Layer:
+        return Layer(np.ascontiguousarray(wide[f"{name}.weight"].T), wide[f"{name}.bias"])
+
+    return Weights(
+        move=layer("read_move"),
+        position=np.ascontiguousarray(wide["read_position.weight"].T),
+        hidden=tuple(layer(f"body.{n}") for n in range(layers - 1)),
+        norms=tuple(np.stack((wide[f"norms.{n}.weight"], wide[f"norms.{n}.bias"])) for n in range(layers)),
+        head=wide["head.weight"][0],
+        linear=wide["linear.weight"][0],
+        value=(layer("to_value.0"), layer("to_value.2")),
+        value_head=layer(VALUE.rstrip(".")) if f"{VALUE}bias" in wide else None,
+        lookahead=wide.get("habit", np.zeros(NUM_MOVE)),
+    )
+
+
+def _fingerprint(model: Model) -> str:
+    """Sixteen hexadecimal digits of the weights and of how they are used."""
+    digest = hashlib.sha256(
+        f"{model.network} {model.temperature} {model.sure_home} {model.spec.hash}".encode()
+    )
+    for name, tensor in sorted(model.weights.items()):
+        digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())
+    return digest.hexdigest()[:16]
+
+
+# --------------------------------------------------------------------------------------- kernels
+
+
+@jit_allocating
+def _add_product(rows, weight, out):  # type: ignore[no-untyped-def]
+    """Add ``rows @ weight`` to ``out``: float64 ``[n, inputs]``, ``[inputs, outputs]``, ``[n, outputs]``.
+
+    About half of the inputs are 0: those are left out. The others are added four at a time, in their order,
+    so the inner loop runs along the outputs and the sum of a row depends on nothing but this row.
+    """
+    used = np.empty(rows.shape[1] + 1, np.int64)
+    for n in range(rows.shape[0]):
+        count = 0
+        for k in range(rows.shape[1]):
+            used[count] = k
+            count += rows[n, k] != 0.0
+        sums = out[n]
+        last = count - count % 4
+        for at in range(0, last, 4):
+            k0, k1, k2, k3 = used[at], used[at + 1], used[at + 2], used[at + 3]
+            x0, x1, x2, x3 = rows[n, k0], rows[n, k1], rows[n, k2], rows[n, k3]
+            w0, w1, w2, w3 = weight[k0], weight[k1], weight[k2], weight[k3]
+            for j in range(sums.shape[0]):
+                sums[j] += (x0 * w0[j] + x1 * w1[j]) + (x2 * w2[j] + x3 * w3[j])
+        for at in range(last, count):
+            x0 = rows[n, used[at]]
+            w0 = weight[used[at]]
+            for j in range(sums.shape[0]):
+                sums[j] += x0 * w0[j]
+
+
+@jit_kernel
+def _normalize(rows, norm):  # type: ignore[no-untyped-def]
+    """Layer normalization and ReLU in place: rows float64 ``[n, size]``, scale and shift ``[2, size]``."""
+    size = rows.shape[1]
+    for n in range(rows.shape[0]):
+        mean = _sum(rows[n]) / size
+        for j in range(size):
+            rows[n, j] -= mean
+        variance = _sum_of_squares(rows[n]) / size
+        factor = 1.0 / np.sqrt(variance + EPSILON)
+        for j in range(size):
+            rows[n, j] = max(rows[n, j] * factor * norm[0, j] + norm[1, j], 0.0)
+
+
+@jit_kernel
+def _sum(row):  # type: ignore[no-untyped-def]
+    """The sum of a row, by four sums that the processor computes at the same time."""
+    a = b = c = d = 0.0
+    last = row.shape[0] - row.shape[0] % 4
+    for j in range(0, last, 4):
+        a += row[j]
+        b += row[j + 1]
+        c += row[j + 2]
+        d += row[j + 3]
+    for j in range(last, row.shape[0]):
+        a += row[j]
+    return (a + b) + (c + d)
+
+
+@jit_kernel
+def _sum_of_squares(row):  # type: ignore[no-untyped-def]
+    """The same of the squares."""
+    a = b = c = d = 0.0
+    last = row.shape[0] - row.shape[0] % 4
+    for j in range(0, last, 4):
+        a += row[j] * row[j]
+        b += row[j + 1] * row[j + 1]
+        c += row[j + 2] * row[j + 2]
+        d += row[j + 3] * row[j + 3]
+    for j in range(last, row.shape[0]):
+        a += row[j] * row[j]
+    return (a + b) + (c + d)
+
+
+@jit_kernel
+def _weigh(rows, head, moves, linear, scores):  # type: ignore[no-untyped-def]
+    """Write scores ``[n]``: linear in the last hidden layer, and in the features of the move itself."""
+    for k in range(rows.shape[0]):
+        score = 0.0
+        for j in range(head.shape[0]):
+            score += rows[k, j] * head[j]
+        of_move = 0.0
+        for j in range(linear.shape[0]):
+            of_move += moves[k, j] * linear[j]
+        scores[k] = score + of_move
+
+
+@jit_allocating
+def _softmax(scores, games, actions, temperature, probabilities, highest):  # type: ignore[no-untyped-def]
+    """Write the probabilities of each game's moves ``[n, actions]``, and its highest score ``[n]``."""
+    for k in range(scores.shape[0]):
+        highest[games[k]] = max(highest[games[k]], scores[k])
+    total = np.zeros(highest.shape[0])
+    for k in range(scores.shape[0]):
+        weight = np.exp((scores[k] - highest[games[k]]) / temperature)
+        probabilities[games[k], actions[k]] = weight
+        total[games[k]] += weight
+    for k in range(scores.shape[0]):
+        probabilities[games[k], actions[k]] /= total[games[k]]

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.commands import ablations as experiments
-from agents.commands import leaderboard
-from agents.commands import search_results as strength
-from agents.reports import solver_results as verdicts
-from agents.reports import stored as results
+from agents.reports import ablations, leaderboard, search_results, solver_results, stored
 from solitaire_env.policies import shipped
 
 
@@ -18,19 +14,15 @@ from solitaire_env.policies import shipped
 def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every store and page of results in a folder of its own, empty: no test writes in the project."""
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
-    monkeypatch.setattr(results, "STORE", tmp_path / "leaderboard")
-    monkeypatch.setattr(verdicts, "VERDICTS", tmp_path / "verdicts")
-    monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
+    monkeypatch.setattr(stored, "STORE", tmp_path / "leaderboard")
+    monkeypatch.setattr(solver_results, "VERDICTS", tmp_path / "solver")
+    monkeypatch.setattr(search_results, "SEARCH", tmp_path / "search")
+    monkeypatch.setattr(ablations, "ABLATIONS", tmp_path / "ablations")
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
-    monkeypatch.setattr(strength, "ROUNDS", tmp_path / "rounds")
-    monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path / "experiments")
     pages = {
         "README": ("README.md", [leaderboard.MARK]),
-        "TRAINING_PAGE": ("training.md", [leaderboard.EXPERIMENT_MARK.format("rewards")]),
-        "SEARCH_PAGE": (
-            "looking-ahead.md",
-            [leaderboard.SEARCH_MARK, leaderboard.SOLVER_MARK, leaderboard.ROUNDS_MARK],
-        ),
+        "TRAINING_PAGE": ("training.md", [leaderboard.ABLATION_MARK.format("rewards")]),
+        "SEARCH_PAGE": ("looking-ahead.md", [leaderboard.SEARCH_MARK, leaderboard.SOLVER_MARK]),
     }
     for page, (name, marks) in pages.items():
         monkeypatch.setattr(leaderboard, page, tmp_path / name)

@@ -10,7 +10,6 @@ import pytest
 
 from agents.config import TrainConfig, make_config
 from agents.runs.config_files import dump_config, load_config
-from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 
@@ -212,35 +211,3 @@ def test_refuses_what_cannot_be_read(tmp_path: Path, refuses: Refuses) -> None:
     refuses(lambda: load_config(tmp_path / "none.yaml"), "none.yaml", "cannot be read")
     refuses(lambda: load_config(tmp_path), str(tmp_path), "cannot be read")
     refuses(lambda: load_config(CONFIGS[0], "klondike"), str(CONFIGS[0]), "'klondike'", "busy-aces")
-
-
-@pytest.mark.parametrize(
-    ("text", "deals"),
-    [
-        ("7", [7]),
-        ("0:3", [0, 1, 2]),
-        ("5, 0:2,ms:11982 ,pysol:24", [5, 0, 1, "ms:11982", "pysol:24"]),
-    ],
-)
-def test_parse_deals(text: str, deals: list[int | str]) -> None:
-    assert parse_deals(text) == deals
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "a", "-1", "1.5", "3:3", "4:2", "0:", ":5", "0:10:2", "ms:", "ms:a", "klondike:4", "1,,2", "1;2"],
-)
-def test_unknown_deals(text: str, refuses: Refuses) -> None:
-    refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
-
-
-@pytest.mark.parametrize("text", ["\u0661", "9" * 20, "9" * 5000, "ms:" + "9" * 21, "\x1b[7m", "x" * 5000])
-def test_odd_deals(text: str, refuses: Refuses) -> None:
-    refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
-
-
-def test_too_many_deals(refuses: Refuses) -> None:
-    refuses(lambda: parse_deals("0:99999999999"), "0:99999999999", "1,000,000")
-    refuses(lambda: parse_deals("0:9999999999999999999"), "0:9999999999999999999", "1,000,000")
-    refuses(lambda: parse_deals("0:600000,600000:1000001"), "600000:1000001", "1,000,000")
-    refuses(lambda: parse_deals("0:10,3"), "'0:10,3'", "twice")

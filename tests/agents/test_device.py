@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
-from agents.networks.networks import NetworkPolicy
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from agents.config import make_config
-from agents.learners.ppo import make_env, make_model
+from agents.learners.factory import make_model
+from agents.learners.training_env import make_env
+from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.models import load_model, save_model
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout
 
 AWAY = th.device("meta")
 
@@ -104,12 +103,11 @@ def accelerator() -> Any:
 
 
 def made(**values: Any) -> tuple[Any, Any, dict[str, Any]]:
-    """A model on the other device, its configuration and its layout."""
+    """A model on the other device, its configuration and its game."""
     config = make_config({**VALUES, **values}, "test")
     config.device = str(AWAY)
     env = make_env(config)
-    layout = GameSpec(env.variant, env.settings).layout
-    return make_model(config, env, layout), config, layout
+    return make_model(config, env), config, env.game
 
 
 def assert_away(model: Any) -> None:
@@ -120,7 +118,6 @@ def assert_away(model: Any) -> None:
 NETWORKS = {
     "moves": {},
     "piles": {"network": "piles", "linear_start": None},
-    "attention": {"network": "attention", "linear_start": None},
     "mlp": {"network": "mlp", "observation": "features", "linear_start": None},
     "pqn": {"learner": "pqn", "linear_start": None},
     "playouts": {"learner": "playouts", "num_playouts": 2},
@@ -143,7 +140,7 @@ def test_what_the_other_device_refuses(accelerator: None) -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
     """Rollouts, updates and checkpoints."""
-    model, config, layout = made(**NETWORKS[name])
+    model, config, spec = made(**NETWORKS[name])
     assert_away(model)
     before = [tensor.cpu() for tensor in model.policy.parameters()]
     model.learn(128)
@@ -165,10 +162,10 @@ def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
     again.learn(128)
     # What is written can be read where there is no such device.
     save_model(
-        tmp_path, again.policy.network, env="busy-aces", moves="supermove", kind=config.network,
-        sizes=config.network_sizes, layout=layout, steps=128, value=again.policy.value_net,
+        tmp_path, again.policy.network, spec, kind=config.network,
+        sizes=config.network_sizes, steps=128, value=again.policy.value_net,
     )  # fmt: skip
-    player = load_model(tmp_path, lambda policy: policy_layout(config.variant, policy))
+    player = load_model(tmp_path, spec)
     assert not any(isinstance(weights, Elsewhere) for weights in player.network.parameters())
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from agents.evaluate import main
 from agents.policies import Greedy, Random
-from solitaire_env import evaluation
+from solitaire_env import evaluation, get_variant
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
 from solitaire_env.transcripts import parse_transcript
 
@@ -23,8 +24,8 @@ GREEDY = ("--policy", "greedy", "--env", "Solitaire/BusyAces-v0", "--deals", "0:
 class FirstLegal:
     name = "first legal"
 
-    def __init__(self, layout: dict[str, Any]) -> None:
-        self.actions = layout["actions"]
+    def __init__(self, spec: GameSpec) -> None:
+        self.actions = spec.num_actions
 
     def __call__(self, observations: Any, masks: Any) -> Any:
         assert masks.shape[1] == self.actions
@@ -56,7 +57,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     head, blank, *table = printed(capsys, *GREEDY).splitlines()
     assert head == "Solitaire/BusyAces-v0, deals 0:40, intervals of 95 %" and not blank
     assert table[0].startswith("policy  moves") and table[0].endswith("truncated  repeated")
-    done = evaluation.evaluate(Greedy(evaluation.policy_layout("busy-aces")), "busy-aces", range(40)).summary
+    done = evaluation.evaluate(Greedy(GameSpec(get_variant("busy-aces"))), "busy-aces", range(40)).summary
     low, high = done.win_interval
     assert table[1].startswith("greedy  one card     40")
     assert f"{100 * done.win_rate:.1f} %  [{100 * low:.1f}, {100 * high:.1f}]" in table[1]

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
-from agents.networks.networks import NETWORKS
 
 from agents.config import ConfigError, TrainConfig, make_config
-from agents.learners import ppo as learners
+from agents.learners.factory import make_model as make_learner
+from agents.learners.training_env import make_env
+from agents.networks import NETWORKS
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, load_config
@@ -26,7 +27,6 @@ from agents.runs.folders import CURVE_COLUMNS
 from agents.runs.models import CARD, WEIGHTS, NetworkPlayer, load_model, save_model
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.variants import VARIANTS, get_variant
 from tests.fuzz import Records, Target, Texts, as_bytes, expect, folder, try_cases, written
@@ -93,19 +93,15 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-def layout_of(policy: Any) -> dict[str, Any]:
-    return policy_layout(GAME, policy)
-
-
 @cache
 def models() -> tuple[list[dict[str, Any]], list[bytes]]:
     """Cards and weights of a model of each kind."""
     cards, weights = [], []
-    layout = policy_layout(GAME)
+    spec = GameSpec(get_variant(GAME))
     for kind, sizes in SIZES.items():
         th.manual_seed(0)
-        about: dict[str, Any] = {"env": GAME, "moves": "supermove", "kind": kind, "sizes": sizes}
-        save_model(folder() / kind, NETWORKS[kind](layout, **sizes), layout=layout, steps=7, **about)
+        about: dict[str, Any] = {"kind": kind, "sizes": sizes}
+        save_model(folder() / kind, NETWORKS[kind](spec, **sizes), spec, steps=7, **about)
         cards.append(json.loads((folder() / kind / CARD).read_text()))
         weights.append((folder() / kind / WEIGHTS).read_bytes())
     return cards, weights
@@ -177,7 +173,7 @@ def read_model(case: tuple[bytes | None, bytes | None]) -> NetworkPlayer:
             (folder() / name).unlink(missing_ok=True)
         else:
             written(name, data)
-    return load_model(folder(), layout_of, "model")
+    return load_model(folder(), GameSpec(get_variant(GAME)), "model")
 
 
 @cache
@@ -201,8 +197,8 @@ def trainee() -> Any:
     """A model as training makes it, and checkpoints of it, the second after an update."""
     values = {"env": GAME, **SIZES["piles"], "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
     config = make_config(values, "test")
-    env = learners.make_env(config)
-    model = learners.make_model(config, env, GameSpec(env.variant, env.settings).layout)
+    env = make_env(config)
+    model = make_learner(config, env)
     checkpoints = []
     for _ in range(2):
         path = folder() / "made"

@@ -20,13 +20,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
-from agents.networks.networks import MovesNetwork
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
 from agents.config import TrainConfig, make_config
-from agents.learners.ppo import make_env, make_model, start_of
+from agents.learners import training
+from agents.learners.factory import make_model
+from agents.learners.initial_weights import start_of
+from agents.learners.training_env import make_env
+from agents.networks import MovesNetwork
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import load_config
@@ -36,7 +39,7 @@ from agents.train import main
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout, read_games
+from solitaire_env.evaluation import read_games
 from solitaire_env.move_features.moves import moves_of, sure_homes
 from solitaire_env.policies.linear import WEIGHTS
 from tests.conftest import Refuses
@@ -222,7 +225,7 @@ def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
 
     def fresh(seed: int) -> Any:
         env = make_env(config)
-        model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
+        model = make_model(config, env)
         model.set_random_seed(seed)
         return model
 
@@ -321,14 +324,14 @@ def test_signals_are_given_back(run: Path, number: signal.Signals) -> None:
     config = load_config(run / "config.yaml")
     config.total_steps = 10**9
 
-    class Sends(train.Watch):
+    class Sends(training.Watch):
         def _on_step(self) -> bool:
             os.kill(os.getpid(), number)
             return super()._on_step()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "Watch", Sends)
-        assert not train.learn(config, run, resume=True, quiet=True)
+        patch.setattr(training, "Watch", Sends)
+        assert not training.learn(config, run, resume=True, quiet=True)
     assert progress(run)["steps"] == STEPS + VALUES["num_envs"]
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
 
@@ -550,20 +553,18 @@ def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
 
 def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refuses) -> None:
     config = make_config({"env": "eights-down", "sure_home": True}, "test")
-    layout = policy_layout(config.variant, config)
-    network = MovesNetwork(layout)
+    network = MovesNetwork(config.game)
     save_model(
-        tmp_path, network, env="x", moves="supermove", kind="moves", sizes=config.network_sizes,
-        layout=layout, steps=0, sure_home=True,
-    )  # fmt: skip
-    player = load_model(tmp_path, lambda _: layout)
+        tmp_path, network, config.game, kind="moves", sizes=config.network_sizes, steps=0, sure_home=True
+    )
+    player = load_model(tmp_path, config.game)
     batch = Batch(GameSpec(config.variant), 16)
     batch.deal(np.arange(16), list(range(16)))
     random = np.random.default_rng(0)
     kept = 0
     for _ in range(40):
         observations, masks = batch.observations(), batch.state.mask
-        sure = sure_homes(observations, masks, moves_of(layout))
+        sure = sure_homes(observations, masks, moves_of(config.game.layout))
         probabilities, _ = player.explain(observations, masks)
         actions = player(observations, masks, random.random(16))
         assert (actions[sure >= 0] == sure[sure >= 0]).all()
@@ -573,43 +574,38 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
     assert kept > 5
     card = json.loads((tmp_path / "model.json").read_text())
     (tmp_path / "model.json").write_text(json.dumps(card | {"sure_home": 1}))
-    refuses(lambda: load_model(tmp_path, lambda _: layout), "sure_home is 1", "true and false")
+    refuses(lambda: load_model(tmp_path, config.game), "sure_home is 1", "true and false")
 
 
 def test_starts_from_the_linear_policy() -> None:
     config = make_config({"env": "busy-aces", **VALUES, "linear_start": 2.0}, "test")
     env = make_env(config)
-    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
+    model = make_model(config, env)
     weights = json.loads(WEIGHTS.read_text())["busy-aces"]["weights"]
     network = model.policy.network
     assert network.linear.weight[0].tolist() == pytest.approx([w / 2 for w in weights.values()], abs=1e-5)
-    plain = make_model(
-        make_config({"env": "busy-aces", **VALUES}, "test"), env, GameSpec(env.variant, env.settings).layout
-    )
+    plain = make_model(make_config({"env": "busy-aces", **VALUES}, "test"), env)
     assert not plain.policy.network.linear.weight.any()
 
 
 def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> None:
     config = make_config({"env": "busy-aces", **VALUES}, "test")
     env = make_env(config)
-    layout = GameSpec(env.variant, env.settings).layout
     policies = []
     for seed in (1, 2, 3):
-        policy = make_model(replace(config, seed=seed), env, layout).policy
+        policy = make_model(replace(config, seed=seed), env).policy
         th.nn.init.constant_(policy.value_net.weight, seed)
         policies.append(policy)
         about = {
-            "env": config.env,
-            "moves": "supermove",
             "kind": config.network,
             "sizes": config.network_sizes,
         }
         value = policy.value_net if seed < 3 else None
         folder = tmp_path / str(seed)
-        save_model(folder, policy.network, layout=layout, steps=1, value=value, **about)
+        save_model(folder, policy.network, config.game, steps=1, value=value, **about)
 
     start = f"{tmp_path / '1'},{tmp_path / '2'}"
-    mean = make_model(replace(config, start=start), env, layout).policy
+    mean = make_model(replace(config, start=start), env).policy
     for part in ("network", "value_net"):
         ours, *theirs = (getattr(policy, part).state_dict() for policy in (mean, *policies))
         for name, tensor in ours.items():
@@ -633,7 +629,7 @@ def test_at_first_only_the_value_learns(tmp_path: Path) -> None:
         tensors = load_file(runs / "busy-aces-1" / CHECKPOINT)
         config = load_config(runs / "busy-aces-1" / "config.yaml")
         env = make_env(config)
-        model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
+        model = make_model(config, env)
         begun = model.policy.state_dict()
         changed.append({name for name, w in begun.items() if not th.equal(w, tensors[f"policy/{name}"])})
     value = {"value_net.weight", "value_net.bias"} | {name for name in begun if ".to_value." in name}

@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch as th
-from agents.networks.networks import MovesNetwork
 
 from agents.config import make_config
-from agents.learners.ppo import make_env, make_model
+from agents.learners.factory import make_model
 from agents.learners.pqn import PQN
+from agents.learners.training_env import make_env
+from agents.networks import MovesNetwork
+from solitaire_env import get_variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING, make_rules
 from solitaire_env.core.spec import GameSpec
@@ -120,8 +122,7 @@ def test_finished_games_go_nowhere() -> None:
 
 @th.no_grad()
 def test_networks_without_weights_go_nowhere() -> None:
-    layout = policy_layout("busy-aces")
-    network = MovesNetwork(layout, (8,), 8, 1, onward=3)
+    network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, onward=3)
     observations = played(ALL["busy-aces"], 10, 4).observations()
     positions = network.look(observations, np.zeros((4, 0), dtype=np.int8)).positions
     assert (positions[:, -2] == 0).all()
@@ -135,7 +136,7 @@ def test_training_begins_with_the_linear_policy(learner: str) -> None:
     given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}
     config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")
     env = make_env(config)
-    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
+    model = make_model(config, env)
     weights = th.from_numpy(weights_of(policy_layout("forty-bandits"))).float()
     assert weights.abs().sum() > 0
     model.learn(8 * 16)

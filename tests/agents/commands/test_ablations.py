@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.commands import ablations as experiments
-from agents.commands import leaderboard
+from agents.commands.ablations import main
+from agents.reports import ablations, leaderboard
+from agents.reports.ablations import ablation_table
 from agents.runs.config_files import load_config
 from solitaire_env.evaluation import read_games
 from solitaire_env.policies import shipped
@@ -21,10 +22,10 @@ ADD = ("add", "rewards", RUN, "--quiet", "--deals", "0:4")
 
 @pytest.fixture
 def kept(empty_stores: Path) -> Path:
-    """An experiment of two trainings."""
+    """An ablation of two trainings."""
     for what in ("as shipped", "again"):
-        assert experiments.main([*ADD, "--what", what]) == 0
-    return experiments.EXPERIMENTS / "rewards"
+        assert main([*ADD, "--what", what]) == 0
+    return ablations.ABLATIONS / "rewards"
 
 
 def test_games_configuration_and_what_it_took_are_kept(kept: Path) -> None:
@@ -39,33 +40,42 @@ def test_games_configuration_and_what_it_took_are_kept(kept: Path) -> None:
 
 
 def test_the_table(kept: Path) -> None:
-    head, _, first, second = experiments.experiment_table("rewards").splitlines()
+    head, _, first, second = ablation_table("rewards").splitlines()
     assert "won, deals 0-3" in head
     assert first.startswith("| as shipped | ") and " M steps, " in first and first.endswith("| - |")
     assert second.startswith("| again | ") and second.endswith("| 0 : 0, p = 1 |")
     assert leaderboard.pages()[leaderboard.TRAINING_PAGE].count(second) == 1
 
 
-def test_the_same_command_goes_on(kept: Path) -> None:
+def test_the_same_command_resumes(kept: Path) -> None:
     whole = (kept / "2.jsonl").read_text()
     (kept / "2.jsonl").write_text(whole[: whole.index("\n") + 20])
-    assert experiments.main([*ADD, "--what", "again"]) == 0
+    assert main([*ADD, "--what", "again"]) == 0
     assert (kept / "2.jsonl").read_text() == whole
     assert not (kept / "3.jsonl").exists()
 
 
 def test_refuses(kept: Path, refuses: Refuses, capsys: pytest.CaptureFixture[str]) -> None:
-    assert experiments.main(["add", "a/b", RUN, "--what", "x"]) == 2
+    assert main(["add", "a/b", RUN, "--what", "x"]) == 2
     assert "'a/b'" in capsys.readouterr().err
-    assert experiments.main(["add", "rewards", RUN, "--what", "a | b"]) == 2
+    assert main(["add", "rewards", RUN, "--what", "a | b"]) == 2
     assert "'a | b'" in capsys.readouterr().err
-    refuses(lambda: experiments.experiment_table("none"), "none", "nothing is stored")
+    refuses(lambda: ablation_table("none"), "none", "nothing is stored")
     lines = (kept / "2.jsonl").read_text().splitlines(keepends=True)
     (kept / "2.jsonl").write_text("".join(lines[:3]))
-    refuses(lambda: experiments.experiment_table("rewards"), "2.jsonl", "has deals 0-2, allowed: 0-3")
+    refuses(lambda: ablation_table("rewards"), "2.jsonl", "has deals 0-2, allowed: 0-3")
     (kept / "2.jsonl").write_text(lines[0] + "".join(lines[2:]))
-    refuses(lambda: experiments.experiment_table("rewards"), "2.jsonl", "has deals 0, 2-3, allowed: 0-3")
+    refuses(lambda: ablation_table("rewards"), "2.jsonl", "has deals 0, 2-3, allowed: 0-3")
     (kept / "1.json").write_text('{"what": "x"}')
-    refuses(lambda: experiments.experiment_table("rewards"), "1.json", "training")
+    refuses(lambda: ablation_table("rewards"), "1.json", "training")
     (kept / "1.json").unlink()
-    refuses(lambda: experiments.experiment_table("rewards"), "1.json", "cannot be read")
+    refuses(lambda: ablation_table("rewards"), "1.json", "cannot be read")
+
+
+def test_without_a_subcommand_the_usage_is_printed(
+    empty_stores: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(empty_stores.rglob("*"))
+    assert main([]) == 2
+    assert "usage: python -m agents ablations {add}" in capsys.readouterr().err
+    assert sorted(empty_stores.rglob("*")) == before

@@ -12,7 +12,7 @@ from agents.commands.fit_linear import START, main, play_sets
 from agents.evaluate import main as evaluate_main
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import evaluate, policy_layout
+from solitaire_env.evaluation import evaluate
 from solitaire_env.move_features.moves import MOVE_FEATURES, look, moves_of
 from solitaire_env.policies import linear
 from solitaire_env.policies.greedy import Greedy
@@ -24,7 +24,7 @@ NAMES = [variant.name for variant in VARIANTS]
 
 
 def shipped(name: str) -> Linear:
-    return load_linear(lambda policy: policy_layout(name, policy))
+    return load_linear(GameSpec(get_variant(name)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -33,7 +33,7 @@ def test_plays_the_highest_sum(name: str) -> None:
     variant = get_variant(name).with_rules(moves=policy.moves)
     batch = Batch(GameSpec(variant), 30)
     batch.deal(np.arange(30), range(30))
-    moves = moves_of(policy_layout(variant))
+    moves = moves_of(GameSpec(variant).layout)
     for _ in range(40):
         observations, masks = batch.observations(), batch.state.mask
         seen = look(observations, masks, moves)
@@ -53,7 +53,7 @@ def test_beats_greedy(name: str) -> None:
     variant = get_variant(name)
     ours = evaluate(policy, variant, range(100), max_episode_steps=1000).summary
     greedy = evaluate(
-        Greedy(policy_layout(variant, moves=policy.moves)),
+        Greedy(GameSpec(variant.with_rules(moves=policy.moves))),
         variant,
         range(100),
         moves=policy.moves,
@@ -64,10 +64,10 @@ def test_beats_greedy(name: str) -> None:
 
 
 def test_of_equal_moves_the_first() -> None:
-    layout = policy_layout("busy-aces")
+    spec = GameSpec(get_variant("busy-aces"))
     batch = Batch(GameSpec(get_variant("busy-aces")), 10)
     batch.deal(np.arange(10), range(10))
-    actions = Linear(layout, np.zeros(len(MOVE_FEATURES)))(batch.observations(), batch.state.mask)
+    actions = Linear(spec, np.zeros(len(MOVE_FEATURES)))(batch.observations(), batch.state.mask)
     assert (actions == batch.state.mask.argmax(1)).all()
 
 
@@ -93,12 +93,14 @@ def test_by_name_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
 def test_needs_weights_for_the_game(refuses: Refuses) -> None:
     variant = get_variant("eights-down").with_rules(spaces="any")
     refuses(
-        lambda: load_linear(lambda policy: policy_layout(variant, policy)),
+        lambda: load_linear(GameSpec(variant)),
         "'linear'",
         "busy-aces",
-        "agents.commands.fit_linear",
+        "agents fit-linear",
     )
-    refuses(lambda: Linear(policy_layout("busy-aces"), np.zeros(3)), "3 weights", str(len(MOVE_FEATURES)))
+    refuses(
+        lambda: Linear(GameSpec(get_variant("busy-aces")), np.zeros(3)), "3 weights", str(len(MOVE_FEATURES))
+    )
 
 
 def tuned(path: Path, *more: str) -> int:

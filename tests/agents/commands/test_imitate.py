@@ -18,16 +18,21 @@ import torch as th
 from safetensors.torch import load_file
 
 from agents import train
-from agents.commands import imitate
-from agents.commands.imitate import Arguments, Pupil, main, parse_arguments
+from agents.commands.imitate import Arguments, main, parse_arguments
 from agents.config import make_config
-from agents.learners.dataset import Game, Positions, discounted, positions_of, read_games
-from agents.learners.ppo import make_env, make_model
-from agents.policies import Greedy, make_policy
+from agents.learners import imitation
+from agents.learners.dataset import Positions, positions_of, read_games
+from agents.learners.factory import make_model
+from agents.learners.imitation import Student
+from agents.learners.replays import Game
+from agents.learners.training_env import make_env
+from agents.policies import make_policy
 from agents.runs.config_files import load_config
-from solitaire_env import SolitaireEnv
+from solitaire_env import SolitaireEnv, get_variant
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import evaluate, policy_layout
+from solitaire_env.evaluation import evaluate
+from solitaire_env.policies.greedy import Greedy
+from solitaire_env.policies.policy import with_moves
 from solitaire_env.transcripts import Transcript, format_transcript, parse_transcript
 from solitaire_env.util.progress import ProgressLine
 from tests.conftest import Refuses
@@ -40,8 +45,7 @@ def played(folder: Path, env: str, deals: range, **keywords: Any) -> Path:
     """Transcripts of Greedy's games; with supermoves where it may."""
     variant = make_config({"env": env}, "test").variant.with_rules(**keywords)
     moves = "supermove" if variant.moves == "one card" else variant.moves
-    policy = Greedy(policy_layout(variant, moves=moves))
-    policy.moves = moves  # type: ignore[attr-defined]
+    policy = with_moves(Greedy(GameSpec(variant.with_rules(moves=moves))), moves)
     folder.mkdir()
     for deal, text in evaluate(policy, variant, deals, transcripts=True).transcripts.items():
         (folder / f"{deal}.txt").write_text(text)
@@ -107,7 +111,7 @@ def test_positions_are_those_of_the_games(eights: Path) -> None:
             expected.setdefault(key, []).append(value)
     assert len(got) == sum(map(len, expected.values()))
     for k in range(len(got)):
-        mask = np.unpackbits(got.masks[k], count=policy_layout("eights-down")["actions"])
+        mask = np.unpackbits(got.masks[k], count=GameSpec(get_variant("eights-down")).num_actions)
         key = (got.observations[k].tobytes(), mask.tobytes(), int(got.actions[k]), bool(got.teaches[k]))
         assert min(abs(value - got.returns[k]) for value in expected[key]) < 1e-5
 
@@ -130,9 +134,8 @@ def test_supermoves_are_put_together(busy: Path) -> None:
     got = learned_from(a)
     singles = learned_from(asked(busy, env="busy-aces", moves="one card", all_games=True))
     assert len(got) < len(singles) == sum(len(game.actions) for game in games_in(busy))
-    layout = policy_layout(a.config.variant)
-    masks = np.unpackbits(got.masks, axis=1, count=layout["actions"]).view(np.int8)
-    alike = Greedy(layout)(got.observations, masks) == got.actions
+    masks = np.unpackbits(got.masks, axis=1, count=a.config.game.num_actions).view(np.int8)
+    alike = Greedy(a.config.game)(got.observations, masks) == got.actions
     assert alike.mean() > 0.999
     assert got.teaches.all() and singles.teaches.all()
 
@@ -147,14 +150,6 @@ def test_single_moves_teach_supermoves(busy: Path) -> None:
     for action in game.actions.tolist():
         *_, info = env.step(action)
     assert info["is_success"]
-
-
-def test_returns_of_decisions() -> None:
-    rewards = np.array([[0.0, 1.0, 2.0, 4.0], [1.0, 1.0, 0.0, 0.0]])
-    decided = np.array([[True, False, True, True], [True, True, False, False]])
-    expected = [[1 + 0.5 * 4, 0, 2 + 0.5 * 4, 4], [1.5, 1, 0, 0]]
-    got = discounted(rewards, decided, 0.5)
-    assert (got[decided] == np.array(expected)[decided]).all()
 
 
 def test_memory_is_bounded(busy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,27 +297,27 @@ def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
     assert float(best["accuracy"]) > 0.6 > 0.4 > float(rows[0]["accuracy"])
     assert float(rows[-1]["value_error"]) < 0.7 * float(rows[0]["value_error"])
     assert f"{100 * float(best['accuracy']):.1f} % of moves" in out and f"--start {run}" in out
-    clone = make_policy(str(run), lambda policy: policy_layout("eights-down", policy))
+    clone = make_policy(str(run), GameSpec(get_variant("eights-down")))
     summary = evaluate(clone, "eights-down", range(100)).summary
     assert summary.wins >= 20  # of 34 that Greedy wins; who moves at random wins 6
 
 
 @pytest.mark.training
-def test_a_pupil_may_be_held_to_what_it_was(busy: Path) -> None:
-    """After the same steps its probabilities have moved the less, the more it is held."""
+def test_kl_penalty_keeps_the_student_near_its_start(busy: Path) -> None:
+    """The larger the weight, the less its probabilities move in the same steps."""
     a = asked(busy, moves="supermove")
     positions = learned_from(a)
     rows = np.arange(256)
     moved = []
     for keep in (0.0, 1.0, 30.0):
-        pupil = Pupil(a.config, positions, keep)
-        observations, masks, *_ = pupil._batch(rows)
+        student = Student(a.config, positions, keep)
+        observations, masks, *_ = student._batch(rows)
         with th.no_grad():
-            _, before = pupil.policy.log_probabilities(observations, masks)
+            _, before = student.policy.log_probabilities(observations, masks)
             for _ in range(40):
                 with th.enable_grad():
-                    pupil.learn(rows, 3e-3)
-            _, after = pupil.policy.log_probabilities(observations, masks)
+                    student.learn(rows, 3e-3)
+            _, after = student.policy.log_probabilities(observations, masks)
         moved.append(float((before.exp() * (before - after)).sum()) / len(rows))
     assert moved[0] > 1.5 * moved[1] > 3 * moved[2] >= 0
 
@@ -344,14 +339,14 @@ def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch
     before = signal.getsignal(signal.SIGINT)
     steps = []
 
-    class Stops(imitate.Pupil):
+    class Stops(imitation.Student):
         def learn(self, rows: Any, rate: float) -> float:
             steps.append(len(rows))
             if len(steps) == 30:
                 os.kill(os.getpid(), signal.SIGINT)
             return super().learn(rows, rate)
 
-    monkeypatch.setattr(imitate, "Pupil", Stops)
+    monkeypatch.setattr(imitation, "Student", Stops)
     status, out, err = command(tmp_path, eights, "--quiet")
     run = tmp_path / "runs" / "eights-down-1"
     assert status == 130 and f"stopped; what was learned is in {run}" in err
@@ -366,7 +361,7 @@ def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch
 def started(**values: Any) -> Any:
     config = make_config({**SMALL, "env": "eights-down", **values}, "test")
     env = make_env(config, 4)
-    return make_model(config, env, GameSpec(env.variant, env.settings).layout).policy
+    return make_model(config, env).policy
 
 
 @pytest.mark.training

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.commands import leaderboard
 from agents.commands.leaderboard import main
 from agents.evaluate import main as evaluate_main
+from agents.reports import leaderboard
 from agents.reports import stored as results
 from agents.reports.stored import Entry, read_store
 from agents.reports.tables import against, signed_rank
@@ -30,9 +30,9 @@ MADE = ("--made", "the first legal move")
 class Mine:
     """The first legal action."""
 
-    memoryless = True
+    deterministic = True
 
-    def __init__(self, layout: dict[str, Any]) -> None:
+    def __init__(self, spec: Any) -> None:
         pass
 
     def __call__(self, observations: Any, masks: Any) -> Any:
@@ -42,7 +42,7 @@ class Mine:
 class Dice:
     """By chance, and it does not say so: its games hang on those beside them."""
 
-    def __init__(self, layout: dict[str, Any]) -> None:
+    def __init__(self, spec: Any) -> None:
         self.random = np.random.default_rng(0)
 
     def __call__(self, observations: Any, masks: Any) -> Any:
@@ -144,7 +144,7 @@ def test_add_and_write(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
     assert main(["--check"]) == 1
     assert "python -m agents leaderboard" in capsys.readouterr().err and not leaderboard.PAGE.exists()
-    assert main([]) == 0 and main(["--check"]) == 0
+    assert main(["write"]) == 0 and main(["--check"]) == main(["write", "--check"]) == 0
     capsys.readouterr()
     text = as_told(leaderboard.PAGE.read_text())
     rows = [line for line in text.splitlines() if line.startswith(("| `greedy` | sup", "| `random` | sup"))]
@@ -161,6 +161,20 @@ def test_add_and_write(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert add("--policy", "greedy") == 0
     assert before == {path: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("arguments", [[], ["--deals", "0:12"], ["writ"]])
+def test_without_a_subcommand_nothing_is_written(
+    arguments: list[str], board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert add("--policy", "greedy") == 0
+    before = leaderboard.README.read_text()
+    capsys.readouterr()
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert not out and "usage: python -m agents leaderboard {write,add,replay}" in err
+    assert leaderboard.README.read_text() == before and not leaderboard.PAGE.exists()
+    assert main(["--help"]) == 0 and "usage: " in capsys.readouterr().out
 
 
 def test_a_readme_without_its_marks(board: Path, refuses: Refuses) -> None:
@@ -234,10 +248,10 @@ def test_ctrl_c_keeps_what_was_played(
     with monkeypatch.context() as patched:
         patched.setattr(Mine, "__call__", interrupted)
         assert add(*MINE, *MADE) == 130
-    assert "stopped" in capsys.readouterr().err
+    assert "Interrupted" in capsys.readouterr().err
     kept = board / "eights-down" / "mine.jsonl"
     assert 0 < len(lines_of(kept)) < 12 and not kept.with_suffix(".json").exists()
-    assert main([]) == 2 and "are missing" in capsys.readouterr().err
+    assert main(["write"]) == 2 and "are missing" in capsys.readouterr().err
     assert add(*MINE, *MADE) == 0 and len(lines_of(kept)) == 12
 
 
@@ -248,7 +262,7 @@ Change = Callable[[list[dict[str, Any]]], Any]
 
 DAMAGED: list[tuple[Change, list[str]]] = [
     (lambda rows: rows.append(rows[3]), ["deal 3", "2 times"]),
-    (lambda rows: rows.pop(4), ["1 of deals 0-11", "the first is 4", "agents.commands.leaderboard add"]),
+    (lambda rows: rows.pop(4), ["1 of deals 0-11", "the first is 4", "agents leaderboard add"]),
     (lambda rows: rows.append({**rows[0], "deal": 100}), ["3 of deals 100-103", "the first is 101"]),
     (lambda rows: rows.append({**rows[0], "deal": 77}), ["deal 77", "0-11 and 100-103"]),
     (lambda rows: rows[0].update(deal="ms:1"), ["'ms:1'"]),

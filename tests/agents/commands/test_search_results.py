@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from agents.commands import search_results as strength
-from agents.reports import solver_results as verdicts
+from agents.commands import search_results as command_module
+from agents.commands.search_results import main
+from agents.reports import search_results, solver_results
 from agents.reports.compare import play_policy
 from agents.reports.stored import STORE, read_store
 from solitaire_env import VARIANTS
-from solitaire_env.evaluation import evaluate, read_games
+from solitaire_env.evaluation import evaluate
 from tests.conftest import Refuses
 
 COST = {
@@ -26,7 +27,7 @@ COST = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store with the first deals of Eights Down, played badly."""
-    monkeypatch.setattr(strength, "STRENGTH", tmp_path)
+    monkeypatch.setattr(search_results, "SEARCH", tmp_path)
     game = tmp_path / "eights-down"
     game.mkdir()
     evaluate(
@@ -38,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_table_counts_the_same_deals(folder: Path) -> None:
     entries = read_store(STORE)
-    (row,) = strength.strength_table(entries).splitlines()[2:]
+    (row,) = search_results.search_table(entries).splitlines()[2:]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[:3] == ["Eights Down", "64 x 20", "10"]
     assert cells[3].startswith("0.0 % [0.0, ")
@@ -51,37 +52,37 @@ def test_the_table_counts_the_same_deals(folder: Path) -> None:
 
 def test_the_table_says_who_played_trials_on(folder: Path) -> None:
     (folder / "mine.json").write_text(json.dumps(COST | {"depth": 0, "playouts": True}))
-    assert "| 64 x 0, playouts |" in strength.strength_table({})
+    assert "| 64 x 0, playouts |" in search_results.search_table({})
 
 
 def test_without_games_there_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strength, "STRENGTH", tmp_path)
-    assert strength.strength_table({}) == ""
+    monkeypatch.setattr(search_results, "SEARCH", tmp_path)
+    assert search_results.search_table({}) == ""
 
 
 def test_games_that_the_network_did_not_play_stand_alone(folder: Path) -> None:
-    (row,) = strength.strength_table({}).splitlines()[2:]
+    (row,) = search_results.search_table({}).splitlines()[2:]
     assert row.count("| - ") == 2
 
 
 def test_what_they_took_has_to_be_told(folder: Path, refuses: Refuses) -> None:
     about = folder / "mine.json"
     about.write_text(json.dumps(COST | {"seconds": -1}))
-    refuses(lambda: strength.strength_table({}), "mine.json", "seconds", "-1")
+    refuses(lambda: search_results.search_table({}), "mine.json", "seconds", "-1")
     about.unlink()
-    refuses(lambda: strength.strength_table({}), "mine.json", "cannot be read")
+    refuses(lambda: search_results.search_table({}), "mine.json", "cannot be read")
 
 
 def test_the_solver_as_time_goes_on(empty_stores: Path) -> None:
-    assert strength.solver_table() == ""
-    verdicts.VERDICTS.mkdir()
+    assert solver_results.solver_table() == ""
+    solver_results.VERDICTS.mkdir()
     told = {"env": "", "rules": "", "nodes": 1, "seconds": 6.0, "cards_home": 9, "steps": None}
     won = told | {"result": "winnable", "steps": 200, "seconds": 1.5}
     left = told | {"result": "unknown", "gains": [[0.05, 3], [1.5, 5], [5.0, 9]]}
     for game, stored in (("forty-thieves", [won, left]), ("eighty-thieves", [left])):
         lines = [json.dumps(one | {"deal": deal}) + "\n" for deal, one in enumerate(stored)]
-        (verdicts.VERDICTS / f"{game}.jsonl").write_text("".join(lines))
-    assert strength.solver_table().splitlines()[2:] == [
+        (solver_results.VERDICTS / f"{game}.jsonl").write_text("".join(lines))
+    assert solver_results.solver_table().splitlines()[2:] == [
         "| Forty Thieves | 2 | 0.0 % won | 0.0 % won | 50.0 % won | 50.0 % won | 50.0 % won |",
         "| Eighty Thieves | 1 | 3.0 home | 3.0 home | 5.0 home | 5.0 home | 9.0 home |",
     ]
@@ -96,17 +97,17 @@ PLAY = (*PLAYOUTS, "--search.no-playouts")
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty store."""
-    monkeypatch.setattr(strength, "STRENGTH", tmp_path / "strength")
+    monkeypatch.setattr(search_results, "SEARCH", tmp_path / "search")
 
 
 @pytest.mark.usefixtures("store")
 def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str]) -> None:
     """The same command goes on; a budget with the solver has files of its own."""
-    folder = strength.STRENGTH / "eights-down"
-    assert strength.main([*PLAY, "--deals", "0:3", "--search.nodes", "0"]) == 0
-    assert strength.main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
-    assert strength.main([*PLAY, "--deals", "0:2"]) == 0
-    assert strength.main([*PLAYOUTS, "--deals", "0:1", "--search.nodes", "0"]) == 0
+    folder = search_results.SEARCH / "eights-down"
+    assert main([*PLAY, "--deals", "0:3", "--search.nodes", "0"]) == 0
+    assert main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
+    assert main([*PLAY, "--deals", "0:2"]) == 0
+    assert main([*PLAYOUTS, "--deals", "0:1", "--search.nodes", "0"]) == 0
     assert "s of one core a game" in capsys.readouterr().out
     assert [path.name for path in sorted(folder.iterdir())] == [
         "4x1-playouts.json", "4x1-playouts.jsonl", "4x1-solver.json", "4x1-solver.jsonl", "4x1.json",
@@ -114,17 +115,17 @@ def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str])
     ]  # fmt: skip
     stored = {
         cost.nodes > 0: (cost, games)
-        for cost, games in strength.read_strength("eights-down")
+        for cost, games in search_results.read_search("eights-down")
         if not cost.playouts
     }
     assert [game.deal for game in stored[False][1]] == [0, 1, 2, 3, 4]
     assert all(game.won for game in stored[True][1])
     assert 0 < stored[False][0].seconds < 60 and stored[False][0].simulations == 4
-    for other in (["--prior", "agents/policies/eights-down"], ["--search.candidates", "2"]):
-        assert strength.main([*PLAY, "--deals", "0:6", "--search.nodes", "0", *other]) == 2
+    for other in (["--prior", "solitaire_env/policies/weights/eights-down"], ["--search.candidates", "2"]):
+        assert main([*PLAY, "--deals", "0:6", "--search.nodes", "0", *other]) == 2
         assert "other settings" in capsys.readouterr().err
     before = (folder / "4x1.json").read_bytes()
-    assert strength.main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
+    assert main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
     assert (folder / "4x1.json").read_bytes() == before
 
 
@@ -140,52 +141,52 @@ def test_games_of_a_stopped_run_keep_their_settings(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as stopped:
-        stopped.setattr(strength, "play_policy", stop)
-        assert strength.main([*command, "0:5"]) == 130
-    assert "goes on" in capsys.readouterr().err
-    [(cost, games)] = strength.read_strength("eights-down")
+        stopped.setattr(command_module, "play_policy", stop)
+        assert main([*command, "0:5"]) == 130
+    assert "Interrupted" in capsys.readouterr().err
+    [(cost, games)] = search_results.read_search("eights-down")
     assert cost.seconds is None and [game.deal for game in games] == [0, 1]
-    [row] = strength.strength_table({}).splitlines()[2:]
+    [row] = search_results.search_table({}).splitlines()[2:]
     assert row.endswith("| - | - | - |")
-    assert strength.draw({}).axes
-    assert strength.main([*command, "0:5", "--search.candidates", "2"]) == 2
-    assert strength.main([*command, "0:5"]) == 0
-    [(cost, games)] = strength.read_strength("eights-down")
+    assert search_results.draw({}).axes
+    assert main([*command, "0:5", "--search.candidates", "2"]) == 2
+    assert main([*command, "0:5"]) == 0
+    [(cost, games)] = search_results.read_search("eights-down")
     assert cost.seconds is not None and len(games) == 5
 
 
 @pytest.mark.usefixtures("store")
 def test_an_unknown_prior_keeps_nothing_from_being_played() -> None:
-    assert strength.main([*PLAY, "--deals", "0:1", "--prior", "nowhere"]) == 2
-    assert strength.main([*PLAY, "--deals", "0:1"]) == 0
+    assert main([*PLAY, "--deals", "0:1", "--prior", "nowhere"]) == 2
+    assert main([*PLAY, "--deals", "0:1"]) == 0
 
 
 def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is stored in the project: each game a panel, each stored budget a point."""
     out = tmp_path / "strength.png"
-    assert strength.main(["draw", "--out", str(out)]) == 0
+    assert main(["draw", "--out", str(out)]) == 0
     assert out.read_bytes().startswith(b"\x89PNG") and str(out) in capsys.readouterr().out
-    figure = strength.draw(read_store(STORE))
+    figure = search_results.draw(read_store(STORE))
     for variant, axes in zip(VARIANTS, figure.axes[:5], strict=True):
         assert variant.title in (axes.get_title(), axes.get_title(loc="left"))
         drawn = {round(float(x), 9) for line in axes.lines for x in line.get_xdata()}
-        stored = strength.read_strength(variant.name)
+        stored = search_results.read_search(variant.name)
         assert {round(cost.seconds, 9) for cost, _ in stored if cost.seconds is not None} <= drawn
 
 
 def test_lines_grow_on_average() -> None:
     """Two deals that are left open: 4 and 6 cards home after a second, 9 and 6 after three."""
-    figure = strength.new_figure(2)
+    figure = search_results.new_figure(2)
     axes = figure.subplots()
     found = [
-        verdicts.Verdict("", "", deal, "unknown", gains[-1][1], None, 1, 5.0, gains)
+        solver_results.Verdict("", "", deal, "unknown", gains[-1][1], None, 1, 5.0, gains)
         for deal, gains in enumerate([((0.0, 0), (1.0, 4), (3.0, 9)), ((0.5, 6),)])
     ]
-    strength._draw_lines(axes, found)
+    search_results.draw_lines(axes, found)
     curve = axes.lines[0]
     assert list(curve.get_xdata()) == [0.001, 0.5, 1.0, 3.0]
     assert list(curve.get_ydata()) == [0.0, 3.0, 5.0, 7.5]
-    strength._draw_lines(axes, [])
+    search_results.draw_lines(axes, [])
 
 
 @pytest.mark.parametrize(
@@ -200,28 +201,16 @@ def test_lines_grow_on_average() -> None:
 )
 @pytest.mark.usefixtures("store")
 def test_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert strength.main(arguments) == 2
+    assert main(arguments) == 2
     error = capsys.readouterr().err
     assert all(word in error for word in words), error
 
 
-# ------------------------------------------------------------------------------------------- rounds
-
-
-def test_rounds_are_told_from_their_games() -> None:
-    """A line for each that is stored; what it says of the games is what they are."""
-    lines = strength.rounds_table().splitlines()[2:]
-    folders = sorted(path.parent for path in strength.ROUNDS.glob("*/round.json"))
-    assert len(lines) == len(folders) >= 2
-    for line, folder in zip(lines, folders, strict=True):
-        told = json.loads((folder / "round.json").read_text())
-        for name in ("before", "after"):
-            games = read_games(folder / f"{name}.jsonl")
-            assert told[name]["wins"] == sum(game.won for game in games)
-            assert f"{100 * told[name]['win_rate']:.1f} % [" in line
-        assert f"{told['only_after']} : {told['only_before']}, p = " in line
-
-
-@pytest.mark.usefixtures("empty_stores")
-def test_without_rounds_there_is_no_table_of_them() -> None:
-    assert strength.rounds_table() == ""
+@pytest.mark.parametrize("arguments", [[], ["--deals", "0:2"], ["busy-aces"]])
+@pytest.mark.usefixtures("store")
+def test_without_a_subcommand_nothing_is_played(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert "usage: python -m agents search-results {play,draw}" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -17,12 +17,15 @@ from agents.commands import leaderboard, ship
 from agents.commands.ship import CURVE_ROWS, MAX_BYTES, main, thinned
 from agents.evaluate import main as evaluate_main
 from agents.policies import make_policy
+from agents.reports import leaderboard as pages
 from agents.reports import stored as results
 from agents.reports.plots import read_curve
 from agents.reports.stored import read_store, weights_hash
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of
-from solitaire_env.evaluation import evaluate, policy_layout, read_games
+from solitaire_env import get_variant
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation import evaluate, read_games
 from solitaire_env.policies.shipped import load_shipped, shipped_games
 from tests.conftest import Refuses
 
@@ -100,7 +103,7 @@ def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "| 100-102 |" in card and "hidden [8, 4], width 8" in card and "seed 1" in card
     games = read_games(second / "evaluation" / "busy-aces-2.jsonl")
     assert f"| 2 | 0.0 M steps, 0.0 min | 2 | {100 * sum(g.won for g in games) / 2:.1f} % [" in card
-    assert "`shipped` | supermove" in leaderboard.PAGE.read_text()
+    assert "`shipped` | supermove" in pages.PAGE.read_text()
     assert leaderboard.main(["--check"]) == 0
 
     # Another network in its place: its old results are not told as its own.
@@ -136,7 +139,7 @@ def test_ships_what_it_started_from(
     assert shipping(others[3]) == 0
     card = (folder / "README.md").read_text()
     assert "| began as | the network of `history/4/` |" in card
-    again = "python -m agents.train agents/policies/busy-aces"
+    again = "python -m agents.train solitaire_env/policies/weights/busy-aces"
     assert (
         f"{again}/history/1/config.yaml\n"
         f"{again}/history/2/config.yaml --start runs/busy-aces-1\n"
@@ -175,17 +178,17 @@ def test_the_policy_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
         assert evaluate_main([*command, *more]) == 0
         first, end = map(int, deals.split(":"))
         assert read_games(path) == stored[first:end]
-    policy = make_policy("shipped", lambda wants: policy_layout("busy-aces", wants))
+    policy = make_policy("shipped", GameSpec(get_variant("busy-aces")))
     assert evaluate(policy, "busy-aces", [3]).games == stored[3:4]
 
     refuses(
-        lambda: load_shipped(lambda wants: policy_layout("eights-down", wants)),
+        lambda: load_shipped(GameSpec(get_variant("eights-down"))),
         "'shipped' has no network for this game", "busy-aces", "agents.train",
     )  # fmt: skip
 
 
 def test_none_is_shipped_yet(refuses: Refuses) -> None:
-    refuses(lambda: load_shipped(lambda wants: policy_layout("busy-aces", wants)), "none yet")
+    refuses(lambda: load_shipped(GameSpec(get_variant("busy-aces"))), "none yet")
 
 
 @pytest.mark.training

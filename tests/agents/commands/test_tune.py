@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -173,19 +172,6 @@ def test_what_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tune.RANGES, "learning_rate", (1e30, 1e31, "log"))
     outcome = tuned("--trials", "7", "--total-steps", "8192")
     assert "trial 6: diverged" in outcome.err and "5 scored, 2 given up" in outcome.out
-
-
-def test_the_study_on_file() -> None:
-    """Its results are shown, and its best configuration is the one that lies beside it."""
-    studies = ROOT / "configs" / "studies"
-    shutil.copy(studies / "busy-aces.db", "busy-aces.db")
-    settings = loaded("busy-aces.db").user_attrs["settings"]
-    deals = settings.pop("deals")
-    Path("base.yaml").write_text(json.dumps({settings.pop("env"): settings}))
-    more = ("--deals", deals, "--threads", "1", "--trials", "8")
-    outcome = command("base.yaml", "--study", "busy-aces.db", *more, of=main)
-    assert outcome.status == 0 and "5 scored, 3 given up" in outcome.out
-    assert load_config(Path("busy-aces-best.yaml")) == load_config(studies / "busy-aces-best.yaml")
 
 
 # --------------------------------------------------------------------------------- what is searched

@@ -12,12 +12,13 @@ from safetensors.torch import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
-from agents.learners.ppo import TrainingEnv, make_model
+from agents.learners.factory import make_model
 from agents.learners.pqn import PQN, Steps, returns
+from agents.learners.training_env import TrainingEnv
 from agents.runs.models import load_model
 from agents.train import parse_arguments
+from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout
 from tests.agents.test_train import VALUES, assert_monotone, assert_refused, command, curve
 from tests.conftest import Refuses
 from tests.games import SHORT
@@ -50,11 +51,10 @@ def test_returns_counted_slowly() -> None:
 
 def learner(variant: Any = "eights-down", **changes: Any) -> PQN:
     env = TrainingEnv(variant, 64, reward="progress+win", stall_limit=20)
-    layout = GameSpec(env.variant, env.settings).layout
     values: dict[str, Any] = {
         "learning_rate": lambda _: 1e-3, "n_steps": 16, "batch_size": 256, "n_epochs": 2, "gamma": 0.99,
         "trace": 0.9, "exploration": (0.1, 0.0), "max_grad_norm": 1.0, "share": lambda: 0.0, "seed": 0,
-        "device": "cpu", "policy_kwargs": {"kind": "moves", "layout": layout, "sizes": {"hidden": [32, 32]}},
+        "device": "cpu", "policy_kwargs": {"kind": "moves", "spec": env.game, "sizes": {"hidden": [32, 32]}},
     }  # fmt: skip
     env.seed(0)
     return PQN(env, **values | changes)
@@ -129,7 +129,7 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
     assert all((kept[name] == last[f"policy/average.module.{name}"]).all() for name in kept)
     assert (kept["head.weight"] != last["policy/network.head.weight"]).any()
 
-    player = load_model(run / "model", lambda policy: policy_layout("busy-aces", policy))
+    player = load_model(run / "model", GameSpec(get_variant("busy-aces")))
     assert player.temperature == 0.01
     env = TrainingEnv("busy-aces", 8, moves="supermove")
     observations, masks = env.reset(), env.action_masks()
@@ -144,7 +144,7 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
     # PPO goes on from values as from logits that give the same probabilities.
     start = ("--learner", "ppo", "--batch-size", "64", "--start", str(run))
     config = parse_arguments([str(path), *start]).config
-    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
+    model = make_model(config, env)
     logits = model.policy.get_distribution(th.from_numpy(observations), masks).distribution.probs
     np.testing.assert_allclose(logits.numpy(force=True), probabilities, atol=1e-4)
     assert command(path, "--runs", tmp_path, *start).status == 0

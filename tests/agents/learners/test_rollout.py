@@ -12,13 +12,13 @@ from safetensors.torch import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
-from agents.learners.ppo import make_env, make_model
-from agents.learners.rollout import CANDIDATES, Decisions, Judge, Playouts
+from agents.learners.factory import make_model
+from agents.learners.rollout import CANDIDATES, Decisions, RolloutEvaluator, RolloutLearner
+from agents.learners.training_env import make_env
 from agents.runs.models import load_model
 from agents.search.player import PATIENCE
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout
+from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.moves import moves_of, sure_homes
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.variants import Variant, get_variant
@@ -33,7 +33,7 @@ def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
     """Cards home, and whether the game is won, after an action and the linear policy's moves."""
     batch = Batch(GameSpec(variant), 1)
     table = moves_of(GameSpec(variant).layout)
-    linear = load_linear(lambda policy: policy_layout(variant, policy))
+    linear = load_linear(GameSpec(variant))
     batch.set_row(0, row)
     batch.step(np.array([action]), batch.everyone)
     still = 0
@@ -63,7 +63,9 @@ def test_worth_counted_slowly(game: str, reward: str) -> None:
     rows = np.flatnonzero(batch.state.status == 0)
     observations, masks = batch.observations()[rows].copy(), batch.state.mask[rows].copy()
     games, actions = masks.nonzero()
-    worth = Judge(variant, reward, 3)(observations, games, actions, np.random.default_rng(0))
+    worth = RolloutEvaluator(GameSpec(variant, Settings(reward=reward)), 3)(
+        observations, games, actions, np.random.default_rng(0)
+    )
     assert len(games) > 15
     for number, action, found in zip(games, actions, worth, strict=True):
         home, won = played_out(variant, batch.state.rows[rows[number]], int(action))
@@ -76,8 +78,8 @@ def test_knows_no_more_than_a_player() -> None:
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
     batch = played(variant, 30, 4)
     observations = batch.observations().copy()
-    judge = Judge(variant, "progress", 5)
-    again = Judge(variant, "progress", 5)
+    judge = RolloutEvaluator(GameSpec(variant), 5)
+    again = RolloutEvaluator(GameSpec(variant), 5)
     again.together = 1  # as many at a time make no difference
     games, actions = batch.state.mask.nonzero()
     first = judge(observations, games, actions, np.random.default_rng(1))
@@ -91,13 +93,13 @@ def test_knows_no_more_than_a_player() -> None:
 # ----------------------------------------------------------------------------------- the learner
 
 
-def learner(**changes: Any) -> Playouts:
+def learner(**changes: Any) -> RolloutLearner:
     values = VALUES | {"env": "busy-aces", "learner": "playouts", "linear_start": 1.0, "hidden": [16]}
     config = make_config(values | {"kl_coef": 0.01, "num_playouts": 8, "sure_home": True} | changes, "test")
     env = make_env(config)
     env.seed(0)
-    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
-    assert isinstance(model, Playouts)
+    model = make_model(config, env)
+    assert isinstance(model, RolloutLearner)
     return model
 
 
@@ -108,7 +110,7 @@ class Once(BaseCallback):
         return True
 
 
-def rollout(model: Playouts) -> Decisions:
+def rollout(model: RolloutLearner) -> Decisions:
     callback: Any = Once()
     callback.init_callback(model)
     model._setup_learn(0, callback)
@@ -176,7 +178,7 @@ def test_train_command_and_resume(tmp_path: Path) -> None:
     held = [name for name in begun if name.startswith("policy/start.")]
     assert held and all((begun[name] == ended[name]).all() for name in held)
     assert (ended["policy/start.head.weight"] != ended["policy/network.head.weight"]).any()
-    player = load_model(run / "model", lambda policy: policy_layout("busy-aces", policy))
+    player = load_model(run / "model", GameSpec(get_variant("busy-aces")))
     assert player.temperature is None and player.value is not None
 
 

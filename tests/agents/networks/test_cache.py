@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agents.networks.networks import MovesNetwork
 
 from agents.config import make_config
-from agents.learners.ppo import make_env, make_model
+from agents.learners.factory import make_model
+from agents.learners.training_env import make_env
+from agents.networks import MovesNetwork
 from agents.networks import cache as memory
 from agents.networks.cache import Memory
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout
 from solitaire_env.move_features.moves import NUM_MOVE, Look, look, moves_of, num_position
 from solitaire_env.variants import VARIANTS, get_variant
 
@@ -31,7 +31,7 @@ def test_gives_what_look_gives(name: str, room: int, monkeypatch: pytest.MonkeyP
     """Whether positions are new, known, twice in a call, or forgotten; with little room at first."""
     monkeypatch.setattr(memory, "ROOM", 8)
     variant = get_variant(name)
-    moves = moves_of(policy_layout(variant))
+    moves = moves_of(GameSpec(variant).layout)
     digs = 1 + room % 3
     sizes = NUM_MOVE + num_position(digs), num_position(digs)
     kept = Memory(lambda *seen: look(*seen, moves, digs=digs), sizes, room)
@@ -58,7 +58,7 @@ def test_gives_what_look_gives(name: str, room: int, monkeypatch: pytest.MonkeyP
 def test_the_same_position_with_other_legal_moves_is_another() -> None:
     batch = Batch(GameSpec(get_variant("busy-aces")), 1)
     batch.deal(np.arange(1), [0])
-    moves = moves_of(policy_layout("busy-aces"))
+    moves = moves_of(GameSpec(get_variant("busy-aces")).layout)
     kept = Memory(lambda *seen: look(*seen, moves), (NUM_MOVE + num_position(), num_position()), 8)
     observations, masks = batch.observations(), batch.state.mask
     fewer = masks.copy()
@@ -73,7 +73,7 @@ def test_training_looks_once_at_each_step() -> None:
     given = {"env": "busy-aces", "num_envs": 8, "n_steps": 16, "batch_size": 32, "hidden": [8], "width": 8}
     config = make_config(given, "test")
     env = make_env(config)
-    model = make_model(config, env, GameSpec(env.variant, env.settings).layout)
+    model = make_model(config, env)
     network = model.policy.network
     assert isinstance(network, MovesNetwork) and network.memory is not None
     model.learn(8 * 16)

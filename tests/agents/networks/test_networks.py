@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as th
-from agents.networks.networks import NETWORKS, MlpNetwork, MovesNetwork, NetworkPolicy, PileNetwork
 from sb3_contrib import MaskablePPO
 
+from agents.networks import NETWORKS, MlpNetwork, MovesNetwork, PileNetwork
+from agents.networks.sb3_policy import NetworkPolicy
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import Action, action_layout, make_rules
 from solitaire_env.core.spec import GameSpec, Settings
@@ -46,7 +47,7 @@ def masks_of(variant: Variant, steps: int = 60, size: int = 16, **settings: Any)
 
 def network_of(variant: Variant, **sizes: Any) -> PileNetwork:
     th.manual_seed(0)
-    network = PileNetwork(GameSpec(variant).layout, **{"width": 16, "depth": 8, **sizes})
+    network = PileNetwork(GameSpec(variant), **{"width": 16, "depth": 8, **sizes})
     for weights in network.parameters():
         # Heads start small, biases at zero: so that no mistake hides there.
         with th.no_grad():
@@ -182,7 +183,7 @@ def test_each_kind_has_its_head(name: str) -> None:
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
 def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
-    network = NETWORKS[kind](GameSpec(GAMES[name]).layout)
+    network = NETWORKS[kind](GameSpec(GAMES[name]))
     observations, masks = positions(GAMES[name], size=4), masks_of(GAMES[name], size=4)
     together = network.score(observations, masks)
     for k in range(4):
@@ -199,7 +200,7 @@ def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
 @th.no_grad()
 def test_dense_scores(kind: str) -> None:
     variant = GAMES["busy-aces"]
-    network = NETWORKS[kind](GameSpec(variant).layout)
+    network = NETWORKS[kind](GameSpec(variant))
     masks = masks_of(variant)
     seen = network.score(positions(variant), masks)
     dense = seen.dense(masks.shape[1])
@@ -210,7 +211,7 @@ def test_dense_scores(kind: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
-    network = NETWORKS[kind](GameSpec(GAMES[name]).layout)
+    network = NETWORKS[kind](GameSpec(GAMES[name]))
     observations, masks = positions(GAMES[name]), masks_of(GAMES[name])
     if kind != "moves":
         masks[:] = 1  # they score all actions
@@ -225,28 +226,28 @@ def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
 def test_moves_network_begins_as_linear_policy() -> None:
     """Its head aside, the weighted sum of the numbers of a move is all that it has."""
     variant = GAMES["busy-aces, supermove"]
-    layout = GameSpec(variant).layout
-    network = MovesNetwork(layout)
+    spec = GameSpec(variant)
+    network = MovesNetwork(spec)
     network.head.weight.zero_()
     weights = th.randn(len(MOVE_FEATURES))
     network.linear.weight.copy_(weights)
     observations, masks = positions(variant), masks_of(variant)
     scores = network.score(observations, masks).dense(masks.shape[1])
-    linear = Linear(layout, weights.numpy())
+    linear = Linear(spec.layout, weights.numpy())
     assert scores.argmax(1).tolist() == linear(observations.numpy(), masks).tolist()
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_other_observations(kind: str, refuses: Refuses) -> None:
     variant = get_variant("busy-aces")
-    features = GameSpec(variant, Settings(observation="features")).layout
+    features = GameSpec(variant, Settings(observation="features"))
     if kind == "mlp":
         scores, hidden = MlpNetwork(features, hidden=(8, 4))(positions(variant, observation="features"))
         assert scores.shape == (16, 171) and hidden.shape == (16, 4)
     else:
         refuses(lambda: NETWORKS[kind](features), f"'{kind}'", "'cards'", "'features'")
     thoughtful = Settings(information="thoughtful")
-    network = NETWORKS[kind](GameSpec(variant, thoughtful).layout)
+    network = NETWORKS[kind](GameSpec(variant, thoughtful))
     seen = network.score(
         positions(variant, information="thoughtful"), masks_of(variant, information="thoughtful")
     )
@@ -257,12 +258,11 @@ def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, Any, Any]:
     """A model with its policy, and observations and masks of its games."""
     env = SolitaireVecEnv("eights-down", 8)
     env.seed(0)
-    layout = GameSpec(env.variant, env.settings).layout
     model = MaskablePPO(
         NetworkPolicy,
         env,
         n_steps=8,
-        policy_kwargs={"kind": kind, "layout": layout, "sizes": {}},
+        policy_kwargs={"kind": kind, "spec": env.game, "sizes": {}},
         device="cpu",
     )
     policy = model.policy

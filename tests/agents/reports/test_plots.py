@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from agents.commands.plot import main
 from agents.config import make_config
 from agents.reports.plots import (
     PICTURES,
@@ -22,7 +23,6 @@ from agents.reports.plots import (
     draw_win_rates,
     find,
     labels_of,
-    main,
     plot,
     read_played,
     read_run,

@@ -15,27 +15,32 @@ import cloudpickle
 import numpy as np
 import pytest
 import torch as th
-from agents.networks.networks import NETWORKS, DenseNetwork
 from safetensors.torch import load_file, save_file
 from sb3_contrib import MaskablePPO
 
+from agents.networks import NETWORKS
+from agents.networks.mlp import DenseNetwork
 from agents.runs.models import NetworkPlayer, load_model, load_policy, save_model
-from solitaire_env.core.spec import layout_hash
-from solitaire_env.evaluation import Game, evaluate, policy_layout
+from solitaire_env import get_variant
+from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.evaluation import Game, evaluate
 from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses
 
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [8, 4], "width": 8, "digs": 3, "onward": 4, "reach": 2},
     "piles": {"width": 8, "depth": 4, "rounds": 1},
-    "attention": {"width": 8, "depth": 4, "rounds": 1},
     "mlp": {"hidden": [16]},
 }
 
 
-def layout_of(env: str, **rules: str) -> Callable[[Any], dict[str, Any]]:
-    """As the evaluation asks for it."""
-    return lambda policy: policy_layout(env, policy, **rules)
+SPEC = GameSpec(get_variant("busy-aces").with_rules(moves="supermove"))
+"""What the networks see."""
+
+
+def game(env: str, **rules: Any) -> GameSpec:
+    """A game that is played."""
+    return GameSpec(get_variant(env).with_rules(**rules))
 
 
 def play(player: Any) -> list[Game]:
@@ -45,10 +50,9 @@ def play(player: Any) -> list[Game]:
 def saved(folder: Path, kind: str = "piles") -> th.nn.Module:
     """A network that plays Busy Aces with supermoves."""
     th.manual_seed(0)
-    about: dict[str, Any] = {"env": "busy-aces", "moves": "supermove", "kind": kind, "sizes": SIZES[kind]}
-    layout = policy_layout("busy-aces", moves="supermove")
-    network = NETWORKS[kind](layout, **SIZES[kind])
-    save_model(folder, network, layout=layout, steps=7, **about)
+    about: dict[str, Any] = {"kind": kind, "sizes": SIZES[kind]}
+    network = NETWORKS[kind](SPEC, **SIZES[kind])
+    save_model(folder, network, SPEC, steps=7, **about)
     return network
 
 
@@ -62,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
 def test_plays_the_same_when_loaded(tmp_path: Path, kind: str) -> None:
     network = saved(tmp_path / "model", kind)
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
-    loaded = load_model(tmp_path / "model", layout_of("busy-aces"))
+    loaded = load_model(tmp_path / "model", game("busy-aces"))
     assert (loaded.name, loaded.moves, loaded.observation, loaded.information) == (
         ("model", "supermove", "cards", "player")
     )
@@ -70,15 +74,15 @@ def test_plays_the_same_when_loaded(tmp_path: Path, kind: str) -> None:
     assert loaded.network.state_dict().keys() == weights.keys()
     for name, tensor in loaded.network.state_dict().items():
         assert (tensor == weights[name]).all() and tensor.dtype == th.float64
-    before = NetworkPlayer(network, "model", policy_layout("busy-aces"), "supermove")
+    before = NetworkPlayer(network, SPEC, "model")
     games = [play(player) for player in (before, loaded)]
     assert games[0] == games[1]
 
 
 def test_by_a_run_folder(folder: Path) -> None:
     (folder.parent / "curve.csv").write_text("")
-    assert load_policy(folder.parent, layout_of("busy-aces")).name == folder.parent.name
-    assert load_policy(folder, layout_of("busy-aces")).name == "model"
+    assert load_policy(folder.parent, game("busy-aces")).name == folder.parent.name
+    assert load_policy(folder, game("busy-aces")).name == "model"
 
 
 @pytest.mark.parametrize("temperature", [1.0, 1000.0])
@@ -88,12 +92,12 @@ def test_chooses_legal_actions_by_their_probability(temperature: float) -> None:
             scores = th.tensor([5.0, 0.0, 1.0, -1.0]) / temperature
             return scores.expand(len(observations), 4).clone(), th.zeros(len(observations), 1)
 
-    player = NetworkPlayer(Same(), "same", {}, None)
+    player = NetworkPlayer(Same(), SPEC, "same")
     masks = np.tile(np.array([0, 1, 1, 1], dtype=np.int8), (20_000, 1))
     shares = np.bincount(player(np.zeros((20_000, 1)), masks), minlength=4) / 20_000
     expected = np.exp(np.array([-np.inf, 0, 1, -1]) / temperature)
     assert shares == pytest.approx(expected / expected.sum(), abs=0.02)
-    again = NetworkPlayer(Same(), "same", {}, None)
+    again = NetworkPlayer(Same(), SPEC, "same")
     first, second, third = (p(np.zeros((50, 1)), masks[:50]).tolist() for p in (again, again, player))
     assert first != second and first != third
 
@@ -103,7 +107,7 @@ def test_its_games_are_the_same_in_any_company(folder: Path, tmp_path: Path, kin
     saved(tmp_path / kind, kind)
     runs = [
         evaluate(
-            load_model(tmp_path / kind, layout_of("busy-aces"), "net"),
+            load_model(tmp_path / kind, game("busy-aces"), "net"),
             "busy-aces", deals, max_episode_steps=100, num_envs=num_envs,
         ).games
         for num_envs, deals in ((1, range(12)), (7, range(12)), (256, range(11, -1, -1)), (256, range(5, 8)))
@@ -113,11 +117,9 @@ def test_its_games_are_the_same_in_any_company(folder: Path, tmp_path: Path, kin
 
 def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
     network, value = saved(tmp_path / "plain"), th.nn.Linear(SIZES["piles"]["width"], 1)
-    about: dict[str, Any] = {"env": "busy-aces", "moves": "supermove", "kind": "piles"}
-    layout = policy_layout("busy-aces", moves="supermove")
-    save_model(tmp_path / "m", network, sizes=SIZES["piles"], layout=layout, steps=7, value=value, **about)
-    player = load_model(tmp_path / "m", layout_of("busy-aces"))
-    other = load_model(tmp_path / "plain", layout_of("busy-aces"))
+    save_model(tmp_path / "m", network, SPEC, kind="piles", sizes=SIZES["piles"], steps=7, value=value)
+    player = load_model(tmp_path / "m", game("busy-aces"))
+    other = load_model(tmp_path / "plain", game("busy-aces"))
 
     env = SolitaireVecEnv("busy-aces", 64, moves="supermove")
     env.seed(0)
@@ -141,7 +143,7 @@ def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
     assert player.explain(observations, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
 
     assert other.explain(changed, turned)[1] is None
-    assert play(other) == play(load_model(tmp_path / "m", layout_of("busy-aces"), "plain"))
+    assert play(other) == play(load_model(tmp_path / "m", game("busy-aces"), "plain"))
 
 
 # ------------------------------------------------------------------------------- what is refused
@@ -152,11 +154,11 @@ def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
     [("eights-down", {}), ("forty-thieves", {}), ("busy-aces", {"moves": "one card"})],
 )
 def test_another_layout(folder: Path, env: str, rules: dict[str, str], refuses: Refuses) -> None:
-    here = policy_layout(env, moves=rules.get("moves", "supermove"))
+    here = game(env, moves=rules.get("moves", "supermove"))
     refuses(
-        lambda: load_model(folder, layout_of(env, **rules)),
+        lambda: load_model(folder, game(env, **rules)),
         "busy-aces with moves='supermove'",
-        f"this game has observation size {here['size']} and {here['actions']} actions",
+        f"this game has observation size {here.observation_size} and {here.num_actions} actions",
     )
 
 
@@ -174,9 +176,9 @@ def test_weights_of_another_value(folder: Path, refuses: Refuses) -> None:
             weights | {"value_head.weight": tensor, "value_head.bias": th.zeros(1)},
             folder / "model.safetensors",
         )
-        refuses(lambda: load_model(folder, layout_of("busy-aces")), "model.safetensors", "size mismatch")
+        refuses(lambda: load_model(folder, game("busy-aces")), "model.safetensors", "size mismatch")
     save_file(weights | {"value_head.weight": th.zeros(1, 8)}, folder / "model.safetensors")
-    refuses(lambda: load_model(folder, layout_of("busy-aces")), "not weights of this network", "bias")
+    refuses(lambda: load_model(folder, game("busy-aces")), "not weights of this network", "bias")
 
 
 def truncate(path: Path, size: int) -> None:
@@ -248,7 +250,7 @@ ODD = {"observation": "cards"}
 )
 def test_damaged(folder: Path, damage: Callable[[Path], Any], words: list[str], refuses: Refuses) -> None:
     damage(folder)
-    refuses(lambda: load_model(folder, layout_of("busy-aces")), str(folder), *words)
+    refuses(lambda: load_model(folder, game("busy-aces")), str(folder), *words)
 
 
 # --------------------------------------------------------------------------------------- SB3 zips
@@ -265,17 +267,17 @@ def sb3_zip(path: Path, **settings: Any) -> Path:
 )
 def test_a_zip_wants_trust(tmp_path: Path, settings: dict[str, str], refuses: Refuses) -> None:
     path = sb3_zip(tmp_path / "mine.zip", **settings)
-    refuses(lambda: load_policy(path, layout_of("busy-aces")), str(path), "run code", "--trust-model")
+    refuses(lambda: load_policy(path, game("busy-aces")), str(path), "run code", "--trust-model")
     games = []
     for _ in range(2):
-        player = load_policy(path, layout_of("busy-aces"), trust_model=True)
+        player = load_policy(path, game("busy-aces"), trust_model=True)
         assert (player.name, player.moves, player.observation) == (
             ("mine", settings.get("moves"), settings.get("observation", "cards"))
         )
         games.append(play(player))
     assert games[0] == games[1]
     with pytest.raises(ValueError, match=r"this game has others"):
-        load_policy(path, layout_of("eights-down"), trust_model=True)
+        load_policy(path, game("eights-down"), trust_model=True)
 
 
 class CreatesFile:
@@ -294,11 +296,11 @@ def test_an_evil_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
     path = tmp_path / "evil.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data", json.dumps({"policy_class": evil}))
-    refuses(lambda: load_policy(path, layout_of("busy-aces")), str(path), "run code", "--trust-model")
+    refuses(lambda: load_policy(path, game("busy-aces")), str(path), "run code", "--trust-model")
     assert not trace.exists()
     # It is evil indeed.
     refuses(
-        lambda: load_policy(path, layout_of("busy-aces"), trust_model=True),
+        lambda: load_policy(path, game("busy-aces"), trust_model=True),
         str(path),
         "not a MaskablePPO zip",
     )
@@ -310,7 +312,7 @@ def test_not_a_zip(tmp_path: Path, content: bytes, refuses: Refuses) -> None:
     path = tmp_path / "broken.zip"
     path.write_bytes(content)
     refuses(
-        lambda: load_policy(path, layout_of("busy-aces"), trust_model=True),
+        lambda: load_policy(path, game("busy-aces"), trust_model=True),
         str(path),
         "not a MaskablePPO zip",
     )
@@ -319,5 +321,5 @@ def test_not_a_zip(tmp_path: Path, content: bytes, refuses: Refuses) -> None:
 def test_other_files(tmp_path: Path, refuses: Refuses) -> None:
     path = tmp_path / "model.pt"
     path.write_bytes(b"")
-    refuses(lambda: load_policy(path, layout_of("busy-aces"), trust_model=True), str(path), "an SB3 zip")
-    refuses(lambda: load_policy(tmp_path, layout_of("busy-aces")), str(tmp_path / "model.json"))
+    refuses(lambda: load_policy(path, game("busy-aces"), trust_model=True), str(path), "an SB3 zip")
+    refuses(lambda: load_policy(tmp_path, game("busy-aces")), str(tmp_path / "model.json"))

@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch as th
-from agents.networks.networks import MovesNetwork
 
 from agents import solve
 from agents.commands.leaderboard import known_winnable
-from agents.policies import make_searcher
+from agents.networks import MovesNetwork
+from agents.networks.player import NetworkPlayer
+from agents.policies import load_search, torch_network
 from agents.reports import solver_results as verdicts
 from agents.reports.stored import STORE, read_entry
-from agents.runs.models import NetworkPlayer
 from agents.search import beam, positions, rollouts, solver
 from agents.search.beam import Beam, Expects, Found
 from agents.search.budget import Budget
@@ -35,12 +35,11 @@ from solitaire_env import SolitaireEnv
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import LayoutOf, evaluate, policy_layout
+from solitaire_env.evaluation import evaluate
 from solitaire_env.move_features.moves import NUM_MOVE, look, moves_of, sure_homes
 from solitaire_env.notation import parse_position
 from solitaire_env.play.hints import Adviser, load_policy
 from solitaire_env.policies.linear import weights_for
-from solitaire_env.policies.shipped import load_shipped
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import ALL
@@ -78,7 +77,7 @@ SMALL = {
 def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
     variant = ALL[name]
     weights = np.random.default_rng(1).standard_normal(NUM_MOVE)
-    moves = moves_of(policy_layout(variant, None))
+    moves = moves_of(GameSpec(variant).layout)
     for steps in (0, 5, 20):
         batch = played(variant, steps, 8)
         room = rollouts.make_room(batch.rules)
@@ -133,7 +132,7 @@ def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
 def test_what_is_sure_to_go_home_is_the_same_for_rows_and_observations(name: str) -> None:
     variant = ALL[name]
-    moves = moves_of(policy_layout(variant, None))
+    moves = moves_of(GameSpec(variant).layout)
     found = 0
     for steps in (0, 5, 20, 60):
         batch = played(variant, steps, 32)
@@ -149,7 +148,7 @@ def test_what_is_sure_to_go_home_is_the_same_for_rows_and_observations(name: str
 
 def shipped(game: str) -> NetworkPlayer:
     """The shipped network of a game; a new one each time, for who asks may change it."""
-    player = load_shipped(LayoutOf(get_variant(game)))
+    player = torch_network("shipped", GameSpec(get_variant(game)))
     assert isinstance(player, NetworkPlayer)
     return player
 
@@ -244,9 +243,9 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
     variant = SMALL[name]
     if variant.moves == "one card":
         variant = variant.with_rules(moves="supermove")
-    layout = policy_layout(variant, None)
-    network = MovesNetwork(layout)
-    player = NetworkPlayer(network, "untrained", layout, variant.moves, value=th.nn.Linear(network.width, 1))
+    spec = GameSpec(variant)
+    network = MovesNetwork(spec)
+    player = NetworkPlayer(network, spec, "untrained", value=th.nn.Linear(network.width, 1))
     expects = Expected(variant, player)
     batch = Batch(GameSpec(variant), 1)
     env = SolitaireEnv(variant)
@@ -346,7 +345,7 @@ def test_the_next_beam_is_as_wide_as_there_is_time_for(
 def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
     player = shipped("busy-aces")
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
-    blind = NetworkPlayer(player.network, "blind", policy_layout(get_variant("busy-aces")), player.moves)
+    blind = NetworkPlayer(player.network, player.spec, "blind")
     refuses(lambda: Solver(get_variant("busy-aces"), network=blind), "no value")
 
 
@@ -355,7 +354,6 @@ def test_all_is_compiled_before_time_counts() -> None:
     code = """
 from solitaire_env.policies.shipped import load_shipped
 from agents.search import beam, exhaustive, layers, positions, rollouts, solver
-from solitaire_env.evaluation import LayoutOf
 from solitaire_env.variants import get_variant
 
 def called():
@@ -365,7 +363,7 @@ def called():
 
 for game in ("forty-thieves", "eights-down"):
     variant = get_variant(game)
-    ours = solver.Solver(variant, network=load_shipped(LayoutOf(variant)))
+    ours = solver.Solver(variant, network=torch_network("shipped", GameSpec(variant)))
     ours.compile()
     before = called()
     for deal in (0, 1, 251):
@@ -535,7 +533,8 @@ def test_a_win_of_an_impossible_deal_is_told(refuses: Refuses) -> None:
 
 @cache
 def searcher(game: str, **budget: Any) -> Searcher:
-    made: Searcher = make_searcher(LayoutOf(get_variant(game)), "shipped", Budget(**budget))
+    made = load_search("search", GameSpec(get_variant(game)), "shipped", Budget(**budget))
+    assert isinstance(made, Searcher)
     return made
 
 
@@ -555,10 +554,10 @@ def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
             stock = cards[rules.row_stock : rules.row_stock + int(one.state.stock[0])]
             stock[:] = random.permutation(stock)
             other.set_row(0, cards)
-            chances = np.array([random.random()])
+            uniforms = np.array([random.random()])
             before = player.simulated
             chosen = [
-                player(batch.observations().copy(), batch.state.mask.copy(), chances)
+                player(batch.observations().copy(), batch.state.mask.copy(), uniforms=uniforms)
                 for batch in (one, other)
             ]
             assert chosen[0] == chosen[1], f"deal {deal}, move {step}"
@@ -622,13 +621,13 @@ def test_the_networks_moves_are_kept_to_while_they_win() -> None:
         """Of its moves those that the network finds likeliest; all games are won."""
         likeliest = []
 
-        def play(observations: Array, masks: Array, chances: Array, games: Array) -> Array:
-            chosen = player(observations, masks, chances, games)
+        def play(observations: Array, masks: Array, *, uniforms: Array, games: Array) -> Array:
+            chosen = player(observations, masks, uniforms=uniforms, games=games)
             for observation, mask, action in zip(observations, masks, chosen, strict=True):
                 likeliest.append(player._probabilities(observation, mask).argmax() == action)
             return chosen
 
-        for name in ("observation", "information", "moves", "by_chance", "remembers"):
+        for name in ("observation", "information", "moves", "stochastic", "stateful"):
             setattr(play, name, getattr(player, name))
         done = evaluate(play, "eights-down", range(20000, 20006))
         assert all(game.won for game in done.games)
@@ -644,7 +643,9 @@ def test_where_nothing_happens_any_more_nothing_is_tried() -> None:
     for turn in range(60):
         if turn < 60 - IDLE - 10:
             batch.deal(np.array([0]), [turn])
-        chosen = player(batch.observations(), batch.state.mask, np.array([0.3]), games=np.array([-77]))
+        chosen = player(
+            batch.observations(), batch.state.mask, uniforms=np.array([0.3]), games=np.array([-77])
+        )
         assert batch.state.mask[0, chosen[0]]
         simulated.append(player.simulated)
     # The same position again and again.
@@ -748,8 +749,8 @@ def test_budget_refuses(budget: dict[str, Any], words: list[str], refuses: Refus
 
 
 def test_search_goes_by_a_network(refuses: Refuses) -> None:
-    layout_of = LayoutOf(get_variant("busy-aces"))
-    refuses(lambda: make_searcher(layout_of, "greedy"), "greedy", "network")
+    spec = GameSpec(get_variant("busy-aces"))
+    refuses(lambda: load_search("search", spec, "greedy"), "greedy", "network")
 
 
 def test_it_gives_hints() -> None:

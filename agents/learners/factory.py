@@ -1,0 +1,58 @@
+"""Makes the learner that a configuration names, with its network and initial weights."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch as th
+from sb3_contrib import MaskablePPO
+
+from agents.config import TrainConfig
+from agents.learners.initial_weights import initialize
+from agents.learners.ppo import make_ppo
+from agents.learners.pqn import PQN, make_pqn
+from agents.learners.rollout import RolloutEvaluator, RolloutLearner, make_rollout_learner
+from agents.learners.training_env import TrainingEnv, make_env
+from agents.networks import NETWORKS, MovesNetwork
+from agents.networks.cache import Memory
+from agents.networks.sb3_policy import NetworkPolicy
+
+Learner = MaskablePPO | PQN | RolloutLearner
+
+
+def make_model(config: TrainConfig, env: TrainingEnv, share: Callable[[], float] = lambda: 0.0) -> Learner:
+    """The learner of a configuration; ``share()`` is how much of the training is done, 0 to 1."""
+
+    def rate(_: float) -> float:
+        return config.rate_at(share())
+
+    kwargs: dict[str, Any] = {"kind": config.network, "spec": env.game, "sizes": config.network_sizes}
+    model: Learner
+    if config.learner == "pqn":
+        model = make_pqn(config, env, rate, kwargs, share)
+    elif config.learner == "playouts":
+        model = make_rollout_learner(config, env, rate, kwargs)
+    else:
+        model = make_ppo(config, env, rate, kwargs)
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    initialize(config, policy)
+    if isinstance(model, RolloutLearner):
+        model.hold()
+    if config.learner != "pqn" and isinstance(policy.network, MovesNetwork):
+        network = policy.network
+        network.memory = Memory(network.look, network.sizes, config.num_envs * config.n_steps)
+    return model
+
+
+def warm_up(config: TrainConfig) -> None:
+    """Compile engine and networks, or load their compiled code, before the clock starts."""
+    env = make_env(config, 2)
+    observations, masks = th.as_tensor(env.reset()), env.action_masks()
+    network = NETWORKS[config.network](env.game, **config.network_sizes)
+    network.score(observations, masks)
+    network.value(observations)
+    if config.learner == "playouts":
+        evaluator = RolloutEvaluator(config.game, 1)
+        evaluator(np.asarray(env.reset()), np.array([0]), masks.argmax(1)[:1], np.random.default_rng(0))
+    env.step(masks.argmax(1))

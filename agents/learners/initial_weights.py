@@ -1,0 +1,51 @@
+"""What a training starts from: the linear policy's weights, or those of stored models."""
+
+import torch as th
+
+from agents.config import TrainConfig
+from agents.networks import MovesNetwork
+from agents.networks.sb3_policy import NetworkPolicy
+from agents.runs.models import Start, load_start
+from solitaire_env.policies.linear import load_linear, weights_of
+
+
+def initialize(config: TrainConfig, policy: NetworkPolicy) -> None:
+    """Give a policy the weights that a configuration has it start from, if any."""
+    if isinstance(policy.network, MovesNetwork) and policy.network.onward:
+        policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
+    if config.linear_start is not None:
+        linear = load_linear(config.game)
+        assert isinstance(policy.network, MovesNetwork)
+        with th.no_grad():
+            policy.network.linear.weight.copy_(th.from_numpy(linear.weights) / config.linear_start)
+    if weights := start_of(config):
+        policy.network.load_state_dict(weights[0])
+        if weights[1] is not None:
+            policy.value_net.load_state_dict(weights[1])
+
+
+def start_of(config: TrainConfig) -> Start | None:
+    """The weights of the models that ``start`` names; of several, their mean.
+
+    The mean of networks that were trained separately from the same one plays better than each: random errors
+    of each training cancel out (Wortsman et al., "Model soups", 2022).
+
+    Raises
+    ------
+    ValueError
+        If one is no model, or does not fit the configuration.
+    """
+    if not config.starts:
+        return None
+    values = config.learner == "pqn"
+    starts = [
+        load_start(path, config.network, config.network_sizes, config.game, values=values)
+        for path in config.starts
+    ]
+    heads = [head for _, head in starts if head is not None]
+    return mean_of([weights for weights, _ in starts]), mean_of(heads) if len(heads) == len(starts) else None
+
+
+def mean_of(networks: list[dict[str, th.Tensor]]) -> dict[str, th.Tensor]:
+    """The mean of each tensor."""
+    return {name: th.stack([weights[name] for weights in networks]).mean(0) for name in networks[0]}

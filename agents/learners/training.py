@@ -1,0 +1,212 @@
+"""The training loop: learns in a run folder, with progress, learning curve, checkpoints and the model."""
+
+import csv
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch as th
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import configure
+
+from agents.config import ConfigError, TrainConfig
+from agents.learners.factory import Learner, make_model, warm_up
+from agents.learners.pqn import PQN
+from agents.learners.training_env import TrainingEnv, make_env
+from agents.networks import MovesNetwork
+from agents.networks.sb3_policy import NetworkPolicy
+from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.config_files import dump_config
+from agents.runs.folders import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve
+from agents.runs.interrupt import Interrupt, first_interrupt
+from agents.runs.models import save_model
+from solitaire_env.util.files import write_text
+from solitaire_env.util.progress import ProgressLine, clock
+
+WINDOW: Final = 1000
+"""The rates in progress line and curve are those of this many games, the last ones."""
+
+
+class Watch(BaseCallback):
+    """The callback of a training: progress line, curve, checkpoints and the end."""
+
+    def __init__(
+        self, config: TrainConfig, run: Path, line: ProgressLine, progress: dict[str, Any],
+        interrupt: Interrupt, on_update: Callable[["Watch"], None] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.interrupt = interrupt
+        self.on_update = on_update
+        self.config = config
+        self.run = run
+        self.line = line
+        self.games = int(progress["games"])
+        self.seconds_before = float(progress["seconds"])
+        self.won: deque[bool] = deque(maxlen=WINDOW)
+        self.home: deque[int] = deque(maxlen=WINDOW)
+        self.lengths: deque[int] = deque(maxlen=WINDOW)
+
+    def _on_training_start(self) -> None:
+        self.start = time.monotonic()
+        self.steps_before = self.model.num_timesteps
+        self.saved = self.start
+
+    @property
+    def seconds(self) -> float:
+        """Training time, with that of earlier parts of the run."""
+        return self.seconds_before + time.monotonic() - self.start
+
+    @property
+    def share(self) -> float:
+        """How much of the training is done, 0 to 1."""
+        shares = []
+        if self.config.minutes is not None:
+            shares.append(self.seconds / (60 * self.config.minutes))
+        if self.config.total_steps is not None:
+            shares.append(self.model.num_timesteps / self.config.total_steps)
+        return min(1.0, max(shares))
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """What a checkpoint keeps besides the tensors."""
+        return {"steps": self.model.num_timesteps, "seconds": self.seconds, "games": self.games}
+
+    def _on_rollout_start(self) -> None:
+        policy = self.model.policy
+        assert isinstance(policy, NetworkPolicy)
+        policy.value_only = self.model.num_timesteps < self.config.value_steps
+        if isinstance(policy.network, MovesNetwork) and policy.network.memory:
+            policy.network.memory.forget()
+
+    def _on_step(self) -> bool:
+        for row in np.flatnonzero(self.locals["dones"]).tolist():
+            info = self.locals["infos"][row]
+            self.won.append(info["is_success"])
+            self.home.append(info["cards_home"])
+            self.lengths.append(info["episode"]["l"])
+            self.games += 1
+        self.line.show(self._text)
+        return not self.interrupt.requested and self.share < 1.0
+
+    def _text(self) -> str:
+        steps = self.model.num_timesteps
+        speed = (steps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
+        rates = "no game has ended yet"
+        if self.won:
+            rates = f"won {100 * np.mean(self.won):.1f} %, cards home {np.mean(self.home):.1f}"
+        share = self.share
+        left = self.seconds * (1 - share) / share if share > 0.01 else None
+        ends = f"{clock(left)} left" if left is not None else "starting"
+        return f"training: {steps / 1e6:.2f} M steps, {speed:,.0f}/s, {rates}, {ends}"
+
+    def _on_rollout_end(self) -> None:
+        if self.won:
+            self.logger.record("rollout/cards_home", float(np.mean(self.home)))
+        self._write_row()
+        if self.on_update is not None:
+            self.on_update(self)
+        if time.monotonic() - self.saved > 60 * self.config.checkpoint_minutes:
+            # Before the update that follows: weights and counts belong together.
+            save_checkpoint(self.run / CHECKPOINT, self.model, self.progress)
+            self.saved = time.monotonic()
+
+    def _write_row(self) -> None:
+        path = self.run / CURVE
+        speed = (self.model.num_timesteps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
+        rates = ("", "", "")
+        if self.won:
+            rates = (f"{np.mean(self.won):.4f}", f"{np.mean(self.home):.3f}", f"{np.mean(self.lengths):.1f}")
+        row = (self.model.num_timesteps, f"{self.seconds / 60:.4f}", self.games, *rates, f"{speed:.0f}")
+        new = not path.exists()
+        with path.open("a", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            if new:
+                writer.writerow(CURVE_COLUMNS)
+            writer.writerow(row)
+
+
+def learn(
+    config: TrainConfig, run: Path, *, resume: bool, quiet: bool,
+    on_update: Callable[[Watch], None] | None = None,
+) -> bool:  # fmt: skip
+    """Train in a run folder; whether the training was completed. The first Ctrl-C ends it after the step.
+
+    Parameters
+    ----------
+    on_update
+        Called before each update; what it raises ends the training.
+    """
+    th.set_num_threads(config.threads or os.cpu_count() or 1)
+    # Checking every distribution costs a tenth of the time; masked ones are never invalid.
+    th.distributions.Distribution.set_default_validate_args(False)
+    warm_up(config)
+    env = make_env(config)
+    watch: Watch | None = None
+    # A checkpoint replaces the weights that the training started from.
+    first = replace(config, start=None) if resume else config
+    model = make_model(first, env, lambda: watch.share if watch is not None else 0.0)
+    progress = _resume(config, run, model, env) if resume else _begin(config, env)
+    model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
+    line = ProgressLine(quiet)
+    with first_interrupt(signal.SIGTERM) as interrupt:
+        watch = Watch(config, run, line, progress, interrupt, on_update)
+        try:
+            model.learn(total_timesteps=2**62, callback=watch, reset_num_timesteps=False)
+        finally:
+            line.close()
+            model.logger.close()
+    save_checkpoint(run / CHECKPOINT, model, watch.progress)
+    _save(config, run, model, env)
+    return not interrupt.requested
+
+
+def _begin(config: TrainConfig, env: TrainingEnv) -> dict[str, Any]:
+    """Start a new training: its progress."""
+    env.seed(config.seed)
+    return {"steps": 0, "seconds": 0.0, "games": 0}
+
+
+def _resume(config: TrainConfig, run: Path, model: Learner, env: TrainingEnv) -> dict[str, Any]:
+    """Put the checkpoint of a run into a model: the run's progress."""
+    progress = load_checkpoint(run / CHECKPOINT, model)
+    write_text(run / "config.yaml", dump_config(config))  # with what the command line changes
+    model.num_timesteps = int(progress["steps"])
+    cut_curve(run / CURVE, model.num_timesteps)
+    # Other deals than those with which the run began.
+    env.seed(config.seed + model.num_timesteps)
+    return progress
+
+
+def _save(config: TrainConfig, run: Path, model: Learner, env: TrainingEnv) -> None:
+    """Write the model of a run."""
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    values = isinstance(model, PQN)
+    save_model(
+        run / "model",
+        model.average.module if isinstance(model, PQN) else policy.network,
+        env.game,
+        kind=config.network,
+        sizes=config.network_sizes,
+        steps=model.num_timesteps,
+        value=None if values else policy.value_net,
+        temperature=config.temperature if values else None,
+        sure_home=config.sure_home,
+    )
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that this machine does not have, where SB3 would silently take the CPU."""
+    here = ["auto", "cpu"]
+    if th.backends.mps.is_available():
+        here.append("mps")
+    if th.cuda.is_available():
+        here += ["cuda", *(f"cuda:{number}" for number in range(th.cuda.device_count()))]
+    if name not in here:
+        raise ConfigError(f"device is {name!r}, which is not here, allowed: {', '.join(here)}")

@@ -1,0 +1,266 @@
+"""The pages that are written from the stored results: ``docs/leaderboard.md``, model cards, and tables of the
+README and of other pages. No game is played.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from agents.reports import stored
+from agents.reports.ablations import ablation_table, ablations
+from agents.reports.model_card import NOTE, model_card
+from agents.reports.search_results import search_table, shipped_of
+from agents.reports.solver_results import Verdict, contradictions, of_game, solver_table
+from agents.reports.stored import Entry
+from agents.reports.tables import against, cost, home, table, won
+from solitaire_env import VARIANTS, env_id
+from solitaire_env.evaluation import Game, summarize, wilson_interval
+from solitaire_env.policies import shipped as shipped_policy
+from solitaire_env.registration import env_variant, step_limit
+
+PAGE: Path = stored.ROOT / "docs" / "leaderboard.md"
+README: Path = stored.ROOT / "README.md"
+Verdicts = Mapping[int | str, Verdict]
+"""The solver's, by deal."""
+MARK: Final = "<!-- leaderboard -->\n"
+"""Before and after the README's table."""
+SEARCH_PAGE: Path = stored.ROOT / "docs" / "looking-ahead.md"
+SEARCH_MARK: Final = "<!-- search -->\n"
+SOLVER_MARK: Final = "<!-- solver -->\n"
+"""Before and after its table."""
+TRAINING_PAGE: Path = stored.ROOT / "docs" / "training.md"
+ABLATION_MARK: Final = "<!-- ablation {} -->\n"
+"""Before and after the table of an ablation."""
+
+
+PAGE_TEXT: Final = """# Leaderboard
+
+{note}
+Every figure is counted from the games stored in `results/leaderboard/`, a line a game: deals {standard} of
+each game, the best policy first. All play the published game: where a policy chooses among supermoves, each
+is played as the single moves that it stands for, and those are counted.
+
+- **won:** games won, with Wilson's 95 % interval; **cards home:** with a bootstrap interval.
+- **of known winnable:** games won / standard deals that the solver or a policy of this page has won.
+{held_out}- **against the one above:** deals that only this policy won, and those that only the one above it
+  won, and McNemar's exact two-sided p. Where neither won any: the p of Wilcoxon's signed-rank test on cards
+  home.
+- **moves a game:** single moves; a game that goes in a circle counts as long as the step limit.
+- **ms a move:** processor time that the policy takes for a move that it chooses, on one thread, {side} games
+  side by side.
+
+{games}
+## The policies
+
+{policies}
+
+## Add your own
+
+A policy is a class that answers `policy(observations, masks, *, uniforms, games) -> actions`, or a model
+folder with `model.safetensors` and `model.json`, as `agents.train` writes it:
+[Evaluate](training.md#evaluate) says more.
+
+```sh
+python -m agents leaderboard add --policy my_module:MyPolicy --env busy-aces --name my-policy \\
+    --author "My Name" --made "what it is, in a sentence"
+python -m agents leaderboard add --policy runs/busy-aces-1 --env busy-aces --name my-net \\
+    --author "My Name" --made "agents.train with --gamma 1"
+python -m agents leaderboard write                                                      # writes this page
+python -m agents leaderboard replay --policy my_module:MyPolicy --env busy-aces --name my-policy --deals 0:50
+```
+
+`add` plays deals {standard} (`--deals {both}` for the final test too), and writes
+`results/leaderboard/busy-aces/my-policy.jsonl` and `.json`. `--steps`, `--minutes` and `--machine` say what
+the training took; of a run folder they are read. Send these two files and the policy itself as a pull
+request. It is played again before it is merged: a policy that draws random numbers should declare that
+([`stochastic`](training.md#evaluate)), so that its games can be repeated exactly.
+"""
+
+
+# --------------------------------------------------------------------------------------- the page
+
+
+def known_winnable(entries: Sequence[Entry], verdicts: Verdicts) -> set[int | str]:
+    """The standard deals of a game that the solver or a policy has won.
+
+    Raises
+    ------
+    ValueError
+        If a policy has won one that the solver calls impossible.
+    """
+    for entry in entries:
+        if wrong := contradictions(verdicts, entry.standard + entry.held_out):
+            raise ValueError(
+                f"{entry.game}: `{entry.about.policy}` won deal {wrong[0]}, which cannot be won by the "
+                "stored verdicts: the solver or the rules are wrong"
+            )
+    solved = {deal for deal in stored.STANDARD if deal in verdicts and verdicts[deal].result == "winnable"}
+    return solved | {game.deal for entry in entries for game in entry.standard if game.won}
+
+
+def _solver_text(verdicts: Verdicts) -> str:
+    """The solver's results on the standard deals of a game; empty where there are none."""
+    of_standard = [verdicts[deal] for deal in stored.STANDARD if deal in verdicts]
+    if not of_standard:
+        return ""
+    n = len(of_standard)
+    found = Counter(verdict.result for verdict in of_standard)
+    seconds = [verdict.seconds for verdict in of_standard]
+    home = sum(verdict.cards_home for verdict in of_standard) / n
+    low, high = wilson_interval(found["winnable"], n)
+    return (
+        f"Thoughtful, the stock known ([the solver](looking-ahead.md#the-solver)), {n} deals: it won "
+        f"{found['winnable']}, {100 * found['winnable'] / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
+        f"proved {found['unwinnable']} impossible, and left {found['unknown']} open; {home:.1f} cards home "
+        f"on the best lines, {sum(seconds) / n:.2f} s a deal, at most {max(seconds):.1f}."
+    )
+
+
+def _game_table(entries: Sequence[Entry], verdicts: Verdicts) -> str:
+    """The table of a game, the best policy first."""
+    final = any(entry.held_out for entry in entries)
+    winnable = known_winnable(entries, verdicts) if verdicts else set()
+    of_winnable = [f"of {len(winnable)} known winnable"] if winnable else []
+    head = [
+        "policy",
+        "moves",
+        "won",
+        *of_winnable,
+        "cards home",
+        *([f"won, {range_text(stored.HELD_OUT)}"] if final else []),
+    ]
+    head += ["against the one above", "moves a game", "ms a move", "training"]
+    rows = []
+    tests = ["-", *(against(worse.standard, better.standard) for better, worse in pairwise(entries))]
+    for entry, test in zip(entries, tests, strict=True):
+        row = [
+            f"`{entry.about.policy}`",
+            entry.moves,
+            won(entry.standard),
+            *([f"{100 * entry.summary.wins / len(winnable):.1f} %"] if winnable else []),
+            home(entry.standard),
+            *([won(entry.held_out)] if final else []),
+            test,
+            f"{entry.summary.steps:.0f}",
+            f"{entry.about.speed.ms_per_move:.2g}",
+            cost(entry.about.training),
+        ]
+        rows.append([*map(_narrow, row)])
+    return table(head, rows, texts=2)
+
+
+def _narrow(cell: str) -> str:
+    """A cell in two lines that are not broken: the figure, and its interval or time."""
+    for before, after in ((" [", "<br>["), (", p ", "<br>p "), ("steps, ", "steps<br>")):
+        cell = cell.replace(before, after)
+    return cell.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _game_text(game: str, entries: Sequence[Entry], verdicts: Verdicts) -> str:
+    machines: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.about.training is not None and entry.about.training.machine is not None:
+            machines.setdefault(entry.about.training.machine, []).append(f"`{entry.about.policy}`")
+    told = [f"{', '.join(names)} on {where}" for where, names in machines.items()]
+    timed = ", ".join(sorted({entry.about.speed.machine for entry in entries}))
+    variant = env_variant(game)
+    parts = (
+        f"## {variant.title}",
+        f"`{env_id(variant)}`: built by {variant.build}; spaces: {variant.spaces}; moves: {variant.moves}; "
+        f"at most {step_limit(variant)} steps.",
+        _game_table(entries, verdicts),
+        *([text] if (text := _solver_text(verdicts)) else []),
+        f"Timed on {timed}." + (f" Trained: {'; '.join(told)}." if told else ""),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def range_text(part: range) -> str:
+    """A set of deals as tables show it."""
+    return f"{part[0]}-{part[-1]}"
+
+
+def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | None = None) -> str:
+    """``docs/leaderboard.md``; ``verdicts`` of the solver, by game and deal."""
+    order = [variant.name for variant in VARIANTS if variant.name in entries]
+    made = {(e.about.policy, e.about.author, e.about.made) for of_game in entries.values() for e in of_game}
+    any_held_out = any(entry.held_out for of_game in entries.values() for entry in of_game)
+    held_out = (
+        f"- **won, {range_text(stored.HELD_OUT)}:** the final test, on deals that nothing was chosen by.\n"
+        if any_held_out
+        else ""
+    )
+    return PAGE_TEXT.format(
+        note=NOTE,
+        standard=range_text(stored.STANDARD),
+        side=stored.SIDE_BY_SIDE,
+        both=",".join(map(stored.deals_text, (stored.STANDARD, stored.HELD_OUT))),
+        held_out=held_out,
+        games="\n".join(_game_text(game, entries[game], (verdicts or {}).get(game, {})) for game in order),
+        policies=table(["policy", "author", "what it is"], [[f"`{p}`", a, m] for p, a, m in sorted(made)], 3),
+    )
+
+
+def readme(text: str, entries: dict[str, list[Entry]]) -> str:
+    """The README with a new table of the project's policies between its marks.
+
+    Raises
+    ------
+    ValueError
+        If it has not two marks.
+    """
+    names = ("random", "greedy", "greedy-supermoves", "linear", "shipped")
+    head = ["", *(f"`{name}`" for name in names), f"`shipped`, {range_text(stored.HELD_OUT)}"]
+    rows = []
+    for variant in VARIANTS:
+        of_game = {entry.about.policy: entry for entry in entries.get(variant.name, [])}
+        played = [of_game[name].standard if name in of_game else () for name in names]
+        played.append(of_game["shipped"].held_out if "shipped" in of_game else ())
+        if any(played):
+            rows.append([variant.title, *map(_short, played)])
+    return _between(README, text, MARK, table(head, rows))
+
+
+def _between(path: Path, text: str, mark: str, written: str) -> str:
+    """A page with a new text between two marks."""
+    parts = text.split(mark)
+    if len(parts) != 3:
+        raise ValueError(f"{path}: has {len(parts) - 1} lines {mark.strip()!r}, allowed: 2")
+    return mark.join((parts[0], written + "\n", parts[2]))
+
+
+def _short(games: Sequence[Game]) -> str:
+    s = summarize(games)
+    return f"{100 * s.win_rate:.1f} %, {s.cards_home:.1f}" if games else "-"
+
+
+def pages() -> dict[Path, str]:
+    """The texts of all pages that are written from the stored results, by file.
+
+    Raises
+    ------
+    ValueError
+        If a stored result is impossible, or is of another network than the shipped one.
+    """
+    entries = stored.read_store(stored.STORE)
+    verdicts = {game: of_game(game) for game in entries}
+    out = {PAGE: page(entries, verdicts), README: readme(README.read_text(encoding="utf-8"), entries)}
+    text = SEARCH_PAGE.read_text(encoding="utf-8")
+    text = _between(SEARCH_PAGE, text, SEARCH_MARK, search_table(entries))
+    out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, SOLVER_MARK, solver_table())
+    text = TRAINING_PAGE.read_text(encoding="utf-8")
+    for name in ablations():
+        text = _between(TRAINING_PAGE, text, ABLATION_MARK.format(name), ablation_table(name))
+    out[TRAINING_PAGE] = text
+    for game in shipped_policy.shipped_games():
+        folder = shipped_policy.SHIPPED / game
+        entry = shipped_of(entries, game)
+        if entry is not None and entry.about.weights != stored.weights_hash(folder):
+            raise ValueError(
+                f"{stored.STORE / game / 'shipped.jsonl'}: played by another network than that in {folder}; "
+                f"python -m agents leaderboard add --policy shipped --env {game} --force plays it again"
+            )
+        out[folder / "README.md"] = model_card(folder, entry)
+    return out

@@ -1,0 +1,34 @@
+"""Ending a training at the first Ctrl-C without losing what was learned."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Interrupt:
+    """Whether the user has asked for the end."""
+
+    requested = False
+
+
+@contextmanager
+def first_interrupt(*others: signal.Signals) -> Iterator[Interrupt]:
+    """Take the first Ctrl-C, and the signals ``others``, as a request to end after the current step.
+
+    A second Ctrl-C raises KeyboardInterrupt as usual. All handlers are restored at the end.
+    """
+    interrupt = Interrupt()
+
+    def request(*_: Any) -> None:
+        interrupt.requested = True
+        signal.signal(signal.SIGINT, before[signal.SIGINT])
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *others)}
+    try:
+        for number in before:
+            signal.signal(number, request)
+        yield interrupt
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

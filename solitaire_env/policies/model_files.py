@@ -1,0 +1,176 @@
+"""Model folders: ``model.safetensors`` (weights) and ``model.json`` (the card: what they are weights of).
+
+Reading one needs no torch and runs no code from it. A model for another observation or action layout is
+refused.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+
+from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.util.files import read_json
+from solitaire_env.util.messages import one_line, shown
+
+Tensors = dict[str, npt.NDArray[Any]]
+
+WEIGHTS: Final = "model.safetensors"
+VALUE: Final = "value_head."
+"""Prefix of the names of the value head's weights, which are in the same file; a model may lack them."""
+CARD: Final = "model.json"
+CARD_KEYS: Final = (
+    "format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature",
+)  # fmt: skip
+MAX_ONWARD: Final = 1000
+"""Largest size ``onward`` of a network: moves of the rollout lookahead."""
+MAX_REACH: Final = 100
+"""Largest size ``reach`` of a network: numbers of relaxed reachability."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model folder holds, checked."""
+
+    folder: Path
+    network: str
+    """The kind of network."""
+    sizes: dict[str, Any]
+    """Positive sizes by name; no network of them has more numbers than the weights."""
+    temperature: float | None
+    """Divides the scores of a network whose scores are values of moves; None where scores are logits."""
+    sure_home: bool
+    """Whether safe autoplay is played first."""
+    spec: GameSpec
+    """The game as the network sees it."""
+    weights: Tensors
+    """float32, finite; those of the value head have the prefix :data:`VALUE`."""
+
+    def wrong_sizes(self, error: object) -> ValueError:
+        """The error of sizes of which no network can be made."""
+        return ValueError(
+            f"{self.folder / CARD}: sizes {shown(self.sizes)} make no network {self.network!r} "
+            f"({one_line(error)})"
+        )
+
+    def wrong_weights(self, error: object) -> ValueError:
+        """The error of weights that are not those of the network."""
+        return ValueError(f"{self.folder / WEIGHTS}: not weights of this network ({one_line(error)})")
+
+
+def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
+    """The card of a model folder, checked as far as that is possible without the weights.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, is damaged, or its network is not one of ``kinds``.
+    """
+    path = folder / CARD
+    card = read_json(path)
+    missing = [key for key in CARD_KEYS if key not in card]
+    if missing or card["format"] != 1:
+        raise ValueError(f"{path}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})")
+    if card["network"] not in list(kinds):
+        raise ValueError(
+            f"{path}: network is {shown(card['network'])}, allowed in format 1: {', '.join(map(repr, kinds))}"
+        )
+    layout = card["layout"]
+    if not isinstance(layout, dict) or layout_hash(layout) != card["layout_hash"]:
+        raise ValueError(
+            f"{path}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
+        )
+    temperature = card["temperature"]
+    if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
+        raise ValueError(f"{path}: temperature is {shown(temperature)}, allowed: null, or above 0")
+    if type(card.setdefault("sure_home", False)) is not bool:
+        raise ValueError(f"{path}: sure_home is {shown(card['sure_home'])}, allowed: true and false")
+    return card
+
+
+def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: bool = False) -> Model:
+    """What a model folder holds.
+
+    Parameters
+    ----------
+    game
+        The game that is to be played; the model's own action set and observation replace those of the game.
+    kinds
+        The kinds of networks that the caller can make.
+    exact
+        Whether the model has to be for the game exactly as it is given.
+
+    Raises
+    ------
+    ValueError
+        If a file is missing, damaged, or for another layout.
+    """
+    card = read_card(folder, kinds)
+    layout = card["layout"]
+    observation, information = layout.get("observation"), layout.get("information")
+    try:
+        spec = game
+        if not exact:
+            spec = game.seen(moves=card["moves"], observation=observation, information=information)
+    except ValueError as error:
+        raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
+    if spec.hash != card["layout_hash"]:
+        raise ValueError(
+            f"{folder}: the model is for {one_line(card['env'], 80)} with moves={shown(card['moves'])}, "
+            f"observation size {shown(layout.get('size'))} and {shown(layout.get('actions'))} actions; "
+            f"this game has observation size {spec.observation_size} and {spec.num_actions} actions "
+            f"(layout {card['layout_hash']} and {spec.hash})"
+        )
+    weights = read_tensors(folder / WEIGHTS)
+    model = Model(
+        folder, card["network"], card["sizes"], card["temperature"], card["sure_home"], spec, weights
+    )
+    try:
+        _check_sizes(model.sizes, sum(tensor.size for tensor in weights.values()))
+    except (TypeError, ValueError) as error:
+        raise model.wrong_sizes(error) from None
+    for name, tensor in weights.items():
+        if tensor.dtype != np.float32 or not np.isfinite(tensor).all():
+            raise model.wrong_weights(f"{name} holds others than finite numbers of 32 bits")
+    return model
+
+
+def read_tensors(path: Path) -> Tensors:
+    """The arrays of a safetensors file; a truncated or foreign file is an error that names it."""
+    try:
+        with safe_open(path, framework="np") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+    except FileNotFoundError:
+        raise ValueError(f"{path}: not found") from None
+    # The last two: a number type that NumPy lacks.
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path}: not a whole safetensors file ({one_line(error)})") from None
+
+
+def _check_sizes(sizes: Any, numbers: int) -> None:
+    """Refuse what is no size, and a network with more numbers than its weights have.
+
+    Without this check an absurdly large network would be built before its weights are seen not to fit.
+    """
+    if not isinstance(sizes, dict):
+        raise TypeError(f"a {type(sizes).__name__}, allowed: an object")
+    for name, size in sizes.items():
+        if isinstance(size, list) != (name == "hidden"):
+            allowed = "a list of sizes" if name == "hidden" else "a number"
+            raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: {allowed}")
+        least = {"width": 2, "depth": 0}.get(name, 1)
+        if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
+            raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
+    for name, most in (("onward", MAX_ONWARD), ("reach", MAX_REACH)):
+        if sizes.get(name, 1) > most:
+            raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
+    width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))
+    hidden = sizes.get("hidden", [])
+    layers = sum(a * b for a, b in pairwise([digs, *(hidden or [1])]))
+    if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
+        raise ValueError(f"it would have more numbers than the weights, {numbers}")

@@ -1,0 +1,76 @@
+"""The compiled forward pass of the package gives what torch gives, on positions of all games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.runs.models import load_model
+from solitaire_env.core import Batch, GameSpec
+from solitaire_env.policies.network import load_network
+from solitaire_env.policies.shipped import network_folder, shipped_games
+from solitaire_env.variants import get_variant
+from tests.policies.model_folders import SIZES, played, spec_of, write_model
+
+Array = np.ndarray[Any, Any]
+
+
+def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
+    """Probabilities and values of all positions, and the actions that are drawn by them."""
+    torch, ours = load_model(folder, game), load_network(folder, game)
+    random = np.random.default_rng(0)
+    for batch in batches:
+        observations, masks = batch.observations().copy(), batch.state.mask.copy()
+        expected, values = torch.explain(observations, masks)
+        probabilities, own = ours.explain(observations, masks)
+        assert probabilities is not None
+        np.testing.assert_allclose(probabilities, expected, rtol=1e-12, atol=1e-300)
+        if values is None:
+            assert own is None
+        else:
+            np.testing.assert_allclose(own, values, rtol=1e-12, atol=1e-13)
+        uniforms = random.random(len(masks))
+        drawn = ours(observations, masks, uniforms=uniforms)
+        assert (drawn == torch(observations, masks, uniforms=uniforms)).all()
+        assert (masks[np.arange(len(masks)), drawn] == 1).all()
+
+
+def test_there_is_a_network_for_each_game() -> None:
+    assert len(shipped_games()) == 5
+
+
+@pytest.mark.parametrize("game", shipped_games())
+def test_shipped_networks(game: str) -> None:
+    """One of them has a temperature; all have safe autoplay. The positions are those of their own games."""
+    folder = network_folder("shipped", game)
+    spec = GameSpec(get_variant(game))
+    network = load_network(folder, spec)
+    batch = Batch(spec.seen(moves=network.moves), 64)
+    batch.deal(np.arange(64), range(64))
+    random = np.random.default_rng(0)
+    for step in range(121):
+        if step % 30 == 0:
+            compare(folder, spec, [batch])
+        actions = network(batch.observations(), batch.state.mask, uniforms=random.random(64))
+        batch.step(actions, batch.everyone)
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("sure_home", [True, False])
+@pytest.mark.parametrize("temperature", [None, 0.05, 7])
+def test_other_networks(tmp_path: Path, value: bool, sure_home: bool, temperature: float | None) -> None:
+    for number, (game, sizes) in enumerate(
+        (
+            ("busy-aces", SIZES),
+            ("eights-down", {"hidden": [5], "width": 6, "digs": 1}),
+            ("forty-bandits", {"hidden": [33, 7, 12], "width": 17, "digs": 2, "reach": 3}),
+        )
+    ):
+        spec = spec_of(game)
+        folder = write_model(
+            tmp_path / str(number), spec, sizes, value=value, sure_home=sure_home, temperature=temperature
+        )
+        compare(folder, spec, [played(spec, steps, 24) for steps in (0, 10, 60)])

@@ -1,0 +1,94 @@
+"""Model folders with random weights, made without torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from solitaire_env.core import Batch, GameSpec
+from solitaire_env.policies.model_files import CARD, WEIGHTS
+from solitaire_env.policies.network import Features, Sizes
+from solitaire_env.variants import get_variant
+
+SIZES: dict[str, Any] = {"hidden": [8, 4], "width": 8, "digs": 3, "onward": 4, "reach": 2}
+
+
+def spec_of(game: str, moves: Any = None) -> GameSpec:
+    return GameSpec(get_variant(game)).seen(moves=moves)
+
+
+def shapes(spec: GameSpec, sizes: dict[str, Any], value: bool) -> dict[str, tuple[int, ...]]:
+    """The shapes of a network's weights, written down a second time."""
+    hidden, width = sizes["hidden"], sizes["width"]
+    move, position = Features(spec, Sizes(**sizes), False).sizes
+    found: dict[str, tuple[int, ...]] = {
+        "read_move.weight": (hidden[0], move), "read_move.bias": (hidden[0],),
+        "read_position.weight": (hidden[0], position),
+        "head.weight": (1, hidden[-1]), "linear.weight": (1, 28),
+        "to_value.0.weight": (width, position), "to_value.0.bias": (width,),
+        "to_value.2.weight": (width, width), "to_value.2.bias": (width,),
+    }  # fmt: skip
+    for n, size in enumerate(hidden):
+        found |= {f"norms.{n}.weight": (size,), f"norms.{n}.bias": (size,)}
+        if n:
+            found |= {f"body.{n - 1}.weight": (size, hidden[n - 1]), f"body.{n - 1}.bias": (size,)}
+    if value:
+        found |= {"value_head.weight": (1, width), "value_head.bias": (1,)}
+    return found | ({"habit": (28,)} if sizes.get("onward") else {})
+
+
+def write_model(
+    folder: Path,
+    spec: GameSpec,
+    sizes: dict[str, Any] = SIZES,
+    *,
+    value: bool = True,
+    seed: int = 0,
+    **card: Any,
+) -> Path:
+    """A model folder for a game as the network sees it; ``card`` replaces what its card says."""
+    random = np.random.default_rng(seed)
+    folder.mkdir(parents=True)
+    tensors = {
+        name: random.standard_normal(shape).astype(np.float32)
+        for name, shape in shapes(spec, sizes, value).items()
+    }
+    save_file(tensors, folder / WEIGHTS)
+    about = {
+        "format": 1, "env": "Solitaire/BusyAces-v0", "moves": spec.variant.moves, "network": "moves",
+        "sizes": sizes, "layout": spec.layout, "layout_hash": spec.hash, "steps": 7, "temperature": None,
+        "sure_home": False,
+    }  # fmt: skip
+    (folder / CARD).write_text(json.dumps(about | card))
+    return folder
+
+
+def edit_card(folder: Path, **values: Any) -> None:
+    """Replace what a card says; ``"gone"`` takes a key out."""
+    card = json.loads((folder / CARD).read_text()) | values
+    (folder / CARD).write_text(json.dumps({key: value for key, value in card.items() if value != "gone"}))
+
+
+def edit_weights(folder: Path, **tensors: Any) -> None:
+    """Replace weights, whose dots are written as ``__``; None takes one out."""
+    found = load_file(folder / WEIGHTS)
+    for name, tensor in tensors.items():
+        found.pop(name.replace("__", "."), None)
+        if tensor is not None:
+            found[name.replace("__", ".")] = tensor
+    save_file(found, folder / WEIGHTS)
+
+
+def played(spec: GameSpec, steps: int, size: int, deal: int = 0) -> Batch:
+    """Games after some random moves, the finished ones among them."""
+    batch = Batch(spec, size)
+    batch.deal(np.arange(size), range(deal, deal + size))
+    random = np.random.default_rng(0)
+    for _ in range(steps):
+        mask = batch.state.mask
+        batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
+    return batch

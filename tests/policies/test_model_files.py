@@ -1,0 +1,140 @@
+"""Model folders: what is damaged, or for another game, is refused before anything large is made of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from solitaire_env.core.spec import layout_hash
+from solitaire_env.policies.model_files import CARD, WEIGHTS, read_model
+from solitaire_env.policies.network import load_network
+from tests.conftest import Refuses
+from tests.policies.model_folders import edit_card, edit_weights, spec_of, write_model
+
+ODD = {"observation": "cards"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_model(tmp_path / "model", spec_of("busy-aces", "supermove"))
+
+
+def truncate(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def change(folder: Path, how: Callable[[Any], Any]) -> None:
+    tensors = load_file(folder / WEIGHTS)
+    save_file({name: how(tensor) for name, tensor in tensors.items()}, folder / WEIGHTS)
+
+
+def change_header(folder: Path, old: bytes, new: bytes) -> None:
+    assert len(old) == len(new)
+    data = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(data.replace(old, new))
+
+
+def test_reads_what_was_written(folder: Path) -> None:
+    model = read_model(folder, spec_of("busy-aces"), ("moves",))
+    assert (model.network, model.temperature, model.sure_home) == ("moves", None, False)
+    assert model.spec.variant.moves == "supermove" and model.weights["habit"].dtype == np.float32
+    edit_card(folder, sure_home="gone")
+    assert not read_model(folder, spec_of("busy-aces"), ("moves",)).sure_home
+
+
+def test_for_exactly_the_game_that_is_given(folder: Path) -> None:
+    read_model(folder, spec_of("busy-aces", "supermove"), ("moves",), exact=True)
+    with pytest.raises(ValueError, match="this game has observation size"):
+        read_model(folder, spec_of("busy-aces"), ("moves",), exact=True)
+
+
+@pytest.mark.parametrize("game", ["eights-down", "forty-thieves"])
+def test_another_game(folder: Path, game: str, refuses: Refuses) -> None:
+    here = spec_of(game, "supermove")
+    refuses(
+        lambda: load_network(folder, spec_of(game)),
+        "BusyAces-v0 with moves='supermove'",
+        f"this game has observation size {here.observation_size} and {here.num_actions} actions",
+    )
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda folder: shutil.rmtree(folder), [CARD, "cannot be read"]),
+        (lambda folder: (folder / CARD).unlink(), [CARD, "cannot be read"]),
+        (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "not found"]),
+        (lambda folder: truncate(folder / WEIGHTS, 0), [WEIGHTS, "not a whole safetensors file"]),
+        (lambda folder: truncate(folder / WEIGHTS, 5), [WEIGHTS, "not a whole safetensors file"]),
+        (lambda folder: truncate(folder / WEIGHTS, 3000), [WEIGHTS, "not a whole safetensors file"]),
+        (
+            lambda folder: (folder / WEIGHTS).write_bytes(b"\x80\x04." * 99),
+            [WEIGHTS, "not a whole safetensors file"],
+        ),
+        (lambda folder: truncate(folder / CARD, 100), [CARD, "not JSON"]),
+        (lambda folder: (folder / CARD).write_text("[1]"), [CARD, "list", "an object"]),
+        (lambda folder: (folder / CARD).write_text("{}"), [CARD, "missing: format, env"]),
+        (lambda folder: edit_card(folder, sizes="gone"), [CARD, "missing: sizes"]),
+        (lambda folder: edit_card(folder, format=2), [CARD, "format 1"]),
+        (lambda folder: edit_card(folder, network="cube"), [CARD, "'cube'", "'moves'"]),
+        (lambda folder: edit_card(folder, network=[]), [CARD, "[]", "'moves'"]),
+        (lambda folder: edit_card(folder, layout={}), [CARD, "damaged"]),
+        (lambda folder: edit_card(folder, layout=7), [CARD, "damaged"]),
+        (lambda folder: edit_card(folder, layout_hash="x" * 10_000), [CARD, "damaged"]),
+        (
+            lambda folder: edit_card(folder, layout=ODD, layout_hash=layout_hash(ODD)),
+            ["None actions", "315 actions"],
+        ),
+        (lambda folder: edit_card(folder, moves="fly"), ["'fly'", "'supermove'"]),
+        (lambda folder: edit_card(folder, moves=["fly"]), ["fly", "'supermove'"]),
+        (lambda folder: edit_card(folder, temperature=0), ["temperature is 0", "above 0"]),
+        (lambda folder: edit_card(folder, temperature=True), ["temperature is True"]),
+        (lambda folder: edit_card(folder, sure_home=1), ["sure_home is 1", "true and false"]),
+        (lambda folder: edit_card(folder, sizes={"length": 3}), [CARD, "'length'", "'moves'", "digs"]),
+        (lambda folder: edit_card(folder, sizes=[3]), [CARD, "[3]"]),
+        (lambda folder: edit_card(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
+        (lambda folder: edit_card(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 on"]),
+        (lambda folder: edit_card(folder, sizes={"width": [8]}), [CARD, "width is [8]", "a number"]),
+        (lambda folder: edit_card(folder, sizes={"hidden": 8}), ["hidden is 8", "a list"]),
+        (lambda folder: edit_card(folder, sizes={"hidden": []}), [CARD, "hidden is []", "at least one"]),
+        (lambda folder: edit_card(folder, sizes={"hidden": [16, 0]}), ["hidden is [16, 0]", "from 1 on"]),
+        (lambda folder: edit_card(folder, sizes={"hidden": [16], "digs": 2**40}), [CARD, "more numbers"]),
+        (lambda folder: edit_card(folder, sizes={"digs": 2**40}), [CARD, "more numbers"]),
+        (lambda folder: edit_card(folder, sizes={"onward": 1001}), [CARD, "onward is 1001", "1 to 1000"]),
+        (lambda folder: edit_card(folder, sizes={"reach": 101}), [CARD, "reach is 101", "1 to 100"]),
+        (lambda folder: edit_card(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
+        (lambda folder: edit_card(folder, sizes={}), [WEIGHTS, "not weights of this network"]),
+        (lambda folder: change(folder, lambda t: t * np.float32(np.nan)), [WEIGHTS, "finite numbers"]),
+        (lambda folder: change(folder, np.float64), [WEIGHTS, "finite numbers of 32 bits"]),
+        (lambda folder: change_header(folder, b'"F32"', b'"I32"'), [WEIGHTS, "finite numbers of 32 bits"]),
+        (lambda folder: edit_weights(folder, more=np.zeros(3, dtype=np.float32)), ["unexpected: more"]),
+        (lambda folder: edit_weights(folder, head__weight=None), ["missing: head.weight"]),
+        (lambda folder: edit_weights(folder, habit=None), ["missing: habit"]),
+        (lambda folder: edit_weights(folder, value_head__bias=None), ["missing: value_head.bias"]),
+        (
+            lambda folder: edit_weights(folder, value_head__weight=np.zeros((1, 9), dtype=np.float32)),
+            ["size mismatch for value_head.weight", "(1, 8)"],
+        ),
+        (
+            lambda folder: edit_weights(folder, norms__1__bias=np.zeros((), dtype=np.float32)),
+            ["size mismatch for norms.1.bias", "(4,)"],
+        ),
+    ],
+)  # fmt: skip
+def test_damaged(folder: Path, damage: Callable[[Path], Any], words: list[str], refuses: Refuses) -> None:
+    damage(folder)
+    refuses(lambda: load_network(folder, spec_of("busy-aces")), str(folder), *words)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("BF16", 16), ("F8_E4M3", 8), ("F8_E8M0", 8), ("F4", 4)])
+def test_numbers_that_numpy_lacks(folder: Path, kind: str, size: int, refuses: Refuses) -> None:
+    header = json.dumps({"a": {"dtype": kind, "shape": [8], "data_offsets": [0, size]}}).encode()
+    (folder / WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header + bytes(size))
+    refuses(lambda: load_network(folder, spec_of("busy-aces")), WEIGHTS, "not a whole safetensors file")

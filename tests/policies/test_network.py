@@ -1,0 +1,187 @@
+"""Networks without torch: what they choose by, and that nothing played beside a game changes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from solitaire_env.evaluation import evaluate
+from solitaire_env.policies.network import CompiledNetwork, load_network, playable
+from tests.policies.model_folders import SIZES, edit_card, edit_weights, played, spec_of, write_model
+
+Array = np.ndarray[Any, Any]
+PLAIN = {"hidden": [9], "width": 5, "digs": 1}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_model(tmp_path / "model", spec_of("busy-aces", "supermove"))
+
+
+def load(folder: Path) -> CompiledNetwork:
+    return load_network(folder, spec_of("busy-aces"))
+
+
+def positions(steps: int = 40, size: int = 32) -> tuple[Array, Array]:
+    batch = played(spec_of("busy-aces", "supermove"), steps, size)
+    return batch.observations().copy(), batch.state.mask.copy()
+
+
+def slow(network: CompiledNetwork, observations: Array, masks: Array) -> tuple[Array, Array]:
+    """The same forward pass in NumPy, straight from the definition: probabilities and values."""
+    w = network._weights
+    seen = network._features.read(observations, masks, w.lookahead)
+    rows = seen.moves @ w.move.weight + w.move.bias + (seen.positions @ w.position)[seen.games]
+    for layer, norm in zip((None, *w.hidden), w.norms, strict=True):
+        if layer is not None:
+            rows = rows @ layer.weight + layer.bias
+        rows = (rows - rows.mean(1, keepdims=True)) / np.sqrt(rows.var(1, keepdims=True) + 1e-5)
+        rows = np.maximum(rows * norm[0] + norm[1], 0)
+    scores = np.full(masks.shape, -np.inf)
+    scores[seen.games, seen.actions] = rows @ w.head + seen.moves[:, :28] @ w.linear
+    values = seen.positions.astype(np.float64)
+    for layer in w.value:
+        values = np.maximum(values @ layer.weight + layer.bias, 0)
+    if network.temperature is not None:
+        return softmax(scores / network.temperature), scores.max(1)
+    assert w.value_head is not None
+    return softmax(scores), (values @ w.value_head.weight + w.value_head.bias)[:, 0]
+
+
+def softmax(scores: Array) -> Array:
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return np.asarray(weights / weights.sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize("sizes", [SIZES, PLAIN, {**PLAIN, "hidden": [7, 6, 5], "reach": 1}], ids=str)
+@pytest.mark.parametrize("temperature", [None, 0.3, 2])
+def test_computes_what_the_definition_says(
+    tmp_path: Path, sizes: dict[str, Any], temperature: float | None
+) -> None:
+    folder = write_model(
+        tmp_path / "m", spec_of("busy-aces", "supermove"), sizes, temperature=temperature, sure_home=True
+    )
+    network = load(folder)
+    observations, masks = positions()
+    probabilities, values = network.explain(observations, masks)
+    expected = slow(network, observations, masks)
+    assert probabilities is not None and values is not None
+    np.testing.assert_allclose(probabilities, expected[0], rtol=1e-11, atol=1e-300)
+    np.testing.assert_allclose(values, expected[1], rtol=1e-11)
+    assert not probabilities[masks == 0].any() and (probabilities.sum(1) > 0.999).all()
+
+
+def test_a_position_is_scored_the_same_in_any_batch(folder: Path) -> None:
+    observations, masks = positions(size=300)
+    probabilities, values = load(folder).explain(observations, masks)
+    assert probabilities is not None and values is not None
+    for row in (0, 7, 255, 256, 299):
+        alone = load(folder).explain(observations[row : row + 1], masks[row : row + 1])
+        assert alone[0] is not None and alone[1] is not None
+        assert (alone[0][0] == probabilities[row]).all() and alone[1][0] == values[row]
+
+
+def test_a_game_is_the_same_in_any_company(folder: Path) -> None:
+    runs = [
+        evaluate(load(folder), "busy-aces", deals, max_episode_steps=60, num_envs=num_envs).games
+        for num_envs, deals in ((1, range(6)), (4, range(6)), (256, range(5, -1, -1)), (256, range(2, 4)))
+    ]
+    assert runs[0] == runs[1] == runs[2][::-1] and runs[0][2:4] == runs[3]
+
+
+def test_finished_games_and_none_at_all(folder: Path) -> None:
+    network = load(folder)
+    observations, masks = positions(size=8)
+    masks[3] = 1  # as in a finished game
+    probabilities, _ = network.explain(observations, masks)
+    assert probabilities is not None and probabilities[3].sum() == pytest.approx(1)
+    actions = network(observations[:0], masks[:0], uniforms=np.zeros(0))
+    assert actions.shape == (0,)
+
+
+def test_draws_by_the_numbers_it_is_given(folder: Path) -> None:
+    network = load(folder)
+    observations, masks = positions(size=4)
+    probabilities, _ = network.explain(observations, masks)
+    assert probabilities is not None
+    several = np.array([network(observations, masks, uniforms=np.full(4, u)) for u in np.arange(0, 1, 0.001)])
+    for row in range(4):
+        share = np.bincount(several[:, row], minlength=masks.shape[1]) / len(several)
+        np.testing.assert_allclose(share, probabilities[row], atol=0.0021)
+    again = load(folder)
+    draws = [again(observations, masks).tolist() for _ in range(20)]
+    assert len(set(map(str, draws))) > 1 and draws[0] == load(folder)(observations, masks).tolist()
+
+
+def test_an_explanation_is_of_the_positions_as_they_are_now(folder: Path) -> None:
+    network = load(folder)
+    observations, masks = positions()
+    first, _ = network.explain(observations, masks)
+    assert network.explain(observations, masks)[0] is first
+    observations[:], masks[:] = observations[::-1].copy(), masks[::-1].copy()  # in place
+    turned, _ = network.explain(observations, masks)
+    assert first is not None and turned is not None and (turned == first[::-1]).all()
+    few = masks.copy()
+    few[:, few[0].argmax()] = 0
+    few[few.sum(1) == 0] = 1
+    changed, _ = network.explain(observations, few)
+    assert changed is not None and not changed[0, masks[0].argmax()]
+
+
+def test_safe_autoplay_goes_first(folder: Path) -> None:
+    network = load(folder)
+    edit_card(folder, sure_home=True)
+    careful = load(folder)
+    observations, masks = positions(steps=5, size=200)
+    free, held = network.explain(observations, masks)[0], careful.explain(observations, masks)[0]
+    assert free is not None and held is not None
+    differ = (free != held).any(1)
+    assert 0 < differ.sum() < 200 and (held[differ].max(1) == 1).all()
+    home = spec_of("busy-aces", "supermove").actions.offsets["home"]
+    assert all(home.start <= action < home.stop for action in held[differ].argmax(1))
+
+
+def test_says_what_it_is(folder: Path) -> None:
+    network = load(folder)
+    assert (network.name, network.moves, network.observation, network.information) == (
+        "model", "supermove", "cards", "player"
+    )  # fmt: skip
+    assert network.stochastic and not network.stateful and not network.deterministic and network.explains
+    assert load_network(folder, spec_of("busy-aces"), "net").name == "net"
+    (folder.parent / "run").mkdir()
+    folder.rename(folder.parent / "run" / "model")
+    assert load_network(folder.parent / "run", spec_of("busy-aces")).name == "run"
+
+
+def test_without_a_value(folder: Path) -> None:
+    edit_weights(folder, value_head__weight=None, value_head__bias=None)
+    assert load(folder).explain(*positions(size=2))[1] is None
+    edit_card(folder, temperature=0.5)
+    assert load(folder).explain(*positions(size=2))[1] is not None
+
+
+def test_the_fingerprint_is_of_weights_and_of_how_they_are_used(folder: Path) -> None:
+    seen = {load(folder).fingerprint, load(folder).fingerprint}
+    network = load(folder)
+    network.explain(*positions(size=2))
+    assert seen == {network.fingerprint}
+    edit_card(folder, temperature=0.5)
+    seen.add(load(folder).fingerprint)
+    edit_card(folder, sure_home=True)
+    seen.add(load(folder).fingerprint)
+    edit_weights(folder, read_move__bias=np.zeros(8, dtype=np.float32))
+    seen.add(load(folder).fingerprint)
+    assert len(seen) == 4 and all(len(text) == 16 for text in seen)
+
+
+def test_other_kinds_are_left_to_torch(folder: Path) -> None:
+    assert playable(folder)
+    edit_card(folder, network="piles")
+    assert not playable(folder)
+    with pytest.raises(ValueError, match="network is 'piles', allowed in format 1: 'moves'"):
+        load(folder)
+    (folder / "model.json").write_text("damaged")
+    assert playable(folder)  # loading it says what is wrong

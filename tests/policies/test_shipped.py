@@ -1,0 +1,62 @@
+"""The shipped networks: each plays the games that are stored, and house rules without one are refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+import solitaire_env
+from solitaire_env.evaluation import evaluate
+from solitaire_env.policies import shipped
+from solitaire_env.policies.network import CompiledNetwork
+from solitaire_env.policies.shipped import load_shipped, shipped_games
+from tests.conftest import Refuses
+from tests.policies.model_folders import spec_of
+
+STORED = Path(__file__).parents[2] / "results" / "leaderboard"
+
+
+@pytest.mark.parametrize("game", shipped_games())
+def test_plays_the_stored_games(game: str) -> None:
+    with (STORED / game / "shipped.jsonl").open(encoding="utf-8") as file:
+        stored = [json.loads(line) for line in islice(file, 12)]
+    policy = solitaire_env.load_policy("shipped", game)
+    assert isinstance(policy, CompiledNetwork) and policy.name == "shipped"
+    games = evaluate(policy, game, [row["deal"] for row in stored]).games
+    assert [(game.won, game.cards_home, game.steps) for game in games] == [
+        (row["won"], row["cards_home"], row["steps"]) for row in stored
+    ]
+
+
+def test_in_the_action_set_that_it_was_trained_with() -> None:
+    assert load_shipped(spec_of("busy-aces")).moves == "supermove"
+    assert load_shipped(spec_of("busy-aces", "supermove")).moves == "supermove"
+    assert load_shipped(spec_of("forty-bandits")).moves == "sequence"
+
+
+def test_house_rules_without_a_network(refuses: Refuses) -> None:
+    game = spec_of("eights-down")
+    other = type(game)(game.variant.with_rules(spaces="any", moves="one card"))
+    refuses(
+        lambda: load_shipped(other),
+        "'shipped' has no network for this game, only for busy-aces, eights-down", "agents.train",
+    )  # fmt: skip
+
+
+def test_none_is_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: Refuses) -> None:
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
+    refuses(lambda: load_shipped(spec_of("busy-aces")), "none yet")
+
+
+def test_without_torch() -> None:
+    script = (
+        "import sys; sys.modules['torch'] = None; import solitaire_env; from solitaire_env import evaluate; "
+        "print(len(evaluate(solitaire_env.load_policy('shipped', 'eights-down'), 'eights-down', [0]).games))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert run.stdout == "1\n", run.stderr
