@@ -1,7 +1,7 @@
 """Whether the tests see a wrong rule: each fault of ``tests/mutants.toml`` must make one of them fail.
 
-The faults are listed by the rule that they break, and placed by their text: a renamed function changes
-nothing here. Each is tried alone in a copy of the project, with the package's tests as plain Python, until the
+The faults are listed by the rule that they break and placed by their text, so a renamed function changes
+nothing. Each is tried alone in a copy of the project, with the package's tests as plain Python, until the
 first test fails, those that a reader understands best first::
 
     python -m tests.mutants                     # all, one after the other
