@@ -15,16 +15,9 @@ import numpy.typing as npt
 
 from solitaire_env.core import jit_allocating, jit_kernel
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.moves import (
-    DIGS,
-    NUM_MOVE,
-    Look,
-    keep_sure_homes,
-    look,
-    moves_of,
-    num_position,
-)
-from solitaire_env.move_features.onward import Onward, num_onward
+from solitaire_env.move_features.autoplay import SafeAutoplay
+from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
 from solitaire_env.policies.policy import Explanation, Policy
@@ -71,25 +64,19 @@ class Features:
     """
 
     def __init__(self, spec: GameSpec, sizes: Sizes, sure_home: bool) -> None:
-        position = num_position(sizes.digs, sizes.reach)
-        position += num_onward(sizes.reach) if sizes.onward else 0
-        self.sizes = NUM_MOVE + position, position
-        """How many numbers are read of a move, and of a position."""
-        self.table = moves_of(spec.layout)
-        self.digs = sizes.digs
-        self.reach = sizes.reach
-        self.sure_home = sure_home
-        self.onward = Onward(spec.layout, self.table, sizes.onward, sizes.reach) if sizes.onward else None
+        self.reader = MoveReader(spec, sizes.digs, sizes.reach, sizes.onward)
+        self.sizes = self.reader.sizes
+        """Number of features of a move, and of a position."""
+        self.autoplay = SafeAutoplay(spec) if sure_home else None
 
-    def read(self, observations: Array, masks: Array, policy_weights: Floats) -> Look:
+    def read(self, observations: Array, masks: Array, policy_weights: Floats) -> MoveFeatures:
         """The features of the moves among which the network chooses, and of the positions.
 
         ``policy_weights`` are those of the linear policy that the rollout lookahead follows.
         """
-        if self.sure_home:
-            masks = keep_sure_homes(observations, masks, self.table)
-        seen = look(observations, masks, self.table, digs=self.digs, reach=self.reach)
-        return seen if self.onward is None else self.onward.lengthen(seen, observations, policy_weights)
+        if self.autoplay is not None:
+            masks = self.autoplay.keep(observations, masks)
+        return self.reader.read(observations, masks, policy_weights)
 
 
 class Layer(NamedTuple):
