@@ -140,7 +140,10 @@ class CompiledNetwork(Policy):
         self.observation = model.spec.settings.observation
         self.information = model.spec.settings.information
         self.temperature = model.temperature
-        self._features = Features(model.spec, sizes, model.sure_home)
+        try:
+            self._features = Features(model.spec, sizes, model.sure_home)
+        except ValueError as error:
+            raise model.wrong_sizes(error) from None
         self._weights = _lay_out(model, _shapes(sizes, *self._features.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
@@ -266,10 +269,6 @@ def _apply(layer: Layer, rows: Floats) -> Floats:
 
 def _read_sizes(model: Model) -> Sizes:
     """The sizes of a network "moves"."""
-    if model.spec.settings.observation != "cards":
-        raise model.wrong_sizes(
-            f"network {KIND!r} reads observation 'cards', not {model.spec.settings.observation!r}"
-        )
     unknown = [name for name in model.sizes if name not in Sizes._fields]
     if unknown:
         raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
