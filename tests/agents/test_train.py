@@ -40,7 +40,7 @@ from solitaire_env import SolitaireEnv
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
-from solitaire_env.move_features.moves import moves_of, sure_homes
+from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.policies.linear import WEIGHTS
 from tests.conftest import Refuses
 
@@ -511,7 +511,7 @@ def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
     """Beside it the same games one by one, in which each card is sent home by an action of its own."""
     config = make_config({"env": env, "sure_home": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
-    table = moves_of(GameSpec(training.variant, training.settings).layout)
+    autoplay = SafeAutoplay(GameSpec(training.variant, training.settings))
     twin = SolitaireEnv(training.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
     training.seed(3)
     training.reset()
@@ -533,7 +533,7 @@ def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
                 total += float(reward)
                 seen = twin.unwrapped.get_state()["row"]
                 seen = np.array(seen, dtype=np.int8)[None, : training.observation_space.shape[0]]
-                action = int(sure_homes(seen, twin.action_masks()[None].astype(np.int8), table)[0])
+                action = int(autoplay.moves(seen, twin.action_masks()[None].astype(np.int8))[0])
                 sent += action >= 0 and not done
             assert rewards[row] == pytest.approx(total, abs=1e-6)
             assert not (dones[row] and not done and total > 0), "it was cut off though a card went home"
@@ -564,7 +564,7 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
     kept = 0
     for _ in range(40):
         observations, masks = batch.observations(), batch.state.mask
-        sure = sure_homes(observations, masks, moves_of(config.game.layout))
+        sure = SafeAutoplay(config.game).moves(observations, masks)
         probabilities, _ = player.explain(observations, masks)
         actions = player(observations, masks, random.random(16))
         assert (actions[sure >= 0] == sure[sure >= 0]).all()

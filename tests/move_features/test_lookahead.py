@@ -1,4 +1,4 @@
-"""Where moves lead on to, against the same played slowly on the engine by the linear policy."""
+"""The rollout lookahead, against the same played slowly by the linear policy."""
 
 from __future__ import annotations
 
@@ -16,18 +16,11 @@ from agents.learners.training_env import make_env
 from agents.networks import MovesNetwork
 from solitaire_env import get_variant
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.layout import PLAYING, make_rules
+from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout
-from solitaire_env.move_features.moves import (
-    NUM_MOVE,
-    NUM_PLAIN,
-    look,
-    look_at_positions,
-    moves_of,
-    sure_homes,
-)
-from solitaire_env.move_features.onward import Onward, num_onward, variant_of
+from solitaire_env.move_features.autoplay import autoplay_safe_moves
+from solitaire_env.move_features.columns import NUM_DIG, NUM_MOVE, NUM_PLAIN, NUM_WAY
+from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.linear import Linear, weights_for, weights_of
 from solitaire_env.variants import VARIANTS, Variant
 from tests.games import ALL, ODD, OPTIONS
@@ -43,27 +36,18 @@ SUITED = {
 LIMIT = 5
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_games_of_their_layouts(name: str) -> None:
-    """All that a position and its actions are told by is the same."""
-    variant = ALL[name]
-    rules = make_rules(variant)
-    again = make_rules(variant_of(policy_layout(variant)))
-    assert again._replace(build=rules.build, cells_filled=rules.cells_filled) == rules
-
-
 def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[Array, int, int]:
     """The observation that the linear policy comes to, in how many moves, and how many cards went home."""
     batch = Batch(GameSpec(variant), 1)
     batch.set_row(0, row)
     before = int(batch.state.home[0])
-    draws = variant.stock > 0
+    draws = batch.rules.home_actions
     if action >= draws:
         batch.step(np.array([action]), batch.everyone)
     made = 0
     while True:
-        while (sure := sure_homes(batch.observations(), batch.state.mask, linear.table))[0] >= 0:
-            batch.step(sure, batch.everyone)
+        while (safe := autoplay_safe_moves(batch.rules, batch.state))[0] >= 0:
+            batch.step(safe, batch.everyone)
             if batch.state.status[0] != PLAYING:
                 break
         if made == LIMIT or batch.state.status[0] != PLAYING:
@@ -80,44 +64,47 @@ def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[A
 @pytest.mark.parametrize("reach", [0, 2])
 def test_follows_the_linear_policy(name: str, reach: int) -> None:
     variant = SUITED[name]
-    layout = policy_layout(variant)
-    moves = moves_of(layout)
+    spec = GameSpec(variant)
     weights = weights_for(variant.name, stock=variant.stock > 0)
-    linear = Linear(layout, weights)
-    onward = Onward(layout, moves, LIMIT, reach)
-    width = num_onward(reach)
+    linear = Linear(spec, weights)
+    plain = MoveReader(spec, 1, reach)
+    reader = MoveReader(spec, 1, reach, LIMIT)
+    width = NUM_PLAIN + reach + NUM_WAY
+    assert reader.sizes[1] - plain.sizes[1] == width
+    ends_reader = MoveReader(spec, 0, reach)
     for steps in (0, 12, 60):
         batch = played(variant, steps, 8)
         rows, observations, masks = playing(batch)
         if len(rows) == 0:
             continue
-        seen = look(observations, masks, moves, digs=1, reach=reach)
-        longer = onward.lengthen(seen, observations, weights)
-        assert longer.moves.shape[1] - seen.moves.shape[1] == width
+        seen = plain.read(observations, masks)
+        longer = reader.read(observations, masks, weights)
+        np.testing.assert_array_equal(longer.moves[:, :-width], seen.moves)
+        np.testing.assert_array_equal(longer.positions[:, :-width], seen.positions)
         games = np.concatenate((seen.games, np.arange(len(rows))))
         actions = np.concatenate((seen.actions, np.full(len(rows), -1)))
-        ends, ways = onward.follow(observations, games, actions, weights)
-        for k, (game, action) in enumerate(zip(games, actions, strict=True)):
-            end, made, home = slowly(variant, batch.state.rows[rows[game]], int(action), linear)
-            np.testing.assert_array_equal(ends[k], end)
-            assert ways[k] == pytest.approx([made / LIMIT, home / 13])
-        read = np.concatenate((look_at_positions(ends, moves, 0, reach), ways), 1)
-        np.testing.assert_array_equal(longer.moves[:, -width:], read[: len(seen.games)])
-        np.testing.assert_array_equal(longer.positions[:, -width:], read[len(seen.games) :])
-        assert read.shape[1] == width == NUM_PLAIN + reach + 2
+        counted = [
+            slowly(variant, batch.state.rows[rows[game]], int(action), linear)
+            for game, action in zip(games, actions, strict=True)
+        ]
+        ways = np.array([[made / LIMIT, home / 13] for _, made, home in counted], dtype=np.float32)
+        ends = ends_reader.read_positions(np.array([end for end, _, _ in counted]))
+        expected = np.concatenate((ends, ways), 1)
+        np.testing.assert_array_equal(longer.moves[:, -width:], expected[: len(seen.games)])
+        np.testing.assert_array_equal(longer.positions[:, -width:], expected[len(seen.games) :])
 
 
 def test_finished_games_go_nowhere() -> None:
     """All their actions pass for legal."""
-    variant = ALL["busy-aces"]
-    layout = policy_layout(variant)
-    onward = Onward(layout, moves_of(layout), LIMIT)
-    won = np.zeros((1, layout["size"]), dtype=np.int8)
-    first, end = layout["slices"]["foundations"]
-    won[0, first:end] = 13
-    actions = np.arange(layout["actions"])
-    ends, ways = onward.follow(won, np.zeros_like(actions), actions, np.ones(NUM_MOVE))
-    assert (ends == won).all() and (ways == 0).all()
+    spec = GameSpec(ALL["busy-aces"])
+    won = np.zeros((1, spec.observation_size), dtype=np.int8)
+    won[0, spec.slices["foundations"]] = 13
+    reader = MoveReader(spec, 1, 0, LIMIT)
+    seen = reader.read(won, np.ones((1, spec.num_actions), dtype=np.int8), np.ones(NUM_MOVE))
+    end = NUM_PLAIN + NUM_DIG
+    assert (seen.moves[:, NUM_MOVE:] == seen.positions).all()
+    assert (seen.positions[:, end : end + NUM_PLAIN] == seen.positions[:, :NUM_PLAIN]).all()
+    assert (seen.positions[:, -NUM_WAY:] == 0).all()
 
 
 @th.no_grad()
@@ -137,7 +124,7 @@ def test_training_begins_with_the_linear_policy(learner: str) -> None:
     config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")
     env = make_env(config)
     model = make_model(config, env)
-    weights = th.from_numpy(weights_of(policy_layout("forty-bandits"))).float()
+    weights = th.from_numpy(weights_of(GameSpec(get_variant("forty-bandits")))).float()
     assert weights.abs().sum() > 0
     model.learn(8 * 16)
     kept = model.average.module if isinstance(model, PQN) else model.policy.network
