@@ -40,7 +40,7 @@ from hypothesis.stateful import (
 )
 
 from solitaire_env.core._jit import GAMES_PER_THREAD
-from solitaire_env.core.batch import Batch, IllegalActionError
+from solitaire_env.core.batch import NO_NUMBER, Batch, IllegalActionError
 from solitaire_env.core.deals import MAX_DEAL, deal_order
 from solitaire_env.core.layout import action_layout
 from solitaire_env.core.observations import OBSERVATIONS
@@ -51,7 +51,7 @@ from solitaire_env.testing import check_state, expect, expect_results
 from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.core.test_twin import CARDS, taste
-from tests.games import ALL, COMPILED
+from tests.games import ALL, COMPILED, EACH
 from tests.positions import CASES, fill
 from tests.reference import SUITS, Move, ReferenceGame, ReferenceRules
 
@@ -312,7 +312,7 @@ class Games(RuleBasedStateMachine):
             seed=[seed] + [None] * (ROWS - 1), options={**(options or {}), "reset_mask": first}
         )
         number, position = self.answer[-1]["deal"], (options or {}).get("position")
-        if number >= 0:
+        if number != NO_NUMBER:
             cards = [CARDS[code] for code in deal_order(self.variant, number).tolist()]
             self.start(ReferenceGame.deal_from(cards, self.rules, self.variant.name))
         else:
@@ -470,7 +470,7 @@ class Games(RuleBasedStateMachine):
     def compare_other(self, what: str, answer: tuple[Any, ...]) -> None:
         """Nothing tells in which order the hidden cards lie."""
         *values, info = self.answer if len(answer) == len(self.answer) else (self.answer[0], self.answer[-1])
-        expected = (*values, {**info, "deal": -1})
+        expected = (*values, {**info, "deal": NO_NUMBER})
         seen = [partial(env.position, hidden=True) for env in (self.env, self.other)]
         expect_alike(what, expected, answer, *seen)
         expect(f"hidden position {what}", *(position() for position in seen))
@@ -556,7 +556,7 @@ class Games(RuleBasedStateMachine):
 # ---------------------------------------------------------------------------------------- tests
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 def test_every_position(name: str) -> None:
     games = seed(crc32(name.encode()))(lambda: Games(ALL[name]))
     run_state_machine_as_test(games, settings=SETTINGS)
