@@ -7,15 +7,20 @@ PY := .venv/bin/python
 READY := .venv/ready
 PEERS := .venvs/peers
 SPREAD := --numprocesses auto
-# Without what needs torch, and what only reads the package's text.
-PACKAGE := --ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
+# The package's tests, long proofs too: without what needs torch, and what only reads the package's text.
+PACKAGE := -m "not slow and not oracle and not browser" \
+	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/move_features/test_onward.py \
+	--ignore=tests/test_mutants.py
+# Faults are generated in a copy of the project; an edit of the rules begins a new one.
+GENERATED := .cache/mutants
 
 .DELETE_ON_ERROR:
-.PHONY: help env train test test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles test-browser lint types layers mutants fuzz docs bench bench-peers instructions clean
+.PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
+	test-oracles test-browser lint types layers mutants mutants-generated fuzz docs bench bench-peers \
+	instructions clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 env: $(READY)  ## make or renew .venv
 
@@ -30,10 +35,15 @@ $(READY): pyproject.toml constraints.txt | $(PY)
 train: $(READY)  ## train the default network, evaluate it, say where it lies
 	$(PY) -m agents.train configs/default.yaml $(ARGS)
 
-test: $(READY)  ## the tests
+test: $(READY)  ## the tests that find a fault in minutes
 	$(PY) -m pytest $(SPREAD) $(ARGS)
 
-test-slow: $(READY)  ## the tests that take minutes
+test-all: test test-proof test-bounds test-nojit test-oracles test-browser instructions test-slow  ## all tests
+
+test-proof: $(READY)  ## long proofs: more games, deeper counts, whole trainings
+	$(PY) -m pytest $(SPREAD) -m "proof and not slow" $(ARGS)
+
+test-slow: $(READY)  ## the tests that take minutes each
 	$(PY) -m pytest -m slow $(ARGS)
 
 test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-bin)
@@ -47,7 +57,7 @@ test-browser: $(READY)  ## the pages in Chromium (Debian: chromium); screenshots
 test-bounds: $(READY)  ## the package's tests, each array index checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(SPREAD) $(PACKAGE) $(ARGS)
 
-test-nojit: $(READY)  ## the package's tests as plain Python; no line or branch of floors 0-3 is left out
+test-nojit: $(READY)  ## the package's tests as plain Python; no line or branch of the rules is left out
 	NUMBA_DISABLE_JIT=1 $(PY) -W error -m pytest $(SPREAD) $(PACKAGE) $(or $(ARGS),--cov)
 
 test-gymnasium: $(READY)  ## the same with each Gymnasium that we support
@@ -66,8 +76,21 @@ types: $(READY)  ## mypy, strict
 layers: $(READY)  ## who may import whom
 	.venv/bin/lint-imports
 
-mutants: $(READY)  ## wrong edits of the rules: each must make a test fail; hours
+mutants: $(READY)  ## the listed faults of the rules: each must make a test fail; hours
 	$(PY) -m tests.mutants $(ARGS)
+
+mutants-generated: $(GENERATED)/session.sqlite  ## faults that cosmic-ray makes in the rules; hours, it resumes
+	cd $(GENERATED) && export PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=. NUMBA_DISABLE_JIT=1 && \
+		cosmic-ray exec tests/cosmic-ray.toml session.sqlite && \
+		cr-report --surviving-only --show-diff session.sqlite
+
+$(GENERATED)/session.sqlite: $(wildcard solitaire_env/core/*.py) tests/cosmic-ray.toml | $(READY)
+	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[mutants]"
+	rm -rf $(GENERATED) && mkdir -p $(GENERATED)
+	git ls-files -z | xargs -0 cp --parents -t $(GENERATED)
+	cd $(GENERATED) && export PATH="$(CURDIR)/.venv/bin:$$PATH" && \
+		cosmic-ray init tests/cosmic-ray.toml session.sqlite && \
+		cr-filter-operators session.sqlite tests/cosmic-ray.toml
 
 fuzz: $(READY)  ## random and damaged input to all that reads
 	$(PY) -m tests.fuzz $(ARGS)

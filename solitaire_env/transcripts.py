@@ -31,7 +31,7 @@ was played card by card, the thought stands at the first card.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from solitaire_env.core.cards import FACE_DOWN
@@ -214,6 +214,37 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     if len(text) > MAX_TEXT:
         raise ValueError(f"transcript has {len(text)} characters, at most {MAX_TEXT} are read")
     lines = text.rstrip("\n").split("\n")
+    head = _parse_head(lines, variant)
+    first = len(_HEAD) + 2
+    information = None
+    if lines[first - 2 : first - 1] and lines[first - 2].startswith("information: "):
+        information = lines[first - 2].removeprefix("information: ")
+        _check_word(first - 1, information, INFORMATION)
+        first += 1
+    if lines[first - 2 : first - 1] not in ([], [""]):
+        raise _error(first - 1, lines[first - 2], "an empty line before the position")
+    end = lines.index("", first - 1) if "" in lines[first - 1 :] else len(lines)
+    try:
+        # Empty lines in front, so that errors count the lines of the whole text.
+        start = _read_start("\n".join([""] * (first - 1) + lines[first - 1 : end]), head.variant)
+    except ValueError as error:
+        raise ValueError(f"transcript from line {first} on, the start: {error}") from None
+    actions, thoughts = _parse_actions(lines, end, head.variant)
+    transcript = replace(
+        head,
+        start=start,
+        actions=tuple(actions),
+        thoughts=tuple(thoughts) if any(thoughts) else (),
+        information=information,
+    )
+    if not _steps_fit(transcript):
+        allowed = f"{len(actions)} steps, as many as there are actions, or more if truncated"
+        raise _error(7, lines[6].removeprefix("result: "), allowed)
+    return transcript
+
+
+def _parse_head(lines: list[str], variant: Variant | None) -> Transcript:
+    """The first lines of a text, as a transcript that has no start and no actions yet."""
     values = []
     for number, name in enumerate(_HEAD, 1):
         line = lines[number - 1] if number <= len(lines) else ""
@@ -221,7 +252,6 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
             raise _error(number, line, f"'{name}: ...'")
         values.append(line.removeprefix(f"{name}: "))
     named, build, spaces, moves, policy, deal, result = values
-
     games = {env_id(known): known for known in (known_variants() if variant is None else (variant,))}
     _check_word(1, named, tuple(games))
     for number, word, words in ((2, build, Build), (3, spaces, Spaces), (4, moves, Moves)):
@@ -239,22 +269,12 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     home, steps = int(ended[2]), int(ended[3])
     if home > variant.cards or (home == variant.cards) != (ended[1] == "won"):
         raise _error(7, result, f"won with {variant.cards} cards home, stuck or truncated with fewer")
+    outcome: Result = ended[1]  # type: ignore[assignment]  # the pattern's word
+    return Transcript(variant, policy, dealt, outcome, home, steps, "", ())
 
-    first = len(_HEAD) + 2
-    information = None
-    if lines[first - 2 : first - 1] and lines[first - 2].startswith("information: "):
-        information = lines[first - 2].removeprefix("information: ")
-        _check_word(first - 1, information, INFORMATION)
-        first += 1
-    if lines[first - 2 : first - 1] not in ([], [""]):
-        raise _error(first - 1, lines[first - 2], "an empty line before the position")
-    end = lines.index("", first - 1) if "" in lines[first - 1 :] else len(lines)
-    try:
-        # Empty lines in front, so that errors count the lines of the whole text.
-        start = _read_start("\n".join([""] * (first - 1) + lines[first - 1 : end]), variant)
-    except ValueError as error:
-        raise ValueError(f"transcript from line {first} on, the start: {error}") from None
 
+def _parse_actions(lines: list[str], end: int, variant: Variant) -> tuple[list[str], list[Thought | None]]:
+    """The actions after line ``end`` and what was thought before each."""
     actions: list[str] = []
     thoughts: list[Thought | None] = []
     for number, line in enumerate(lines[end + 1 :], 1):
@@ -270,21 +290,7 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
         except ValueError as error:
             raise ValueError(f"transcript line {end + 1 + number}: {error}") from None
         actions.append(action)
-    transcript = Transcript(
-        variant=variant,
-        policy=policy,
-        deal=dealt,
-        result=ended[1],  # type: ignore[arg-type]  # the pattern's word
-        cards_home=home,
-        steps=steps,
-        start=start,
-        actions=tuple(actions),
-        thoughts=tuple(thoughts) if any(thoughts) else (),
-        information=information,
-    )
-    if not _steps_fit(transcript):
-        raise _error(7, result, f"{len(actions)} steps, as many as there are actions, or more if truncated")
-    return transcript
+    return actions, thoughts
 
 
 def replay(transcript: Transcript) -> Iterator[Step]:

@@ -6,6 +6,7 @@ from itertools import product
 from typing import get_args
 
 import numba
+import pytest
 
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant, get_variant
 
@@ -54,3 +55,19 @@ ODD = {
 """Ends of what a variant may be."""
 
 ALL = {**PUBLISHED, **OPTIONS, **SHORT, **ODD}
+
+_KINDS = (get_args(Build), get_args(Spaces), get_args(Moves))
+
+
+def _is_sampled(name: str) -> bool:
+    """Whether a short pack is one of nine in which any two of shape, build, spaces and moves meet."""
+    shape, *rules = name.split(", ")
+    build, spaces, moves = (kinds.index(rule) for kinds, rule in zip(_KINDS, rules, strict=True))
+    return int(shape[-1]) % 3 == (build + spaces) % 3 and moves == (build + 2 * spaces) % 3
+
+
+EACH = [
+    pytest.param(name, marks=pytest.mark.proof if name in SHORT and not _is_sampled(name) else ())
+    for name in ALL
+]
+"""The names of all variants, for tests that take long: most short packs are left to the proofs."""

@@ -1,14 +1,16 @@
-"""Whether the tests see a wrong rule: each mutant of the package must make one of them fail.
+"""Whether the tests see a wrong rule: each fault of ``tests/mutants.toml`` must make one of them fail.
 
-The mutants stand in ``tests/mutants_list.py``. Each is tried alone in a copy of the project, with the
-package's tests as plain Python, until the first test fails, those that a reader understands best first::
+The faults are listed by the rule that they break and placed by their text, so a renamed function changes
+nothing. Each is tried alone in a copy of the project, with the package's tests as plain Python, until the
+first test fails, those that a reader understands best first::
 
     python -m tests.mutants                     # all, one after the other
     python -m tests.mutants --jobs 4
-    python -m tests.mutants --only _capacity    # those with the word in their file, function or fault
+    python -m tests.mutants --only space        # those with the word in their rule, file or fault
     python -m tests.mutants --equivalent        # those that no game can tell: none may be killed
 
-A test that does not end within :data:`TEST_SECONDS` has seen the fault too.
+A test that does not end within :data:`TEST_SECONDS` has seen the fault too. ``make mutants-generated`` tries
+faults that a tool generates.
 """
 
 from __future__ import annotations
@@ -21,20 +23,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from tests.mutants_list import FILES, Mutant
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest brings it
 
 ROOT = Path(__file__).parents[1]
+LIST = Path(__file__).with_name("mutants.toml")
 TEST_SECONDS = 60
 """A test takes a few seconds at most as plain Python."""
 
@@ -50,18 +53,21 @@ STAGES = (
     ),
 )
 """Tests are run in this order, hand-made positions first; then all others of the package."""
-LEFT_OUT = re.compile(r"tests/(agents/|test_sb3|test_mutants)")
+LEFT_OUT = re.compile(r"tests/(agents/|test_sb3|move_features/test_onward|test_mutants)")
 """Tests that need torch, and those of the list of mutants, which no mutated source fits."""
 
 
-class Place(NamedTuple):
-    """Where a mutant stands."""
+class Mutant(NamedTuple):
+    """A wrong edit of a rule."""
 
+    rule: str
     file: str
-    function: str
-
-    def __str__(self) -> str:
-        return f"{Path(self.file).stem}.{self.function}" if self.function else Path(self.file).stem
+    fault: str
+    """What goes wrong, in words."""
+    old: str
+    new: str
+    equivalent: str = ""
+    """Why no game can tell it from the right program; empty where one can."""
 
 
 class Outcome(NamedTuple):
@@ -73,43 +79,28 @@ class Outcome(NamedTuple):
     """Whether that test did not end."""
 
 
-def listed() -> Iterator[tuple[Place, Mutant]]:
-    """Every mutant with its place."""
-    for file, functions in FILES.items():
-        for function, mutants in functions.items():
-            for mutant in mutants:
-                yield Place(file, function), Mutant(*mutant)
+def listed() -> list[Mutant]:
+    """Every listed mutant."""
+    rules = tomllib.loads(LIST.read_text(encoding="utf-8"))["rule"]
+    return [Mutant(rule["name"], rule["file"], *fault) for rule in rules for fault in rule["faults"]]
 
 
-def mutated(source: str, function: str, mutant: Mutant) -> str:
+def mutated(source: str, mutant: Mutant) -> str:
     """The source of a file with one fault in it.
 
-    Raises ValueError where the old text does not stand in the function once, or where nothing changes.
+    Raises ValueError where the old text does not stand in the file once, or where nothing changes.
     """
-    where = function or "the file"
-    found = _functions(source).get(function, [])
-    if len(found) != 1:
-        raise ValueError(f"{mutant.fault}: there are {len(found)} functions {function}")
-    start, end = found[0]
-    part = source[start:end]
-    if (times := part.count(mutant.old)) != 1:
-        raise ValueError(f"{mutant.fault}: {mutant.old!r} stands {times} times in {where}")
-    changed = part.replace(mutant.old, mutant.new)
-    before, after = (ast.dump(ast.parse(textwrap.dedent(text))) for text in (part, changed))
-    if before == after:
-        raise ValueError(f"{mutant.fault}: {mutant.new!r} changes nothing in {where}")
-    return source[:start] + changed + source[end:]
+    if (times := source.count(mutant.old)) != 1:
+        raise ValueError(f"{mutant.fault}: {mutant.old!r} stands {times} times in {mutant.file}")
+    changed = source.replace(mutant.old, mutant.new)
+    if parsed(source) == ast.dump(ast.parse(changed)):
+        raise ValueError(f"{mutant.fault}: {mutant.new!r} changes nothing in {mutant.file}")
+    return changed
 
 
 @cache
-def _functions(source: str) -> dict[str, list[tuple[int, int]]]:
-    """Where the text of each function begins and ends, by its name; the whole file by none."""
-    found: dict[str, list[tuple[int, int]]] = {"": [(0, len(source))]}
-    ends = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef) and node.end_lineno:
-            found.setdefault(node.name, []).append((ends[node.lineno - 1], ends[node.end_lineno]))
-    return found
+def parsed(source: str) -> str:
+    return ast.dump(ast.parse(source))
 
 
 def copy_project(folder: Path) -> None:
@@ -167,19 +158,16 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time")
-    parser.add_argument("--only", default="", help="a word in the file, function or fault")
+    parser.add_argument("--only", default="", help="a word in the rule, file or fault")
     parser.add_argument("--equivalent", action="store_true", help="those marked equivalent, not the others")
     options = parser.parse_args(arguments)
-    chosen = [
-        (place, mutant)
-        for place, mutant in listed()
-        if options.only.lower() in f"{place.file} {place} {mutant.fault}".lower()
-    ]
-    sources = {file: (ROOT / file).read_text() for file in FILES}
-    changed = [mutated(sources[place.file], place.function, mutant) for place, mutant in chosen]
+    word = options.only.lower()
+    chosen = [m for m in listed() if word in f"{m.rule} {m.file} {m.fault}".lower()]
+    sources = {file: (ROOT / file).read_text() for file in {m.file for m in chosen}}
+    changed = [mutated(sources[mutant.file], mutant) for mutant in chosen]
     tried = [
-        (place, mutant, source)
-        for (place, mutant), source in zip(chosen, changed, strict=True)
+        (mutant, source)
+        for mutant, source in zip(chosen, changed, strict=True)
         if bool(mutant.equivalent) == options.equivalent
     ]
     began = time.monotonic()
@@ -196,18 +184,18 @@ def main(arguments: list[str] | None = None) -> int:
         clean = time.monotonic() - began
         print(f"{len(tried)} mutants; without one all tests pass in {clean:.0f} s", flush=True)
 
-        def attempt(case: tuple[Place, Mutant, str]) -> Outcome:
-            place, _, source = case
+        def attempt(case: tuple[Mutant, str]) -> Outcome:
+            mutant, source = case
             folder = folders.get()
             try:
-                (folder / place.file).write_text(source)
+                (folder / mutant.file).write_text(source)
                 return run_tests(folder, seconds=10 * clean + TEST_SECONDS)
             finally:
-                (folder / place.file).write_text(sources[place.file])
+                (folder / mutant.file).write_text(sources[mutant.file])
                 folders.put(folder)
 
-        for (place, mutant, _), (killer, endless) in zip(tried, pool.map(attempt, tried), strict=True):
-            print(f"{place}: {mutant.fault}\n    {killer or 'SURVIVED'}", flush=True)
+        for (mutant, _), (killer, endless) in zip(tried, pool.map(attempt, tried), strict=True):
+            print(f"{mutant.rule}: {mutant.fault}\n    {killer or 'SURVIVED'}", flush=True)
             killers["no end" if endless else killer.partition("::")[0]] += 1
     survived = killers.pop("", 0)
     print(f"\n{len(tried)} mutants: {len(tried) - survived} killed, {survived} survived;", end=" ")

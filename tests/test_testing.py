@@ -18,10 +18,10 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.testing import check_state, check_variant
 from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.games import ALL, COMPILED, OPTIONS, PUBLISHED
+from tests.games import ALL, COMPILED, EACH, OPTIONS, PUBLISHED
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 def test_every_variant(name: str) -> None:
     steps = 100 if name in PUBLISHED or name in OPTIONS else 30
     check_variant(ALL[name], steps=steps if COMPILED else 10)

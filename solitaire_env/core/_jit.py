@@ -55,7 +55,7 @@ _SETTINGS: Final = (
 processor are in ``magic_tuple``."""
 
 
-class _Cache(NullCache):
+class _Cache(NullCache):  # pragma: no cover  # called as numba compiles
     """Finds and keeps the compiled code of one function; numba calls it."""
 
     def __init__(self, function: Kernel, options: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class _Cache(NullCache):
 
 def _compile(function: Kernel, **options: Any) -> Kernel:
     compiled: Any = numba.njit(error_model="numpy", **options)(function)
-    if not _INTERPRETED:
+    if not _INTERPRETED:  # pragma: no cover
         compiled._cache = _Cache(function, options)  # what ``cache=True`` does, with files of our own
     return compiled  # type: ignore[no-any-return]
 
@@ -293,7 +293,7 @@ def typed_once(kernel: Kernel) -> Kernel:
 # ----------------------------------------------------------------------------------------- notice
 
 
-class _Notice(event.Listener):
+class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
     """Says on stderr that functions are being compiled, which takes seconds: which ones, and how far it is.
 
     On a terminal a live line, cleared at the end; elsewhere one line per process. ``SOLITAIRE_ENV_QUIET=1``
@@ -342,11 +342,11 @@ class _Notice(event.Listener):
             say(f"solitaire-env: compiling {self._name}, about {self._total} functions, {kept} ...")
 
 
-def _is_ours(dispatcher: Any) -> bool:
+def _is_ours(dispatcher: Any) -> bool:  # pragma: no cover
     return isinstance(getattr(dispatcher, "_cache", None), _Cache)
 
 
-def _count_uncompiled(dispatcher: Any) -> int:
+def _count_uncompiled(dispatcher: Any) -> int:  # pragma: no cover
     """How many functions of ours a function calls, itself included, that are not compiled yet."""
     found, left = set(), [dispatcher]
     while left:
@@ -360,7 +360,7 @@ def _count_uncompiled(dispatcher: Any) -> int:
     return len(found)
 
 
-def _names(code: CodeType) -> set[str]:
+def _names(code: CodeType) -> set[str]:  # pragma: no cover
     """The names that a function uses, those in its comprehensions included."""
     inner = (_names(const) for const in code.co_consts if isinstance(const, CodeType))
     return set(code.co_names).union(*inner)

@@ -316,7 +316,7 @@ def _write_whole(path: Path, data: bytes) -> None:
         os.replace(part, path)
     except PermissionError:
         # Windows does not replace a file that another process reads: that one has the same content.
-        if not (os.name == "nt" and path.exists()):
+        if sys.platform != "win32" or not path.exists():
             raise
     finally:
         part.unlink(missing_ok=True)

@@ -135,6 +135,100 @@ def _refuse(request: Request, error: Exception) -> Response:
 # ------------------------------------------------------------------------------------------ server
 
 
+class _Api:
+    """Answers to requests, on top of the games of a room."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.games = {
+            "games": [
+                {"name": v.name, "title": v.title, **{rule: getattr(v, rule) for rule in RULES}}
+                for v in known_variants()
+            ],
+            "rules": RULES,
+            "max_games": MAX_GAMES,
+        }
+        self.verbs: dict[str, Callable[[str, Table, dict[str, Any]], dict[str, Any]]] = {
+            "move": room.move,
+            "undo": room.undo,
+            "restart": room.restart,
+            "hint": room.hint,
+            "advance": room.advance,
+            "rates": room.rate,
+        }
+
+    async def file(self, request: Request) -> Response:
+        """A page, or one of its files."""
+        name = request.path_params.get("file", "")
+        if name not in _FILES:
+            raise Refused(404, f"no page {shown(name)}")
+        path, kind = _FILES[name]
+        return Response(source(path), media_type=kind)
+
+    async def list_games(self, request: Request) -> Response:
+        """The games and their house rules."""
+        return JSONResponse(self.games)
+
+    async def new_game(self, request: Request) -> Response:
+        """A game is dealt."""
+        return JSONResponse(await run_in_threadpool(self.room.new, await _body(request)), 201)
+
+    async def _at_table(
+        self,
+        request: Request,
+        do: Callable[[str, Table], Any],
+        answer: Callable[[Any], Response] = JSONResponse,
+    ) -> Response:
+        """Do something with the game that a request names, under its lock."""
+        number = request.path_params["id"]
+
+        def work() -> Any:
+            table = self.room.table(number)
+            with table.lock:
+                return do(number, table)
+
+        return answer(await run_in_threadpool(work))
+
+    async def show_game(self, request: Request) -> Response:
+        """All that the page shows of a game."""
+        return await self._at_table(request, self.room.view)
+
+    async def show_policies(self, request: Request) -> Response:
+        """Who may be asked about a game."""
+        return await self._at_table(request, self.room.policies_for)
+
+    async def show_transcript(self, request: Request) -> Response:
+        """The game as a file."""
+
+        def download(named: tuple[str, str]) -> Response:
+            name, text = named
+            disposition = {"content-disposition": f'attachment; filename="{name}"'}
+            return Response(text, media_type="text/plain", headers=disposition)
+
+        return await self._at_table(request, lambda _, table: self.room.transcript(table), download)
+
+    async def do_verb(self, request: Request) -> Response:
+        """A move, a hint, a win rate, ..."""
+        verb = request.path_params["verb"]
+        if verb not in self.verbs:
+            raise Refused(404, f"unknown request {shown(verb)}, allowed: {', '.join(self.verbs)}")
+        body = await _body(request)
+        return await self._at_table(request, lambda number, table: self.verbs[verb](number, table, body))
+
+    async def show_rate(self, request: Request) -> Response:
+        """How far a win rate is."""
+        return JSONResponse(await run_in_threadpool(self.room.known_rate(request.path_params["id"]).told))
+
+    async def cancel_rate(self, request: Request) -> Response:
+        """A win rate is measured no further."""
+        check_keys(await _body(request), ())
+        rate = self.room.known_rate(request.path_params["id"])
+        rate.cancel.set()
+        if rate.state == "waiting":
+            rate.state = "cancelled"
+        return JSONResponse(rate.told())
+
+
 def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette:
     """The server as an ASGI application.
 
@@ -151,99 +245,22 @@ def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette
         If a policy plays no game.
     """
     room = Room(policies)
-    games = {
-        "games": [
-            {"name": v.name, "title": v.title, **{rule: getattr(v, rule) for rule in RULES}}
-            for v in known_variants()
-        ],
-        "rules": RULES,
-        "max_games": MAX_GAMES,
-    }
-    verbs: dict[str, Callable[[str, Table, dict[str, Any]], dict[str, Any]]] = {
-        "move": room.move,
-        "undo": room.undo,
-        "restart": room.restart,
-        "hint": room.hint,
-        "advance": room.advance,
-        "rates": room.rate,
-    }
-
-    async def file(request: Request) -> Response:
-        name = request.path_params.get("file", "")
-        if name not in _FILES:
-            raise Refused(404, f"no page {shown(name)}")
-        path, kind = _FILES[name]
-        return Response(source(path), media_type=kind)
-
-    async def list_games(request: Request) -> Response:
-        return JSONResponse(games)
-
-    async def new_game(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(room.new, await _body(request)), 201)
-
-    async def at_table(
-        request: Request, do: Callable[[str, Table], Any], answer: Callable[[Any], Response] = JSONResponse
-    ) -> Response:
-        number = request.path_params["id"]
-
-        def work() -> Any:
-            table = room.table(number)
-            with table.lock:
-                return do(number, table)
-
-        return answer(await run_in_threadpool(work))
-
-    async def show_game(request: Request) -> Response:
-        return await at_table(request, room.view)
-
-    async def show_policies(request: Request) -> Response:
-        return await at_table(request, room.policies_for)
-
-    async def show_transcript(request: Request) -> Response:
-        def download(named: tuple[str, str]) -> Response:
-            name, text = named
-            disposition = {"content-disposition": f'attachment; filename="{name}"'}
-            return Response(text, media_type="text/plain", headers=disposition)
-
-        return await at_table(request, lambda _, table: room.transcript(table), download)
-
-    async def do_verb(request: Request) -> Response:
-        verb = request.path_params["verb"]
-        if verb not in verbs:
-            raise Refused(404, f"unknown request {shown(verb)}, allowed: {', '.join(verbs)}")
-        body = await _body(request)
-        return await at_table(request, lambda number, table: verbs[verb](number, table, body))
-
-    async def show_rate(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(room.known_rate(request.path_params["id"]).told))
-
-    async def cancel_rate(request: Request) -> Response:
-        check_keys(await _body(request), ())
-        rate = room.known_rate(request.path_params["id"])
-        rate.cancel.set()
-        if rate.state == "waiting":
-            rate.state = "cancelled"
-        return JSONResponse(rate.told())
-
-    handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = {
-        Refused: _refuse,
-        HTTPException: _refuse,
-        ValueError: _refuse,
-        TypeError: _refuse,
-        ImportError: _refuse,
-    }
+    api = _Api(room)
+    handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = dict.fromkeys(
+        (Refused, HTTPException, ValueError, TypeError, ImportError), _refuse
+    )
     app = Starlette(
         routes=[
-            Route("/", file),
-            Route("/api/games", list_games),
-            Route("/api/sessions", new_game, methods=["POST"]),
-            Route("/api/sessions/{id}", show_game),
-            Route("/api/sessions/{id}/policies", show_policies),
-            Route("/api/sessions/{id}/transcript", show_transcript),
-            Route("/api/sessions/{id}/{verb}", do_verb, methods=["POST"]),
-            Route("/api/rates/{id}", show_rate),
-            Route("/api/rates/{id}/cancel", cancel_rate, methods=["POST"]),
-            Route("/{file}", file),
+            Route("/", api.file),
+            Route("/api/games", api.list_games),
+            Route("/api/sessions", api.new_game, methods=["POST"]),
+            Route("/api/sessions/{id}", api.show_game),
+            Route("/api/sessions/{id}/policies", api.show_policies),
+            Route("/api/sessions/{id}/transcript", api.show_transcript),
+            Route("/api/sessions/{id}/{verb}", api.do_verb, methods=["POST"]),
+            Route("/api/rates/{id}", api.show_rate),
+            Route("/api/rates/{id}/cancel", api.cancel_rate, methods=["POST"]),
+            Route("/{file}", api.file),
         ],
         middleware=[Middleware(_Guard, host=host)],
         exception_handlers=handlers,

@@ -67,73 +67,92 @@ class Greedy(Policy):
         return actions
 
     def _scores(self, codes: Array) -> Array:
-        n = len(codes)
-        rows = np.arange(n)[:, None]
-        slices = self.layout["slices"]
-        tableau = codes[:, : self.piles * self.capacity].reshape(n, self.piles, self.capacity)
-        heights = (tableau > 0).sum(2)
-
-        def card_at(depth: Array | int, piles: Array) -> Array:
-            """The card at a depth (1 is the playable one) of piles ``[n, k]``; 0 where there is none."""
-            place = heights[rows, piles] - depth
-            return np.where(
-                (place >= 0) & (depth > 0), tableau[rows, piles, np.clip(place, 0, self.capacity - 1)], 0
-            )
-
-        every = np.arange(self.piles)[None, :].repeat(n, 0)
-        tops = [card_at(1, every)]
-        if self.waste:
-            waste = codes[:, slice(*slices["waste"])]
-            height = (waste > 0).sum(1)
-            tops.append(np.where(height > 0, waste[np.arange(n), np.maximum(height - 1, 0)], 0)[:, None])
-        if self.layout["cells"]:
-            tops.append(codes[:, slice(*slices["cells"])])
-        top = np.concatenate(tops, 1)
-
-        scores = np.full((n, self.layout["actions"]), LAST)
+        """The score of every action, legal or not, float ``[n, actions]``."""
+        table = _Table(self, codes)
+        scores = np.full((len(codes), self.layout["actions"]), LAST)
         # Home.
-        scores[:, slice(*self.offsets["home"])] = 1000.0 - (top >> 2)
-
-        # Onto piles: a sequence is moved from where it breaks.
-        source, target = self.pair_source, self.pair_target
-        onto = top[:, target]
-        count = (onto >> 2) - (top[:, source] >> 2)
-        from_pile = source < self.piles
-        pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
-        lowest = card_at(count, pile)
-        under = card_at(count + 1, pile)
-        empties = heights[rows, pile] == count
-        breaks = (under != lowest + 4) & from_pile
-        value = np.where(
-            from_pile, 800.0 + 20.0 * empties - heights[rows, pile], 700.0 + (top[:, source] >> 2)
-        )
-        scores[:, slice(*self.offsets["tableau"])] = np.where(breaks | ~from_pile, value, LAST)
-
-        stock = codes[:, slice(*slices["stock_count"])] if self.waste else np.zeros((n, 1), dtype=np.int64)
+        scores[:, slice(*self.offsets["home"])] = 1000.0 - (table.top >> 2)
+        scores[:, slice(*self.offsets["tableau"])] = self._tableau_scores(table)
         if "space" in self.offsets:
-            source, count = self.space_source, self.space_count[None, :].repeat(n, 0)
-            from_pile = source < self.piles
-            pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
-            lowest, under = card_at(count, pile), card_at(count + 1, pile)
-            whole = (under != 0) & (under != lowest + 4)
-            # Short piles first: soon another space.
-            value = np.where(
-                from_pile, 400.0 - 10.0 * heights[rows, pile] + count, 300.0 + (top[:, source] >> 2)
-            )
-            if self.waste:
-                # One pass: a card of the waste that is not placed is soon buried.
-                value = np.where(source == self.piles, np.where(stock > 0, 360.0, 450.0), value)
-            scores[:, slice(*self.offsets["space"])] = np.where(~from_pile | whole, value, LAST)
+            scores[:, slice(*self.offsets["space"])] = self._space_scores(table, codes)
         if "draw" in self.offsets:
             scores[:, 0] = 350.0
         if "cell" in self.offsets:
-            foundations = codes[:, slice(*slices["foundations"])].reshape(n, 4, -1).max(2)
-            needed = foundations[rows[:, :, None], tableau & 3] + 1
-            above = heights[:, :, None] - 1 - np.arange(self.capacity)
-            buried = np.where((tableau > 0) & (tableau >> 2 == needed), above, self.capacity).min(2)
-            dug = (every == buried.argmin(1)[:, None]) & (buried < self.capacity)
-            cell = np.full((n, self.piles + self.waste), 10.0)
+            dug = self._dug_pile(table, codes)
+            cell = np.full((len(codes), self.piles + self.waste), 10.0)
             cell[:, : self.piles] = np.where(dug, 100.0, LAST)
             scores[:, slice(*self.offsets["cell"])] = cell
             scores[:, slice(*self.offsets["tableau"])][dug[:, self.pair_target]] = LAST
         return scores
+
+    def _tableau_scores(self, table: "_Table") -> Array:
+        """Onto piles: a sequence is moved from where it breaks."""
+        source, target = self.pair_source, self.pair_target
+        count = (table.top[:, target] >> 2) - (table.top[:, source] >> 2)
+        from_pile = source < self.piles
+        pile = np.where(from_pile, source, 0)[None, :].repeat(len(table.top), 0)
+        lowest = table.card_at(count, pile)
+        under = table.card_at(count + 1, pile)
+        heights = table.heights[table.rows, pile]
+        breaks = (under != lowest + 4) & from_pile
+        value = np.where(
+            from_pile, 800.0 + 20.0 * (heights == count) - heights, 700.0 + (table.top[:, source] >> 2)
+        )
+        scores: Array = np.where(breaks | ~from_pile, value, LAST)
+        return scores
+
+    def _space_scores(self, table: "_Table", codes: Array) -> Array:
+        """To spaces: short piles first, soon another space; the waste's card before drawing, once."""
+        n = len(codes)
+        source, count = self.space_source, self.space_count[None, :].repeat(n, 0)
+        from_pile = source < self.piles
+        pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
+        lowest, under = table.card_at(count, pile), table.card_at(count + 1, pile)
+        whole = (under != 0) & (under != lowest + 4)
+        heights = table.heights[table.rows, pile]
+        value = np.where(from_pile, 400.0 - 10.0 * heights + count, 300.0 + (table.top[:, source] >> 2))
+        if self.waste:
+            # One pass: a card of the waste that is not placed is soon buried.
+            stock = codes[:, slice(*self.layout["slices"]["stock_count"])]
+            value = np.where(source == self.piles, np.where(stock > 0, 360.0, 450.0), value)
+        scores: Array = np.where(~from_pile | whole, value, LAST)
+        return scores
+
+    def _dug_pile(self, table: "_Table", codes: Array) -> Array:
+        """Bool ``[n, piles]``: the pile where a card that could go home next lies under the fewest others."""
+        slices = self.layout["slices"]
+        foundations = codes[:, slice(*slices["foundations"])].reshape(len(codes), 4, -1).max(2)
+        needed = foundations[table.rows[:, :, None], table.tableau & 3] + 1
+        above = table.heights[:, :, None] - 1 - np.arange(self.capacity)
+        wanted = (table.tableau > 0) & (table.tableau >> 2 == needed)
+        buried = np.where(wanted, above, self.capacity).min(2)
+        every = np.arange(self.piles)[None, :]
+        dug: Array = (every == buried.argmin(1)[:, None]) & (buried < self.capacity)
+        return dug
+
+
+class _Table:
+    """The cards of some games: tableau ``[n, piles, capacity]``, heights, and the playable card of each source."""
+
+    def __init__(self, policy: Greedy, codes: Array) -> None:
+        n, piles, slices = len(codes), policy.piles, policy.layout["slices"]
+        self.rows = np.arange(n)[:, None]
+        self.capacity = policy.capacity
+        self.tableau = codes[:, : piles * policy.capacity].reshape(n, piles, policy.capacity)
+        self.heights = (self.tableau > 0).sum(2)
+        tops = [self.card_at(1, np.arange(piles)[None, :].repeat(n, 0))]
+        if policy.waste:
+            waste = codes[:, slice(*slices["waste"])]
+            height = (waste > 0).sum(1)
+            tops.append(np.where(height > 0, waste[np.arange(n), np.maximum(height - 1, 0)], 0)[:, None])
+        if policy.layout["cells"]:
+            tops.append(codes[:, slice(*slices["cells"])])
+        self.top = np.concatenate(tops, 1)
+
+    def card_at(self, depth: Array | int, piles: Array) -> Array:
+        """The card at a depth (1 is the playable one) of piles ``[n, k]``; 0 where there is none."""
+        place = self.heights[self.rows, piles] - depth
+        there = (place >= 0) & (depth > 0)
+        card = self.tableau[self.rows, piles, np.clip(place, 0, self.capacity - 1)]
+        found: Array = np.where(there, card, 0)
+        return found

@@ -307,6 +307,39 @@ def test_neither_home_nor_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "platform", "linux")
     assert code_cache._temporary_folder() is None
     assert code_cache._user_cache_folder() is None
+    [folder] = code_cache._candidates(Path("source"), "")
+    assert folder.path == Path("source", "__pycache__")
+
+
+@posix
+def test_windows_folders_are_private_already(
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are in the user's profile, and there are no modes to look at."""
+    block(places["source"] / "__pycache__")
+    block(places["user"] / "solitaire-env")
+    monkeypatch.delattr(os, "getuid")
+    files(places["source"]).save("key", CONTENT)
+    [path] = kept(places["temporary"])
+    assert path.parent.parent.name == "solitaire-env"
+
+
+def test_a_file_that_another_process_reads_on_windows(
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It cannot be replaced there, and need not be: it has the same content."""
+
+    def refuse(part: Path, path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Access is denied")
+
+    files(places["source"]).save("key", CONTENT)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "replace", refuse)
+    ours = files(places["source"])
+    ours.save("key", CONTENT)
+    assert len(kept(places["source"])) == 1 and capsys.readouterr().err == ""
+    ours.save("other key", CONTENT)
+    assert "Access is denied" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------------------------- sources

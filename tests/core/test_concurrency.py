@@ -55,6 +55,14 @@ compiled = pytest.mark.skipif(not COMPILED, reason="interpreted kernels run in o
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc tells how many threads there are")
 each_layer = pytest.mark.parametrize("layer", layers())
+fork_first = pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(method, marks=pytest.mark.proof if place else ())
+        for place, method in enumerate(multiprocessing.get_all_start_methods())
+    ],
+)
+"""Ways to start processes: the first is the fastest, the others are left to the proofs."""
 
 
 def run(
@@ -266,7 +274,7 @@ def fork_beside_threads() -> None:
 @compiled
 @forks
 @each_layer
-@pytest.mark.parametrize("observation", ["cards", "features"])
+@pytest.mark.parametrize("observation", ["cards", pytest.param("features", marks=pytest.mark.proof)])
 def test_fork(observation: str, layer: str) -> None:
     """A child steps its own games and those that it inherited, in one thread; so does a child's child."""
     run(fork_after_threads, observation, layer=layer)
@@ -299,7 +307,7 @@ def work_in_processes(method: str) -> None:
 
 
 @compiled
-@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@fork_first
 def test_processes(method: str) -> None:
     run(work_in_processes, method)
 
@@ -352,7 +360,7 @@ def async_vector_env(method: str) -> None:
 
 
 @compiled
-@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@fork_first
 def test_gymnasium_async_vector_env(method: str) -> None:
     """After large steps in the parent, its worker processes (forked by default) play as one process."""
     run(async_vector_env, method)
@@ -380,6 +388,7 @@ def subproc_vec_env(methods: Sequence[str | None]) -> None:
 
 
 @compiled
+@pytest.mark.proof
 @pytest.mark.skipif(find_spec("stable_baselines3") is None, reason="needs stable-baselines3")
 def test_sb3_subproc_vec_env() -> None:
     """SB3's worker processes (its default, and forked) play as one process, each in one thread."""
@@ -441,6 +450,7 @@ def with_torch() -> None:
 
 
 @compiled
+@pytest.mark.proof
 @pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
 @each_layer
 def test_torch(layer: str) -> None:

@@ -51,7 +51,7 @@ from solitaire_env.testing import check_state, expect, expect_results
 from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.core.test_twin import CARDS, taste
-from tests.games import ALL, COMPILED
+from tests.games import ALL, COMPILED, EACH
 from tests.positions import CASES, fill
 from tests.reference import SUITS, Move, ReferenceGame, ReferenceRules
 
@@ -556,7 +556,7 @@ class Games(RuleBasedStateMachine):
 # ---------------------------------------------------------------------------------------- tests
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 def test_every_position(name: str) -> None:
     games = seed(crc32(name.encode()))(lambda: Games(ALL[name]))
     run_state_machine_as_test(games, settings=SETTINGS)

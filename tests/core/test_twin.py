@@ -27,7 +27,7 @@ from solitaire_env.core.engine import PLAYING, WON
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.notation import action_text, format_position
 from solitaire_env.variants import VARIANTS, Variant
-from tests.games import ALL, COMPILED
+from tests.games import ALL, COMPILED, EACH
 from tests.reference import RANKS, SUITS, ReferenceGame, ReferenceRules
 
 TAIL = 30
@@ -193,7 +193,7 @@ def compare(variant: Variant, games: int, first_deal: int = FIRST_DEAL) -> Itera
         yield tally
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 def test_twin(name: str) -> None:
     tally = Tally()
     for now in compare(ALL[name], GAMES):

@@ -1,8 +1,8 @@
 """fc-solve as a player of our games: its Eight Off is our Eights Down.
 
-How it is asked, and what its moves are here, :mod:`agents.commands.fc_solve` tells. Its moves are replayed in our
-environment, beside a board of fc-solve's on which only its moves are made, and after each move the two must
-show the same position.
+How it is asked, and what its moves are here, :mod:`agents.commands.fc_solve` tells. Its moves are replayed in
+our environment, beside a board of fc-solve's on which only its moves are made, and after each move the two
+must show the same position.
 
 As a script this prints a solution as ``solutions/`` keeps it::
 

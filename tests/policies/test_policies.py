@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.policies import make_policy
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
@@ -133,49 +132,7 @@ def test_greedy_plays_single_rows_alike() -> None:
     assert together.tolist() == alone
 
 
-class Mine:
-    """A policy of one's own, by ``module:Class``."""
-
-    moves = "supermove"
-
-    def __init__(self, spec: GameSpec) -> None:
-        self.actions = spec.num_actions
-
-    def __call__(self, observations: Any, masks: Any) -> Any:
-        return masks.argmax(1)
-
-
 BUSY_ACES = GameSpec(get_variant("busy-aces"))
-
-
-def test_make_policy() -> None:
-    assert isinstance(make_policy("random", BUSY_ACES), Random)
-    assert isinstance(make_policy("greedy", BUSY_ACES), Greedy)
-    mine = make_policy("tests.policies.test_policies:Mine", BUSY_ACES)
-    assert mine.moves == "supermove"
-    assert mine.function.actions == BUSY_ACES.seen(moves="supermove").num_actions  # type: ignore[attr-defined]
-    assert make_policy("greedy", BUSY_ACES, moves="supermove").moves == "supermove"
-    assert make_policy("greedy", BUSY_ACES).moves == "one card"
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("greedi", ["'greedi'", "random, greedy", "module:Class"]),
-        ("runs/none-1", ["'runs/none-1'", "run or model folder"]),
-        ("no.such.module:Class", ["'no.such.module:Class'", "no"]),
-        ("agents.policies:Wise", ["'agents.policies:Wise'", "Wise"]),
-        (".policies:Greedy", ["'.policies:Greedy'"]),
-        (":Greedy", ["':Greedy'"]),
-        ("math:pi", ["'math:pi'"]),
-        (
-            "solitaire_env/__init__.py",
-            ["solitaire_env/__init__.py", "run folder, a model folder or an SB3 zip"],
-        ),
-    ],
-)
-def test_make_policy_refuses(name: str, words: list[str], refuses: Refuses) -> None:
-    refuses(lambda: make_policy(name, BUSY_ACES), *words)
 
 
 def test_greedy_wants_cards(refuses: Refuses) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from solitaire_env.util.messages import one_line, shown
+from solitaire_env.util.messages import one_line, say, shown
 from tests.fuzz import ODD_VALUES, ODDER_VALUES
 
 
@@ -31,3 +33,26 @@ def test_long_values_are_cut() -> None:
 def test_control_characters_are_escaped() -> None:
     assert one_line("a\nb \x1b[31m c\ud800\u202e") == "a b \\x1b[31m c\\ud800\\u202e"
     assert one_line(ValueError("x" * 500)) == "x" * 197 + "..."
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(None, True), ("", True), ("0", True), ("1", False), ("yes", False)]
+)
+def test_notices_can_be_switched_off(
+    value: str | None, said: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("SOLITAIRE_ENV_QUIET")
+    if value is not None:
+        monkeypatch.setenv("SOLITAIRE_ENV_QUIET", value)
+    say("compiling")
+    assert capsys.readouterr() == ("", "compiling\n" if said else "")
+
+
+@pytest.mark.parametrize("stderr", [None, "closed"])
+def test_a_notice_without_stderr_is_no_error(stderr: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program without a console has none on Windows."""
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
+    monkeypatch.setattr(sys, "stderr", closed if stderr else None)
+    say("compiling")

@@ -244,8 +244,10 @@ def test_refuses_a_base_that_cannot_be_read() -> None:
 def test_without_its_packages(module: str) -> None:
     """Each says what to install, and that is an extra."""
     code = (
-        f"import sys, runpy; sys.modules['{module}'] = None; sys.argv = ['agents.commands.tune', 'tiny.yaml', "
-        "'--study', 'study.db', '--wandb', 'project']; runpy.run_module('agents.commands.tune', run_name='__main__')"
+        f"import sys, runpy; sys.modules['{module}'] = None; "
+        "sys.argv = ['agents.commands.tune', 'tiny.yaml', "
+        "'--study', 'study.db', '--wandb', 'project']; "
+        "runpy.run_module('agents.commands.tune', run_name='__main__')"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=ENVIRONMENT
