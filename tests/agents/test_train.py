@@ -570,7 +570,7 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
         observations, masks = batch.observations(), batch.state.mask
         sure = SafeAutoplay(config.game).moves(observations, masks)
         probabilities, _ = player.explain(observations, masks)
-        actions = player(observations, masks, random.random(16))
+        actions = player(observations, masks, uniforms=random.random(16))
         assert (actions[sure >= 0] == sure[sure >= 0]).all()
         assert np.allclose(probabilities[sure >= 0, sure[sure >= 0]], 1)
         kept += int((sure >= 0).sum())
