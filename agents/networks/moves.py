@@ -35,7 +35,8 @@ class MovesNetwork(nn.Module):
         Rounds of dig-out features (:mod:`solitaire_env.move_features.dig_outs`).
     onward
         Rollout lookahead: the linear policy plays on from each move, for at most this many moves, and the
-        features of the position where it stops are added (:mod:`solitaire_env.move_features.lookahead`); 0: no.
+        features of the position where it stops are added (:mod:`solitaire_env.move_features.lookahead`). 0
+        turns it off.
     reach
         Number of relaxed-reachability features (:mod:`solitaire_env.move_features.reachability`).
     """

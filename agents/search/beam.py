@@ -2,9 +2,9 @@
 
 What a position promises is what a network expects of it; or, of those alone that the network speaks for, what
 comes of it when it is played out. Then each keeps the best line that is known from it, and counts by that:
-a beam with a memory (Cazenave, "Monte Carlo Beam Search", 2012). Between moves all goes home that is sure to
-(:func:`agents.search.positions.sure_home`): without it a beam is filled with positions that differ by nothing
-else. A beam that never had to leave a position out, and dies, has proved that there is no win.
+a beam with a memory (Cazenave, "Monte Carlo Beam Search", 2012). Between moves safe autoplay is played
+(:mod:`solitaire_env.move_features.autoplay`): without it a beam is filled with positions that differ by
+nothing else. A beam that never had to leave a position out, and dies, has proved that there is no win.
 """
 
 import time

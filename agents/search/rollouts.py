@@ -1,7 +1,7 @@
 """Playouts: games played to their end by the linear policy's scores, and nested rollouts of them.
 
-Scores are those of :mod:`solitaire_env.move_features.moves`, read from the engine's state: a move of a playout takes
-about a microsecond.
+Scores are those of :mod:`solitaire_env.move_features.moves`, read from the engine's state: a move of a
+playout takes about a microsecond.
 """
 
 from typing import Any, Final, NamedTuple

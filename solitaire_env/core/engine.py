@@ -1,8 +1,8 @@
 """The rules: what may be done in a position, and what it leads to, compiled for a batch of games.
 
 Read in this order: state, what fits where, the mask, moves, deals, the kernels that others call. A kernel
-takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State` (arrays,
-modified in place) and a row number; it holds no strings, no objects, no reward and no clock.
+takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State`
+(arrays, modified in place) and a row number; it holds no strings, no objects, no reward and no clock.
 
 Cards are int8 and are widened where they are read: compiled and interpreted int8 sums differ.
 
@@ -519,8 +519,9 @@ def _finish(rules, state, b):
 
 # ----------------------------------------------------------------------------------------- moves
 #
-# What moves the cards keeps the row, the counts and the foundations up to date; `step` does the rest: playable
-# cards, mask, status. Features and searches that need nothing else move cards alone, in a fraction of the time.
+# What moves the cards keeps the row, the counts and the foundations up to date; `step` does the rest:
+# playable cards, mask, status. Features and searches that need nothing else move cards alone, in a fraction
+# of the time.
 
 
 @jit
@@ -831,7 +832,7 @@ def _next_order(rules, deals, b):
 
 @jit_called
 def derive_cards(rules, state, b):
-    """What follows from a position row, but for the mask and the status: counts, playable cards, sequences."""
+    """What follows from a position row, but for mask and status: counts, playable cards, sequences."""
     spaces = 0
     for pile in range(rules.piles):
         height = 0

@@ -1,7 +1,7 @@
 """Safe autoplay: moves home that cannot be wrong where the game builds in suit.
 
-A card goes home safely when the next lower cards of its suit are home, of all decks: nothing is left that could lie on
-it in the tableau, and its foundation waits for it or for its copy.
+A card goes home safely when the next lower cards of its suit are home, of all decks: nothing is left that
+could lie on it in the tableau, and its foundation waits for it or for its copy.
 """
 
 from typing import Any

@@ -1,11 +1,13 @@
 """The features by name: what each of them says, where it stands in an array, and the text it is stored under.
 
-A feature is a line of one of the tuples below. ``MOVE`` and its like hold the column of each feature, and kernels
-write ``out[MOVE.cards]``; ``MOVE_NAMES`` and its like hold the texts. Weights of the linear policy are stored by these
-texts, and networks are trained on the columns in this order: do not reorder, rename or remove any.
+A feature is a line of one of the tuples below. ``MOVE`` and its like hold the column of each feature, and
+kernels write ``out[MOVE.cards]``; ``MOVE_NAMES`` and its like hold the texts. Weights of the linear policy
+are stored by these texts, and networks are trained on the columns in this order: do not reorder, rename or
+remove any.
 
-Words: a *next foundation card* is one that a foundation takes now. A card *fits* onto the next higher one of its suit,
-whatever the game builds by. A card is *in sight* that is playable: on a pile, on the waste or in a cell.
+Words: a *next foundation card* is one that a foundation takes now. A card *fits* onto the next higher one of
+its suit, whatever the game builds by. A card is *in sight* that is playable: on a pile, on the waste or in a
+cell.
 """
 
 from typing import Any, Final, NamedTuple
@@ -33,8 +35,8 @@ class MoveColumns(NamedTuple):
     onto_covers: Column = "onto a pile or a space: a card in sight fits onto it"
     cards: Column = "cards / 13"
     rank: Column = "to space or cell: rank / 13"
-    # The source pile. Near the top counts 1 / its place in the pile (1 the playable card) for a next foundation
-    # card, half as much for the card that goes home right after one.
+    # The source pile. Near the top counts 1 / its place in the pile (1 the playable card) for a next
+    # foundation card, half as much for the card that goes home right after one.
     source_empties: Column = "source: becomes a space"
     source_breaks: Column = "source: a sequence is broken"
     source_frees_home: Column = "source: the card under it goes home now"
@@ -56,8 +58,8 @@ class MoveColumns(NamedTuple):
 class PlainColumns(NamedTuple):
     """Features of a position, as the player sees it.
 
-    After a draw the new card of the waste is not known: its features are those of the unseen cards. A sequence fits
-    nowhere if it fits onto no playable card of a pile and does not go home.
+    After a draw the new card of the waste is not known: its features are those of the unseen cards. A
+    sequence fits nowhere if it fits onto no playable card of a pile and does not go home.
     """
 
     home: Column = "cards home / all"
@@ -105,8 +107,8 @@ class PlainColumns(NamedTuple):
 class DigColumns(NamedTuple):
     """Features of one round of dig-outs.
 
-    Best is the first dig-out with most cards gone home + empty cells + 2 x spaces, roomiest the first with most empty
-    cells + 2 x spaces.
+    Best is the first dig-out with most cards gone home + empty cells + 2 x spaces, roomiest the first with
+    most empty cells + 2 x spaces.
     """
 
     number: Column = "wanted cards that can be dug out / 4"

@@ -1,10 +1,11 @@
 """Dig-out features: greedily uncover each next foundation card, and see what has gone home then.
 
-To dig out a card is to put away the cards above it: a card that goes home goes home; else the sequence at the end of the
-pile goes onto a pile that takes it, or to a space, or card by card to empty cells. After that all goes home that can.
-Nothing better is searched for, and no card that was not seen is known.
+To dig out a card is to put away the cards above it: a card that goes home goes home; else the sequence at the
+end of the pile goes onto a pile that takes it, or to a space, or card by card to empty cells. After that all
+goes home that can. Nothing better is searched for, and no card that was not seen is known.
 
-Dig-outs are planned in suit and with supermoves, whatever the game builds by and moves: :func:`planning_rules`.
+Dig-outs are planned in suit and with supermoves, whatever the game builds by and moves:
+:func:`planning_rules`.
 """
 
 from typing import Final
@@ -32,7 +33,7 @@ WASTE_DIG: Final = 6
 
 
 def planning_rules(rules: Rules) -> Rules:
-    """The rules by which features move cards: in suit, and by supermoves where the game moves single cards."""
+    """The rules by which features move cards: in suit; by supermoves where the game moves single cards."""
     moves = SUPERMOVE if rules.moves == ONE_CARD else rules.moves
     return rules._replace(build=SAME_SUIT, moves=moves)
 
@@ -53,8 +54,8 @@ def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
 
 @jit
 def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
-    """The pile that takes the last ``count`` cards of a source: the last one they fit onto, else the last space;
-    -1 where there is none.
+    """The pile that takes the last ``count`` cards of a source: the last one they fit onto, else the last
+    space; -1 where there is none.
     """
     deepest = playable(rules, state, b, source)
     if source < rules.piles:
@@ -112,8 +113,8 @@ def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
 def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[no-untyped-def]
     """Dig out each next foundation card from the position in row ``start``; the number of dig-outs.
 
-    The position after the best one is kept in row ``best`` if ``keep`` is set. Copies of a card are dug out pile by
-    pile, from the base; the waste comes last.
+    The position after the best one is kept in row ``best`` if ``keep`` is set. Copies of a card are dug out
+    pile by pile, from the base; the waste comes last.
     """
     number = 0
     most_worth = most_room = most_home = -1
@@ -154,8 +155,8 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
 def write_dig_outs(rules, state, start, trial, best, out):  # type: ignore[no-untyped-def]
     """Write rounds of dig-outs into ``out``, float32 ``[rounds * NUM_DIG]``.
 
-    The first starts from the cards in row ``start``, each further one from where the best dig-out of the one before
-    leads to. All three rows are written over.
+    The first starts from the cards in row ``start``, each further one from where the best dig-out of the one
+    before leads to. All three rows are written over.
     """
     out[:] = 0.0
     for first in range(0, out.shape[0], NUM_DIG):

@@ -1,9 +1,9 @@
 """Rollout lookahead: follow the linear policy from a position until it would draw.
 
-What the position after a move says of the move is little. Here the game is played on from it, as far as everything is
-known: by the highest scores of the linear policy, with safe autoplay in between, until these would turn up the next card
-of the stock. The features of the position where it stops are read. Of a draw, and of the position itself, it is the one
-that the policy comes to without a draw.
+The features of the position after a move say little about the move. The lookahead plays on from there as far
+as everything is known: by the linear policy, with safe autoplay in between, until the policy would turn up
+the next card of the stock. The features of the position where it stops are read. A draw has the lookahead of
+the position that it is made in.
 """
 
 from solitaire_env.core import jit, jit_called

@@ -1,8 +1,9 @@
 """The features of legal moves, read from the engine's state, and the linear policy's scores of them.
 
-One implementation for all: :func:`measure` writes the features of a move and returns their weighted sum. Playouts and
-searches use the sum, the linear policy and networks the features (:mod:`solitaire_env.move_features.reader`). The
-features are listed in :class:`~solitaire_env.move_features.columns.MoveColumns`.
+One implementation for all: :func:`measure` writes the features of a move and returns their weighted sum.
+Playouts and searches use the sum, the linear policy and networks the features
+(:mod:`solitaire_env.move_features.reader`). The features are listed in
+:class:`~solitaire_env.move_features.columns.MoveColumns`.
 """
 
 from typing import Any, NamedTuple
@@ -156,7 +157,9 @@ def _fits_onto_pile(rules, card, view):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _from_pile(rules, state, b, source, stay, deepest, view, near, weights, out):  # type: ignore[no-untyped-def]
+def _from_pile(  # type: ignore[no-untyped-def]
+    rules, state, b, source, stay, deepest, view, near, weights, out
+):  # fmt: skip
     """The pile that cards leave: how many stay, and what the first of them can do then."""
     score = _put(MOVE.source_empties, int(stay == 0), weights, out)
     score += _put(MOVE.source_stay, stay / 13, weights, out)

@@ -1,7 +1,8 @@
 """The features of a position, read from the engine's state, as the player sees it.
 
-A function for each group of features; all are listed in :class:`~solitaire_env.move_features.columns.PlainColumns`. After
-them come the dig-outs (:mod:`solitaire_env.move_features.dig_outs`) and the relaxed reachability
+A function for each group of features; all are listed in
+:class:`~solitaire_env.move_features.columns.PlainColumns`. After them come the dig-outs
+(:mod:`solitaire_env.move_features.dig_outs`) and the relaxed reachability
 (:mod:`solitaire_env.move_features.reachability`).
 """
 
@@ -243,7 +244,7 @@ def _next_cards(sight, unseen, depth, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def]
-    """The sequences that fit nowhere: above next foundation cards, above those after them, and in each pile."""
+    """The sequences that fit nowhere, above next foundation cards, above those after them, in each pile."""
     free = int(state.spaces[b]) + int(state.empty_cells[b])
     total = after_total = reachable = joinable = 0
     least = fewest = second = NONE_BLOCKED

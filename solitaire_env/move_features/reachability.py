@@ -1,11 +1,11 @@
 """Relaxed reachability: how far the foundations would come if all unseen cards could be played at any time.
 
-All cards that go home go home from piles, waste and cells, and from the unseen cards where these have nothing to give,
-until nothing more goes. What is left lies under cards that wait for it. How deep it lies is found by taking the playable
-card of each pile and of the waste in hand too, and going on, and again.
+All cards that can go home do so, from piles, waste and cells first, then from the unseen cards, until no more
+can. The cards that are left lie under others that wait for them. To measure how deep they lie, the playable
+card of each pile and of the waste is taken in hand as well, and the same is repeated.
 
-It is a relaxation: the stock comes in an order, and there is no room for cards in hand. But which cards keep each other
-from going home is most of what decides a game that is not won (docs/training.md).
+It is a relaxation: the stock comes in an order, and there is no room for cards in hand. But which cards block
+each other decides most of the games that are not won (docs/training.md).
 """
 
 from solitaire_env.core import jit
@@ -29,8 +29,8 @@ def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
 
 @jit
 def write_reachability(rules, state, b, hand, out):  # type: ignore[no-untyped-def]
-    """Write the share of all cards that come home into ``out``, float32: with the cards in ``hand``, int64 ``[64]``,
-    how many of each; then with one more card of each pile and of the waste, and so on.
+    """Write the share of all cards that come home into ``out``, float32: with the cards in ``hand``, int64
+    ``[64]``, how many of each; then with one more card of each pile and of the waste, and so on.
 
     Cards and ``hand`` are written over.
     """

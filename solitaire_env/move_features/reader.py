@@ -1,15 +1,17 @@
 """Reads the features of legal moves, and of positions, from ``cards`` observations and masks.
 
-Nothing is known here that the player does not see: an observation becomes a game of the engine whose hidden stock is
-filled with placeholders, and moves are played there.
+Nothing is known here that the player does not see: an observation becomes a game of the engine whose hidden
+stock is filled with placeholders, and moves are played there.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit, jit_kernel, make_events, make_state
+from solitaire_env.core import Events, State, jit, jit_kernel, make_events, make_state, typed_once
 from solitaire_env.core.engine import copy, decode, write_row
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
@@ -23,11 +25,12 @@ from solitaire_env.move_features.columns import (
 )
 from solitaire_env.move_features.dig_outs import planning_rules
 from solitaire_env.move_features.lookahead import look_ahead, play
-from solitaire_env.move_features.moves import make_room, measure, survey
+from solitaire_env.move_features.moves import Room, make_room, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
     AFTER,
     ROWS,
+    Notes,
     make_notes,
     note_pile,
     note_unseen,
@@ -41,6 +44,12 @@ NONE: Final = 0
 
 DIGS: Final = 2
 """Rounds of dig-outs that are read unless another number is asked for."""
+
+
+NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
+"""Weights of the linear policy where it is not followed, or plays the first legal move."""
+
+Scratch = tuple[State, Events, Room, Notes]
 
 
 class MoveFeatures(NamedTuple):
@@ -81,6 +90,7 @@ class MoveReader:
         self.rules = spec.rules
         self.plans = planning_rules(spec.rules)
         self.digs, self.reach, self.rollout = digs, reach, rollout
+        self._free: list[Scratch] = []
         self.position_names = position_names(digs, reach, rollout)
         """The names of the features of a position, in order."""
         self.move_names = MOVE_NAMES + self.position_names
@@ -99,32 +109,44 @@ class MoveReader:
         observations
             int8 ``[n, size]``.
         masks
-            int8 or bool ``[n, actions]``. An action that is not legal, such as those of finished games, is read as
-            one that does nothing.
+            int8 or bool ``[n, actions]``. An action that is not legal, such as those of finished games, is
+            read as one that does nothing.
         weights
             The linear policy's, float64 ``[NUM_MOVE]``, for the rollout lookahead; all 0 if not given.
         """
         observations, masks, features = self._room(observations, masks, self.sizes)
-        weights = np.zeros(NUM_MOVE) if weights is None else weights
-        _read(
-            self.rules, self.plans, make_state(self.rules, ROWS), make_events(ROWS), make_room(self.rules),
-            make_notes(self.rules), observations, masks, self.digs, self.reach, self.rollout, weights, *features,
-        )  # fmt: skip
+        weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        with self._scratch() as (state, events, room, notes):
+            _read_all(
+                self.rules, self.plans, state, events, room, notes, observations, masks, self.digs,
+                self.reach, self.rollout, weights, *features,
+            )  # fmt: skip
         return features
 
     def read_moves(self, observations: Array, masks: Array) -> MoveFeatures:
         """The features of the moves alone, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
         observations, masks, features = self._room(observations, masks, (NUM_MOVE, 0))
-        _read_moves(
-            self.rules, make_state(self.rules, 1), make_room(self.rules), np.zeros(NUM_MOVE),
-            observations, masks, *features[:3],
-        )  # fmt: skip
+        with self._scratch() as (state, _, room, _):
+            _read_moves_alone(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
         return features
 
     def read_positions(self, observations: Array, weights: Array | None = None) -> Array:
         """The features of the positions alone, float32 ``[n, features]``."""
         nothing = np.zeros((len(observations), 0), dtype=np.int8)
         return self.read(observations, nothing, weights).positions
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Scratch]:
+        """Scratch arrays that no other thread uses meanwhile."""
+        scratch = self._free.pop() if self._free else self._make_scratch()
+        try:
+            yield scratch
+        finally:
+            self._free.append(scratch)
+
+    def _make_scratch(self) -> Scratch:
+        rules = self.rules
+        return make_state(rules, ROWS), make_events(ROWS), make_room(rules), make_notes(rules)
 
     def _room(
         self, observations: Array, masks: Array, sizes: tuple[int, int]
@@ -208,7 +230,8 @@ def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
 
 
 # Arguments are written int(GAME): for a literal numba compiles the function that is called once more. The
-# position itself and its moves go through one loop for the same reason: what is called is compiled into each caller.
+# position itself and its moves go through one loop for the same reason: what is called is compiled into each
+# caller.
 @jit_kernel
 def _read(  # type: ignore[no-untyped-def]
     rules, plans, state, events, room, notes, observations, masks, digs, reach, limit, weights,
@@ -255,3 +278,7 @@ def _read(  # type: ignore[no-untyped-def]
             for pile in range(rules.piles):
                 note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
             write_position(rules, plans, state, int(AFTER), int(NONE), int(NONE), notes, out[size:way])
+
+
+_read_all = typed_once(_read)
+_read_moves_alone = typed_once(_read_moves)

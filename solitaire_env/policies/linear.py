@@ -1,7 +1,7 @@
 """The linear policy: each legal move has a score, a weighted sum of its features, and the highest is played.
 
-The features are those of :class:`~solitaire_env.move_features.columns.MoveColumns`; ``python -m agents fit-linear``
-finds the weights, which are stored in ``weights/linear.json``.
+The features are those of :class:`~solitaire_env.move_features.columns.MoveColumns`; ``python -m agents
+fit-linear`` finds the weights, which are stored in ``weights/linear.json``.
 """
 
 from pathlib import Path
@@ -102,8 +102,8 @@ def has_weights(spec: GameSpec) -> bool:
 
 
 def weights_for(name: str, *, stock: bool) -> npt.NDArray[np.float64]:
-    """The weights of a game, float64 ``[features]``; where none were found for it, those of a similar one, with a
-    stock or without.
+    """The weights of a game, float64 ``[features]``; where none were found for it, those of a similar one,
+    with a stock or without.
     """
     entries = read_json(WEIGHTS)
     entry = entries.get(name, entries["busy-aces" if stock else "eights-down"])

@@ -7,21 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-import torch as th
 
-from agents.config import make_config
-from agents.learners.factory import make_model
-from agents.learners.pqn import PQN
-from agents.learners.training_env import make_env
-from agents.networks import MovesNetwork
-from solitaire_env import get_variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import autoplay_safe_moves
 from solitaire_env.move_features.columns import NUM_DIG, NUM_MOVE, NUM_PLAIN, NUM_WAY
 from solitaire_env.move_features.reader import MoveReader
-from solitaire_env.policies.linear import Linear, weights_for, weights_of
+from solitaire_env.policies.linear import Linear, weights_for
 from solitaire_env.variants import VARIANTS, Variant
 from tests.games import ALL, ODD, OPTIONS
 from tests.move_features.test_moves import played, playing
@@ -105,27 +98,3 @@ def test_finished_games_go_nowhere() -> None:
     assert (seen.moves[:, NUM_MOVE:] == seen.positions).all()
     assert (seen.positions[:, end : end + NUM_PLAIN] == seen.positions[:, :NUM_PLAIN]).all()
     assert (seen.positions[:, -NUM_WAY:] == 0).all()
-
-
-@th.no_grad()
-def test_networks_without_weights_go_nowhere() -> None:
-    network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, onward=3)
-    observations = played(ALL["busy-aces"], 10, 4).observations()
-    positions = network.look(observations, np.zeros((4, 0), dtype=np.int8)).positions
-    assert (positions[:, -2] == 0).all()
-
-
-@pytest.mark.training
-@pytest.mark.parametrize("learner", ["ppo", "pqn"])
-def test_training_begins_with_the_linear_policy(learner: str) -> None:
-    """And neither changes its weights nor forgets them in what it keeps."""
-    sizes = {"hidden": [8], "width": 8, "onward": 3, "reach": 1}
-    given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}
-    config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")
-    env = make_env(config)
-    model = make_model(config, env)
-    weights = th.from_numpy(weights_of(GameSpec(get_variant("forty-bandits")))).float()
-    assert weights.abs().sum() > 0
-    model.learn(8 * 16)
-    kept = model.average.module if isinstance(model, PQN) else model.policy.network
-    assert isinstance(kept, MovesNetwork) and (kept.habit == weights).all()
