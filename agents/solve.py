@@ -1,9 +1,9 @@
 """Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
 
 It prints a line that wins, action by action, or the best that it found. With ``--deals`` it writes a verdict
-a deal, as a JSON line, into ``verdicts/<game>.jsonl`` or another file; deals that stand there with a verdict
-other than ``unknown`` are not solved again. Every line is played again in the environment before its
-verdict is believed.
+for each deal, as a JSON line, into ``results/solver/<game>.jsonl`` or another file; deals with a stored verdict
+other than ``unknown`` are not solved again. Every line is played again in the environment before its verdict
+is believed.
 """
 
 import json
@@ -58,7 +58,7 @@ class Arguments:
     network: str = "shipped"
     """What beams go by: shipped (the game's, if there is one), a run or model folder, or none."""
     out: Path | None = None
-    """JSON-lines file of the verdicts; by default verdicts/<game>.jsonl."""
+    """JSON-lines file of the verdicts; by default results/solver/<game>.jsonl."""
     quiet: bool = False
     """No progress line."""
 

@@ -11,8 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-import torch as th
-
 from agents.config import ConfigError, TrainConfig
 from agents.runs.config_files import dump_config, load_config
 from solitaire_env import __version__
@@ -132,8 +130,14 @@ def versions(config: TrainConfig) -> dict[str, Any]:
         "processor": processor(),
         "processors": os.cpu_count(),
         "threads": config.threads or os.cpu_count(),
-        "gpu": th.cuda.get_device_name() if th.cuda.is_available() else None,
+        "gpu": _gpu(),
     }
+
+
+def _gpu() -> str | None:
+    import torch as th  # only who trains waits for it
+
+    return th.cuda.get_device_name() if th.cuda.is_available() else None
 
 
 def cut_curve(path: Path, steps: int) -> None:

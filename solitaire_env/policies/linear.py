@@ -1,7 +1,8 @@
 """The linear policy: each legal move has a score, a weighted sum of its features, and the highest is played.
 
 The features are those of :class:`~solitaire_env.move_features.columns.MoveColumns`; ``python -m agents
-fit-linear`` finds the weights, which are stored in ``weights/linear.json``. """
+fit-linear`` finds the weights, which are stored in ``weights/linear.json``.
+"""
 
 from pathlib import Path
 from typing import Any, Final
@@ -84,8 +85,7 @@ def _best(games, actions, moves, weights, sets, chosen):  # type: ignore[no-unty
 
 
 def _entry_for(spec: GameSpec) -> tuple[dict[str, Any], GameSpec] | None:
-    """The stored entry for a game, and the game as it was fitted: a one-card game is played with supermoves.
-    """
+    """The stored entry for a game, and the game as it was fitted: a one-card game is played with supermoves."""
     for entry in read_json(WEIGHTS).values():
         try:
             seen = spec.seen(moves=entry["moves"], observation="cards", information="player")

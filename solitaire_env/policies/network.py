@@ -1,8 +1,7 @@
 """A network of kind "moves" as a policy, without torch: a compiled forward pass in float64.
 
 ``agents`` trains these networks; :mod:`solitaire_env.policies.model_files` reads what it stored. Each row is
-computed by itself, sums in a fixed order: a game is the same whatever is played beside it, and on every
-machine.
+computed alone, in a fixed order of additions: what is played beside a game does not change it.
 """
 
 import hashlib
@@ -13,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit_allocating, jit_kernel
+from solitaire_env.core import jit, jit_allocating, jit_kernel
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.move_features.columns import NUM_MOVE
@@ -30,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 KIND: Final = "moves"
 """The kind of network that is played here."""
 ROWS: Final = 128
-"""So many moves are scored at a time: what lies between the layers stays in the processor's cache."""
+"""Moves scored at a time: few enough that the hidden rows stay in the processor's cache."""
 EPSILON: Final = 1e-5
 """Added to the variance by layer normalization, as in torch."""
 
@@ -140,7 +139,10 @@ class CompiledNetwork(Policy):
         self.observation = model.spec.settings.observation
         self.information = model.spec.settings.information
         self.temperature = model.temperature
-        self._features = Features(model.spec, sizes, model.sure_home)
+        try:
+            self._features = Features(model.spec, sizes, model.sure_home)
+        except ValueError as error:
+            raise model.wrong_sizes(error) from None
         self._weights = _lay_out(model, _shapes(sizes, *self._features.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
@@ -168,7 +170,7 @@ class CompiledNetwork(Policy):
     def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
         """The probabilities of the actions, ``[n, actions]``, and the expected returns, ``[n]`` or None.
 
-        A second question about the same positions is answered from memory.
+        A second call with the same positions returns the stored result.
         """
         explanation = self._stored(observations, masks)
         if explanation[0] is None:
@@ -266,10 +268,6 @@ def _apply(layer: Layer, rows: Floats) -> Floats:
 
 def _read_sizes(model: Model) -> Sizes:
     """The sizes of a network "moves"."""
-    if model.spec.settings.observation != "cards":
-        raise model.wrong_sizes(
-            f"network {KIND!r} reads observation 'cards', not {model.spec.settings.observation!r}"
-        )
     unknown = [name for name in model.sizes if name not in Sizes._fields]
     if unknown:
         raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
@@ -403,7 +401,7 @@ def _normalize(rows, norm):  # type: ignore[no-untyped-def]
             rows[n, j] = max(rows[n, j] * factor * norm[0, j] + norm[1, j], 0.0)
 
 
-@jit_kernel
+@jit
 def _sum(row):  # type: ignore[no-untyped-def]
     """The sum of a row, by four sums that the processor computes at the same time."""
     a = b = c = d = 0.0
@@ -418,7 +416,7 @@ def _sum(row):  # type: ignore[no-untyped-def]
     return (a + b) + (c + d)
 
 
-@jit_kernel
+@jit
 def _sum_of_squares(row):  # type: ignore[no-untyped-def]
     """The same of the squares."""
     a = b = c = d = 0.0

@@ -188,6 +188,7 @@ def test_evaluation_of_the_run(trained: tuple[Path, Outcome], tmp_path: Path) ->
     assert f", {home} cards home, " in best and "policy: busy-aces-1" in best
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     command(config_file(tmp_path), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
@@ -201,7 +202,7 @@ def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None
 
 
 @pytest.mark.training
-@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("joined", [False, pytest.param(True, marks=pytest.mark.proof)])
 def test_resume(run: Path, joined: bool) -> None:
     before, old_rows = progress(run), curve(run)
     with (run / "curve.csv").open("a") as file:
@@ -248,6 +249,7 @@ def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
     forever = ["--total-steps", str(10**9), "--checkpoint-minutes", "99", "--runs", str(tmp_path)]
@@ -272,6 +274,7 @@ def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
     assert outcome.status == 0 and progress(run)["steps"] >= steps + 512
 
 
+@pytest.mark.proof
 @pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn", "playouts"])
 def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
@@ -454,6 +457,7 @@ def test_a_device_that_is_gone(run: Path) -> None:
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_any_device(tmp_path: Path) -> None:
     """A GPU where there is one, else the CPU."""
@@ -566,7 +570,7 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
         observations, masks = batch.observations(), batch.state.mask
         sure = SafeAutoplay(config.game).moves(observations, masks)
         probabilities, _ = player.explain(observations, masks)
-        actions = player(observations, masks, random.random(16))
+        actions = player(observations, masks, uniforms=random.random(16))
         assert (actions[sure >= 0] == sure[sure >= 0]).all()
         assert np.allclose(probabilities[sure >= 0, sure[sure >= 0]], 1)
         kept += int((sure >= 0).sum())
@@ -619,6 +623,7 @@ def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> No
     refuses(lambda: start_of(replace(config, start=start, width=16)), "'width': 8", "'width': 16")
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_at_first_only_the_value_learns(tmp_path: Path) -> None:
     changed = []

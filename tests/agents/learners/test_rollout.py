@@ -159,6 +159,7 @@ def test_learns_what_it_is_told() -> None:
     assert shares[0] < shares[1] and shares[1] > 0.8
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_train_command_and_resume(tmp_path: Path) -> None:
     values = VALUES | {"learner": "playouts", "linear_start": 1.0, "hidden": [8], "num_playouts": 4}

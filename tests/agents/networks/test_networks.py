@@ -233,7 +233,7 @@ def test_moves_network_begins_as_linear_policy() -> None:
     network.linear.weight.copy_(weights)
     observations, masks = positions(variant), masks_of(variant)
     scores = network.score(observations, masks).dense(masks.shape[1])
-    linear = Linear(spec.layout, weights.numpy())
+    linear = Linear(spec, weights.numpy())
     assert scores.argmax(1).tolist() == linear(observations.numpy(), masks).tolist()
 
 

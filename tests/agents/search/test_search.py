@@ -18,11 +18,11 @@ import pytest
 import torch as th
 
 from agents import solve
-from agents.commands.leaderboard import known_winnable
 from agents.networks import MovesNetwork
 from agents.networks.player import NetworkPlayer
 from agents.policies import load_search, torch_network
 from agents.reports import solver_results as verdicts
+from agents.reports.leaderboard import known_winnable
 from agents.reports.stored import STORE, read_entry
 from agents.search import beam, positions, rollouts, solver
 from agents.search.beam import Beam, Expects, Found
