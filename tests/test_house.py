@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CODE = [
-    path for name in ("solitaire_env", "agents", "benchmarks") for path in sorted((ROOT / name).rglob("*.py"))
-]
+PACKAGES = ("solitaire_env", "agents", "benchmarks")
+CODE = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
 LONGEST = 60
 """Lines of a function, its docstring apart: it fits on a screen."""
 PUBLIC = {"_fields", "_replace", "_asdict"}
