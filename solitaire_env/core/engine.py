@@ -717,7 +717,7 @@ def step(rules, state, events, b, action):
 
 @jit
 def copy_cards(rules, state, source, target):
-    """Make the cards of one game those of another, but for the stock: enough to move cards, not to step."""
+    """Make the cards of one game those of another, but for the stock: cards can be moved then, no more."""
     for place in range(rules.row_stock):
         state.rows[target, place] = state.rows[source, place]
     for pile in range(rules.piles):

@@ -43,7 +43,7 @@ def run(script: str, folder: Path, check: bool = True, **environ: str) -> subpro
 CALLS = {
     "solitaire_env/core/layout.py": "solitaire_env/core/engine.py",
     "solitaire_env/core/engine.py": "solitaire_env/move_features/moves.py",
-    "solitaire_env/move_features/digs.py": "solitaire_env/move_features/moves.py",
+    "solitaire_env/move_features/dig_outs.py": "solitaire_env/move_features/positions.py",
     "solitaire_env/move_features/autoplay.py": "agents/search/rollouts.py",
     "agents/search/positions.py": "agents/search/rollouts.py",
 }

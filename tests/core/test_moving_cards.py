@@ -31,8 +31,8 @@ CARDS = ("heights", "waste", "home", "spaces", "empty_cells", "welcome")
 
 @jit_kernel
 def move_cards(rules, state, b, action, allowed):  # type: ignore[no-untyped-def]
-    """Play an action that is no draw; what the rules say of it goes into ``allowed``, int64 ``[3]``."""
-    source, target, count = decode(rules, state, b, action)
+    """Play an action of game 0, no draw, in row ``b``; what the rules say of it goes into ``allowed``."""
+    source, target, count = decode(rules, state, 0, action)
     card = playable(rules, state, b, source)
     deepest = card
     if source < rules.piles:
