@@ -11,8 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-import torch as th
-
 from agents.config import ConfigError, TrainConfig
 from agents.runs.config_files import dump_config, load_config
 from solitaire_env import __version__
@@ -118,6 +116,8 @@ def _keep(source: Path, run: Path, renamed: dict[str, str]) -> str:
 
 def versions(config: TrainConfig) -> dict[str, Any]:
     """What a run is made with."""
+    import torch  # here, so that commands without a network do not load it
+
     packages = ("gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
     git = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40"],
@@ -132,7 +132,7 @@ def versions(config: TrainConfig) -> dict[str, Any]:
         "processor": processor(),
         "processors": os.cpu_count(),
         "threads": config.threads or os.cpu_count(),
-        "gpu": th.cuda.get_device_name() if th.cuda.is_available() else None,
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
     }
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from agents.evaluate import main
-from agents.policies import Greedy, Random
 from solitaire_env import evaluation, get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
+from solitaire_env.policies.greedy import Greedy
+from solitaire_env.policies.random import Random
 from solitaire_env.transcripts import parse_transcript
 
 ROOT = Path(__file__).parents[2]
@@ -159,7 +160,7 @@ def test_ctrl_c(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     games = tmp_path / "games.jsonl"
     calls = []
 
-    def interrupted(self: Any, observations: Any, masks: Any, chances: Any) -> Any:
+    def interrupted(self: Any, observations: Any, masks: Any, *, uniforms: Any, games: Any) -> Any:
         calls.append(len(observations))
         if len(calls) > 60:
             raise KeyboardInterrupt
