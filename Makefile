@@ -6,10 +6,11 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; 
 PY := .venv/bin/python
 READY := .venv/ready
 PEERS := .venvs/peers
-SPREAD := --numprocesses auto
+# A file goes to one process, since its tests share trainings; in order, for the longest come first.
+SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # The package's tests, long proofs too: without what needs torch, and what only reads the package's text.
 PACKAGE := -m "not slow and not oracle and not browser" \
-	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/move_features/test_onward.py \
+	--ignore=tests/agents --ignore-glob="tests/test_sb3*" \
 	--ignore=tests/test_mutants.py
 # Faults are generated in a copy of the project; an edit of the rules begins a new one.
 GENERATED := .cache/mutants

@@ -531,7 +531,7 @@ def check_start(case: tuple[Variant, Any], result: Any) -> None:
     hidden = position.stock == position.hidden().stock
     shown = format_position(position.hidden() if hidden else position)
     expect("position of the game", shown, env.position(hidden=hidden))
-    expect("deal of the game", None, result[1]["deal"])
+    expect("deal of the game", (-1, None), (result[1]["deal"], env.deal))
     check_game(env)
 
 
@@ -560,9 +560,9 @@ def read_observation(case: tuple[Variant, Any]) -> Position:
 
 
 def check_observation(case: tuple[Variant, Any], position: Position) -> None:
-    """A position may be wrong; then it is told what is wrong with it."""
-    if not position_faults(position):
-        assert position == parse_position(format_position(position), position.variant)
+    """What is decoded is a possible position."""
+    expect("faults", [], position_faults(position))
+    assert position == parse_position(format_position(position), position.variant)
 
 
 # ---------------------------------------------------------------------------- actions, deals, states
@@ -620,7 +620,8 @@ def start_deal(case: tuple[Variant, Any]) -> Any:
 
 
 def check_dealt(case: tuple[Variant, Any], result: Any) -> None:
-    expect("deal of the game", case[1], result[1]["deal"])
+    number = -1 if isinstance(case[1], str) else case[1]
+    expect("deal of the game", (number, case[1]), (result[1]["deal"], game(case[0]).deal))
     check_game(game(case[0]))
     json.dumps(game(case[0]).get_state())
 

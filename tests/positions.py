@@ -29,6 +29,17 @@ from pathlib import Path
 from tests.reference import GAMES, NO_CARD, RANKS, SUITS, ReferenceRules, rank, suit
 
 FOLDER = Path(__file__).parent / "positions"
+TOPICS = (
+    "building",
+    "foundations",
+    "stock-and-waste",
+    "spaces",
+    "sequences",
+    "supermoves",
+    "eights-down",
+    "house-rules",
+    "full-piles",
+)
 ANY_CARDS = "..."
 UNRELATED = "**"
 
@@ -271,4 +282,4 @@ def _read_case(block: str) -> Case:
     )
 
 
-CASES = [case for path in sorted(FOLDER.glob("*.txt")) for case in read_cases(path.read_text())]
+CASES = [case for topic in TOPICS for case in read_cases((FOLDER / f"{topic}.txt").read_text())]

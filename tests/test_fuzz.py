@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from solitaire_env import evaluation, notation
-from solitaire_env.core import batch, layout
+from solitaire_env.core import layout
+from solitaire_env.core import position as core_position
 from solitaire_env.evaluation import result_files
 from tests.fuzz import TARGETS, Finding, Target, try_cases
 from tests.games import COMPILED
@@ -32,7 +33,7 @@ def careless(line: str) -> evaluation.Game:
         ("position", notation, "position_faults", lambda position: [], "faults: expected"),
         ("position", notation, "parse_card", {}.__getitem__, "KeyError"),
         ("action", layout, "shown", repr, "a message of"),
-        ("state", batch, "position_faults", lambda position: [], "faults of the state"),
+        ("state", core_position, "position_faults", lambda position: [], "faults of the state"),
         ("results", result_files, "_read_game", careless, "--target results"),
     ],
 )

@@ -222,7 +222,14 @@ def make_busy_aces() -> gym.Env[Any, Any]:
 
 
 @pytest.mark.training
-@pytest.mark.parametrize("kind", ["dummy", "subprocess", "native"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("dummy", marks=pytest.mark.proof),
+        pytest.param("subprocess", marks=pytest.mark.proof),
+        "native",
+    ],
+)
 def test_maskable_ppo_trains(kind: str) -> None:
     env: VecEnv
     if kind == "native":

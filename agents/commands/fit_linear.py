@@ -20,7 +20,7 @@ from agents.commands.options import run_command
 from solitaire_env import Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Settings
 from solitaire_env.evaluation import Runner
-from solitaire_env.move_features.moves import MOVE_FEATURES
+from solitaire_env.move_features.columns import MOVE_NAMES
 from solitaire_env.policies.linear import WEIGHTS, Linear
 from solitaire_env.registration import env_variant, step_limit
 from solitaire_env.util.files import read_json, write_json
@@ -124,7 +124,7 @@ def play_sets(
 def tune(variant: Variant, a: Arguments, line: ProgressLine) -> dict[str, Any]:
     """Find weights; they and how they were found, as they stand in the file."""
     random = np.random.Generator(np.random.PCG64(a.seed))
-    mean = np.array([START.get(name, 0.0) for name in MOVE_FEATURES])
+    mean = np.array([START.get(name, 0.0) for name in MOVE_NAMES])
     spread = np.ones(len(mean))
     start = time.monotonic()
     curve = []
@@ -143,7 +143,7 @@ def tune(variant: Variant, a: Arguments, line: ProgressLine) -> dict[str, Any]:
     return {
         "moves": None if variant == get_variant(variant.name) else variant.moves,
         "layout_hash": GameSpec(variant).hash,
-        "weights": {name: round(float(w), 4) for name, w in zip(MOVE_FEATURES, mean, strict=True)},
+        "weights": {name: round(float(w), 4) for name, w in zip(MOVE_NAMES, mean, strict=True)},
         "tuned": {
             "generations": a.generations, "population": a.population, "elite": a.elite, "deals": a.deals,
             "noise": a.noise, "stall_limit": a.stall_limit, "seed": a.seed,

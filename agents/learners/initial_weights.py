@@ -11,7 +11,7 @@ from solitaire_env.policies.linear import load_linear, weights_of
 
 def initialize(config: TrainConfig, policy: NetworkPolicy) -> None:
     """Give a policy the weights that a configuration has it start from, if any."""
-    if isinstance(policy.network, MovesNetwork) and policy.network.onward:
+    if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout:
         policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
     if config.linear_start is not None:
         linear = load_linear(config.game)

@@ -30,7 +30,7 @@ from agents.search.rollouts import finish
 from agents.search.stocks import draw_stocks
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.linear_scores import make_room
+from solitaire_env.move_features.moves import make_room
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.sb3 import SolitaireVecEnv
 

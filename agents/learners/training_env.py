@@ -7,7 +7,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import TrainConfig
-from solitaire_env.move_features.moves import keep_sure_homes, moves_of, sure_homes
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import SolitaireVecEnv
 
 
@@ -22,22 +22,22 @@ class TrainingEnv(SolitaireVecEnv):
 
     def __init__(self, *args: Any, sure_home: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.table = moves_of(self.game.layout) if sure_home else None
+        self.sure_home = sure_home
 
     def _play(self) -> int:
         ended = super()._play()
-        if self.table is None:
+        if not self.sure_home:
             return ended
         batch = self.batch
         rewards = batch.rewards.copy()
         flags = (batch.terminated, batch.truncated, batch.ended)
         ends = [flag.copy() for flag in flags]
         while True:
-            sure = sure_homes(batch.observations(), batch.state.mask, self.table)
-            sent = sure >= 0
+            safe = autoplay_safe_moves(batch.rules, batch.state)
+            sent = safe >= 0
             if not sent.any():
                 break
-            batch.step(np.maximum(sure, 0), sent.astype(np.int8))
+            batch.step(np.maximum(safe, 0), sent.astype(np.int8))
             rewards += batch.rewards
             for end, now in zip(ends, flags, strict=True):
                 # A game at its stall limit continues, as a card went home.
@@ -50,10 +50,10 @@ class TrainingEnv(SolitaireVecEnv):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The moves to choose among, bool ``[num_envs, actions]``."""
         masks = super().action_masks()
-        if self.table is None:
+        if not self.sure_home:
             return masks
         # A new deal may begin with safe autoplay.
-        return keep_sure_homes(self.batch.observations(), masks, self.table)
+        return keep_safe_moves(masks, autoplay_safe_moves(self.batch.rules, self.batch.state))
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; finished games are dealt again."""

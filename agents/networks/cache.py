@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import jit_allocating
-from solitaire_env.move_features.moves import Array, Look
+from solitaire_env.move_features.reader import Array, MoveFeatures
 
 ROOM: Final = 2**16
 """Moves that there is room for at first; it doubles when it is full."""
@@ -30,7 +30,9 @@ class Memory:
         So many are kept; with one more, all are forgotten first.
     """
 
-    def __init__(self, look: Callable[[Array, Array], Look], sizes: tuple[int, int], positions: int) -> None:
+    def __init__(
+        self, look: Callable[[Array, Array], MoveFeatures], sizes: tuple[int, int], positions: int
+    ) -> None:
         self.look_afresh = look
         self.room = positions
         # Open addressing; a quarter full at most, so that few places are tried.
@@ -48,8 +50,8 @@ class Memory:
         self.table[:] = 0
         self.size = 0
 
-    def look(self, observations: Array, masks: Array) -> Look:
-        """What :func:`solitaire_env.move_features.moves.look` gives."""
+    def look(self, observations: Array, masks: Array) -> MoveFeatures:
+        """What :meth:`solitaire_env.move_features.reader.MoveReader.read` gives."""
         observations = np.ascontiguousarray(observations)
         masks = np.ascontiguousarray(masks).view(np.int8)
         n = len(masks)
@@ -69,7 +71,7 @@ class Memory:
             places[new] = self.size - len(new) + np.arange(len(new))
         return self._recall(places)
 
-    def _keep(self, seen: Look, keys: npt.NDArray[np.uint64]) -> None:
+    def _keep(self, seen: MoveFeatures, keys: npt.NDArray[np.uint64]) -> None:
         first = self.size
         self.size += len(keys)
         counts = np.bincount(seen.games, minlength=len(keys))
@@ -85,12 +87,12 @@ class Memory:
         self.keys[first : self.size] = keys
         _enter(keys, first, self.table)
 
-    def _recall(self, places: npt.NDArray[np.int64]) -> Look:
+    def _recall(self, places: npt.NDArray[np.int64]) -> MoveFeatures:
         starts = self.ends[places]
         counts = self.ends[places + 1] - starts
         games = np.repeat(np.arange(len(places)), counts)
         rows = np.arange(len(games)) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-        return Look(games, self.actions[rows], self.seen[rows], self.positions[places])
+        return MoveFeatures(games, self.actions[rows], self.seen[rows], self.positions[places])
 
 
 @jit_allocating

@@ -11,8 +11,8 @@ from torch import nn
 from agents.networks.cache import Memory
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.moves import DIGS, NUM_MOVE, Look, look, moves_of, num_position
-from solitaire_env.move_features.onward import Onward, num_onward
+from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
 
 Array = npt.NDArray[Any]
 
@@ -32,12 +32,13 @@ class MovesNetwork(nn.Module):
     width
         Size of the two hidden layers for the value.
     digs
-        Rounds of dig-out features (:mod:`solitaire_env.move_features.digs`).
+        Rounds of dig-out features (:mod:`solitaire_env.move_features.dig_outs`).
     onward
         Rollout lookahead: the linear policy plays on from each move, for at most this many moves, and the
-        features of the position where it stops are added (:mod:`solitaire_env.move_features.onward`); 0: no.
+        features of the position where it stops are added (:mod:`solitaire_env.move_features.lookahead`). 0
+        turns it off.
     reach
-        Number of relaxed-reachability features (:mod:`solitaire_env.move_features.reach`).
+        Number of relaxed-reachability features (:mod:`solitaire_env.move_features.reachability`).
     """
 
     def __init__(
@@ -45,26 +46,19 @@ class MovesNetwork(nn.Module):
         onward: int = 0, reach: int = 0,
     ) -> None:  # fmt: skip
         super().__init__()
-        if spec.settings.observation != "cards":
-            raise ValueError(f"network 'moves' reads observation 'cards', not {spec.settings.observation!r}")
         self.width = width
         self.memory: Memory | None = None
         """A cache of move features for positions that are scored several times, if any."""
         self.habit: th.Tensor
         """The linear policy's weights that rollout lookahead plays by; part of the model, not trained. With
         zeros it does not play on."""
-        # What reads move features: these lines and `look`.
-        self.digs = digs
-        self.reach = reach
-        self.moves = moves_of(spec.layout)
-        self.onward = Onward(spec.layout, self.moves, onward, reach) if onward else None
-        size = num_position(digs, reach) + (num_onward(reach) if onward else 0)
-
+        self.reader = MoveReader(spec, digs, reach, onward)
         if onward:
             self.register_buffer("habit", th.zeros(NUM_MOVE))
-        self.sizes = NUM_MOVE + size, size
+        self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""
-        self.read_move = nn.Linear(NUM_MOVE + size, hidden[0])
+        move, size = self.sizes
+        self.read_move = nn.Linear(move, hidden[0])
         self.read_position = nn.Linear(size, hidden[0], bias=False)
         self.body = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(hidden))
         self.norms = nn.ModuleList(nn.LayerNorm(size) for size in hidden)
@@ -74,12 +68,10 @@ class MovesNetwork(nn.Module):
         nn.init.zeros_(self.linear.weight)
         self.to_value = nn.Sequential(nn.Linear(size, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
-    def look(self, observations: Array, masks: Array) -> Look:
+    def look(self, observations: Array, masks: Array) -> MoveFeatures:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
-        seen = look(observations, masks, self.moves, digs=self.digs, reach=self.reach)
-        if self.onward is None:
-            return seen
-        return self.onward.lengthen(seen, observations, self.habit.double().cpu().numpy())
+        weights = self.habit.double().cpu().numpy() if self.reader.rollout else None
+        return self.reader.read(observations, masks, weights)
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
         """Observations ``[n, size]``, masks ``[n, actions]``."""

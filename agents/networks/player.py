@@ -10,7 +10,7 @@ from torch.utils.hooks import RemovableHandle
 
 from agents.networks import Network
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.moves import keep_sure_homes, moves_of
+from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.policy import Policy
 
@@ -39,8 +39,8 @@ class NetworkPlayer(Policy):
         Of a network whose scores are values of moves: they are divided by it, and the value is the highest
         of them. None where scores are logits.
     sure_home
-        Whether safe autoplay (:func:`solitaire_env.move_features.moves.sure_homes`) is played first, and the
-        network chooses only where there is none.
+        Whether safe autoplay (:mod:`solitaire_env.move_features.autoplay`) is played first, and the network
+        chooses only where there is none.
     """
 
     stochastic = True
@@ -54,7 +54,7 @@ class NetworkPlayer(Policy):
         self.moves = spec.variant.moves
         self.observation = spec.settings.observation
         self.information = spec.settings.information
-        self.table = moves_of(spec.layout) if sure_home else None
+        self.autoplay = SafeAutoplay(spec) if sure_home else None
         self._widening: list[RemovableHandle] = []
         self.network = self._in_64_bits(network.eval())
         self.value = value and self._in_64_bits(value)
@@ -82,7 +82,7 @@ class NetworkPlayer(Policy):
 
     def choices(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that it chooses among: where safe autoplay is possible, that alone."""
-        return masks if self.table is None else keep_sure_homes(observations, masks, self.table)
+        return masks if self.autoplay is None else self.autoplay.keep(observations, masks)
 
     @th.inference_mode()
     def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:

@@ -116,8 +116,6 @@ def _keep(source: Path, run: Path, renamed: dict[str, str]) -> str:
 
 def versions(config: TrainConfig) -> dict[str, Any]:
     """What a run is made with."""
-    import torch  # here, so that commands without a network do not load it
-
     packages = ("gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
     git = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40"],
@@ -132,8 +130,14 @@ def versions(config: TrainConfig) -> dict[str, Any]:
         "processor": processor(),
         "processors": os.cpu_count(),
         "threads": config.threads or os.cpu_count(),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "gpu": _gpu(),
     }
+
+
+def _gpu() -> str | None:
+    import torch as th  # only who trains waits for it
+
+    return th.cuda.get_device_name() if th.cuda.is_available() else None
 
 
 def cut_curve(path: Path, steps: int) -> None:

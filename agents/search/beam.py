@@ -2,9 +2,9 @@
 
 What a position promises is what a network expects of it; or, of those alone that the network speaks for, what
 comes of it when it is played out. Then each keeps the best line that is known from it, and counts by that:
-a beam with a memory (Cazenave, "Monte Carlo Beam Search", 2012). Between moves all goes home that is sure to
-(:func:`agents.search.positions.sure_home`): without it a beam is filled with positions that differ by nothing
-else. A beam that never had to leave a position out, and dies, has proved that there is no win.
+a beam with a memory (Cazenave, "Monte Carlo Beam Search", 2012). Between moves safe autoplay is played
+(:mod:`solitaire_env.move_features.autoplay`): without it a beam is filled with positions that differ by
+nothing else. A beam that never had to leave a position out, and dies, has proved that there is no win.
 """
 
 import time
@@ -20,8 +20,8 @@ from agents.search.rollouts import Known, hand_on, make_known, near, play_out_al
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.autoplay import send_home
-from solitaire_env.move_features.linear_scores import make_room
+from solitaire_env.move_features.autoplay import autoplay_safe
+from solitaire_env.move_features.moves import make_room
 
 Array = npt.NDArray[Any]
 
@@ -143,7 +143,7 @@ class Beam:
         places = np.zeros(1, dtype=np.int64)
         self.batch.set_row(0, cards)
         if self.forced:
-            send_home(rules, state, events, 0)
+            autoplay_safe(rules, state, events, 0)
         rows = state.rows[:1].copy()
         best = Best(int(state.home[0]))
         steps: list[tuple[Array, Array]] = []

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from agents.search.positions import WON, find, follow, keys_after
 from solitaire_env.core import jit_allocating, jit_inline
 from solitaire_env.core.engine import copy, place, step, write_row
-from solitaire_env.move_features.autoplay import send_home
-from solitaire_env.move_features.linear_scores import look_at
+from solitaire_env.move_features.autoplay import autoplay_safe
+from solitaire_env.move_features.moves import score_moves
 
 Array = npt.NDArray[Any]
 
@@ -75,7 +75,7 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
 def begin(rules, state, events, forced, trail, store):  # type: ignore[no-untyped-def]
     """Keep the game in row 0, to be looked at first; whether there was room."""
     if forced:
-        send_home(rules, state, events, 0)
+        autoplay_safe(rules, state, events, 0)
     follow(rules, state, 0, trail)
     return enter(rules, state, 0, keys_after(rules, state, 0, 0, trail), -1, -1, store)
 
@@ -107,7 +107,7 @@ def explore(rules, state, events, weights, forced, budget, trail, store, room): 
             return FOUND
         if int(state.status[0]) != 0:
             continue
-        n = look_at(rules, state, 0, weights, room)
+        n = score_moves(rules, state, 0, weights, room)
         follow(rules, state, 0, trail)
         order = np.argsort(room.scores[:n])
         for k in order:
@@ -115,7 +115,7 @@ def explore(rules, state, events, weights, forced, budget, trail, store, room): 
             step(rules, state, events, 1, room.actions[k])
             store.counts[2] += 1
             if forced:
-                store.counts[2] += send_home(rules, state, events, 1)
+                store.counts[2] += autoplay_safe(rules, state, events, 1)
             before = store.counts[0]
             keys = keys_after(rules, state, 0, 1, trail)
             if not enter(rules, state, 1, keys, at, room.actions[k], store):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from agents.search.positions import WON, find, follow, keys_after
 from solitaire_env.core import jit_allocating, jit_inline
 from solitaire_env.core.engine import copy, place, step, write_row
-from solitaire_env.move_features.autoplay import send_home
+from solitaire_env.move_features.autoplay import autoplay_safe
 
 Array = npt.NDArray[Any]
 
@@ -76,7 +76,7 @@ def widen(rules, state, events, rows, forced, trail, layer):  # type: ignore[no-
             step(rules, state, events, 1, action)
             layer.counts[1] += 1
             if forced:
-                layer.counts[1] += send_home(rules, state, events, 1)
+                layer.counts[1] += autoplay_safe(rules, state, events, 1)
             if not _meet(keys_after(rules, state, 0, 1, trail), layer):
                 continue
             if n == len(layer.rows):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from solitaire_env.core import jit_allocating, jit_inline
 from solitaire_env.core.batch import Batch
-from solitaire_env.move_features.autoplay import sure_home
+from solitaire_env.move_features.autoplay import autoplay_safe_move
 
 Array = npt.NDArray[Any]
 
@@ -167,7 +167,7 @@ def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, hom
     todo[0] = 1
     ahead = iter(line)
     while int(state.home[0]) < home:
-        sure = sure_home(rules, state, 0) if forced else -1
+        sure = autoplay_safe_move(rules, state, 0) if forced else -1
         action = int(next(ahead) if sure < 0 else sure)
         batch.step(np.where(todo, action, 0), todo)
         actions.append(action)

@@ -1,7 +1,7 @@
-"""Games played to their end by a weighted sum of what a move looks like, and nested rollouts.
+"""Playouts: games played to their end by the linear policy's scores, and nested rollouts of them.
 
-The numbers of a move are those of :data:`solitaire_env.move_features.moves.MOVE_FEATURES`, read here from what the engine keeps of
-a game, not from an observation: a move in a playout takes about a microsecond. A test compares the two.
+Scores are those of :mod:`solitaire_env.move_features.moves`, read from the engine's state: a move of a
+playout takes about a microsecond.
 """
 
 from typing import Any, Final, NamedTuple
@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import jit_allocating
-from solitaire_env.core.engine import copy, step
-from solitaire_env.move_features.autoplay import send_home
-from solitaire_env.move_features.linear_scores import best_action, look_at
+from solitaire_env.core.engine import copy, place, step
+from solitaire_env.move_features.autoplay import autoplay_safe
+from solitaire_env.move_features.moves import best_move, score_moves
 
 Array = npt.NDArray[Any]
 
@@ -40,13 +40,13 @@ def play_out(  # type: ignore[no-untyped-def]
     length = start
     moves = still = 0
     while int(state.status[b]) == 0 and length < line.shape[0] and still < patience:
-        line[length] = best_action(rules, state, b, weights, room)
+        line[length] = best_move(rules, state, b, weights, room)
         step(rules, state, events, b, line[length])
         moves += 1
         length += 1
         went = int(events.went_home[b]) + int(events.drew[b])
         if forced:
-            gone = send_home(rules, state, events, b)
+            gone = autoplay_safe(rules, state, events, b)
             moves += gone
             went += gone
         still = 0 if went else still + 1
@@ -61,7 +61,7 @@ def finish(rules, state, events, games, weights, patience, forced, line, room): 
     moves = 0
     for b in games:
         if forced:
-            moves += send_home(rules, state, events, b)
+            moves += autoplay_safe(rules, state, events, b)
         _, played = play_out(rules, state, events, b, weights, patience, forced, line, 0, room)
         moves += played
     return moves
@@ -92,11 +92,11 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
     copy(rules, state, 0, 1)
     length = moves = at = tried = 0
     if forced:
-        moves += send_home(rules, state, events, 1)
+        moves += autoplay_safe(rules, state, events, 1)
     most = int(state.home[1])
     first = np.zeros(rules.actions, dtype=np.int64)
     while int(state.status[1]) == 0 and most < rules.cards:
-        n = look_at(rules, state, 1, habits[0], room)
+        n = score_moves(rules, state, 1, habits[0], room)
         first[:n] = room.actions[:n]
         for k in range(n):
             copy(rules, state, 1, 2)
@@ -104,7 +104,7 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
             step(rules, state, events, 2, trial[at])
             moves += 1
             if forced:
-                moves += send_home(rules, state, events, 2)
+                moves += autoplay_safe(rules, state, events, 2)
             weights = habits[tried % len(habits)]
             end, played = play_out(
                 rules, state, events, 2, weights, patience, forced, trial, at + 1, room
@@ -119,7 +119,7 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
             break
         step(rules, state, events, 1, line[at])
         if forced:
-            send_home(rules, state, events, 1)
+            autoplay_safe(rules, state, events, 1)
         at += 1
     return most, length, moves
 
@@ -170,7 +170,7 @@ def play_out_all(  # type: ignore[no-untyped-def]
     """
     moves = 0
     for n in range(len(rows)):
-        place = first + n
+        at = first + n
         sums[n] = 0
         place(rules, state, 0, rows[n])
         for k in range(len(weights)):
@@ -179,10 +179,10 @@ def play_out_all(  # type: ignore[no-untyped-def]
             moves += played
             home = int(state.home[1])
             sums[n] += home
-            if home > known.home[place]:
-                known.home[place], known.lengths[place] = home, end
+            if home > known.home[at]:
+                known.home[at], known.lengths[at] = home, end
                 for i in range(end):
-                    known.lines[place, i] = trial[i]
+                    known.lines[at, i] = trial[i]
                 if home == rules.cards:
                     return moves
     return moves

@@ -26,7 +26,7 @@ from agents.search.rollouts import near, nested_rollouts
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.move_features.linear_scores import make_room
+from solitaire_env.move_features.moves import make_room
 from solitaire_env.policies.linear import weights_for
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """The rules: what may be done in a position, and what it leads to, compiled for a batch of games.
 
 Read in this order: state, what fits where, the mask, moves, deals, the kernels that others call. A kernel
-takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State` (arrays,
-modified in place) and a row number; it holds no strings, no objects, no reward and no clock.
+takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State`
+(arrays, modified in place) and a row number; it holds no strings, no objects, no reward and no clock.
 
 Cards are int8 and are widened where they are read: compiled and interpreted int8 sums differ.
 
@@ -189,14 +189,59 @@ def _key(rules, card):
 
 
 @jit
-def _on(card, cards):
-    """Whether a card is one of a set; EMPTY is in none."""
+def fits(rules, card, onto):
+    """Whether a card may be laid on another, neither being EMPTY."""
+    return _key(rules, onto) == _key(rules, card) + 4
+
+
+@jit
+def fills_space(rules, card):
+    """Whether a card, or the sequence that it leads, may go to a space; EMPTY may not."""
+    rank = card >> 2
+    if rules.spaces == SPACES_NONE:
+        return False
+    return rank == rules.ranks if rules.spaces == SPACES_KINGS else rank > 0
+
+
+@jit
+def playable(rules, state, b, source):
+    """The playable card of a source, read from the position row; EMPTY where there is none."""
+    if source < rules.piles:
+        height = int(state.heights[b, _at(source)])
+        return int(state.rows[b, _at(source * rules.pile_capacity + height - 1)]) if height else 0
+    if source < rules.first_cell:
+        waste = int(state.waste[b])
+        return int(state.rows[b, _at(rules.row_waste + waste - 1)]) if waste else 0
+    return int(state.rows[b, _at(rules.row_cells + source - rules.first_cell)])
+
+
+@jit
+def sequence_length(rules, state, b, pile, most):
+    """How many cards at the end of a pile lie in sequence; ``most``, at most its height, are looked at."""
+    last = pile * rules.pile_capacity + int(state.heights[b, _at(pile)]) - 1
+    length = min(most, 1)
+    while length < most and fits(
+        rules, int(state.rows[b, _at(last - length + 1)]), int(state.rows[b, _at(last - length)])
+    ):
+        length += 1
+    return length
+
+
+@jit
+def is_in(card, cards):
+    """Whether a card is one of a set (bits); EMPTY is in none."""
     return (cards >> card) & 1
 
 
 @jit
-def _foundation_for(rules, state, b, card):
-    """The place in the row of the foundation that takes the card.
+def goes_home(state, b, card):
+    """Whether a foundation takes the card; none takes EMPTY."""
+    return is_in(card, int(state.welcome[b]))
+
+
+@jit
+def foundation_for(rules, state, b, card):
+    """The place in the row of the foundation that takes the card, which must be one that goes home.
 
     Foundations of a suit lie fullest first, so the first that fits is the fullest.
     """
@@ -219,7 +264,7 @@ def _update_welcome(rules, state, b, suit):
 
 
 @jit
-def _capacity(rules, state, b, to_space):
+def carry_limit(rules, state, b, to_space):
     """How many cards may move as one.
 
     A supermove is what single moves could carry: each empty cell holds a card in between, and where any card
@@ -246,38 +291,28 @@ def _most_to_space(rules, state, b, pile):
     """
     height = int(state.heights[b, pile])
     run = int(state.runs[b, pile])
-    capacity = _capacity(rules, state, b, 1)
+    capacity = carry_limit(rules, state, b, 1)
     if rules.spaces == SPACES_KINGS:
         # The King is the deepest card of a run that it leads.
         leader = int(state.rows[b, pile * rules.pile_capacity + height - run])
-        return run if (leader >> 2) == rules.ranks and run <= capacity and run < height else 0
+        return run if fills_space(rules, leader) and run <= capacity and run < height else 0
     return min(run, capacity, height - 1)
 
 
 @jit
 def _update_source(rules, state, b, source, capacity):
     """What follows from the cards of a source: the playable card, and how many may leave with it."""
+    card = playable(rules, state, b, source)
     if source < rules.piles:
         height = int(state.heights[b, _at(source)])
-        end = source * rules.pile_capacity + height
-        card = int(state.rows[b, _at(end - 1)]) if height else 0
-        key = _key(rules, card)
-        run = min(height, 1)
-        if rules.moves != ONE_CARD:
-            while run < height and _key(rules, int(state.rows[b, _at(end - run - 1)])) == key + 4 * run:
-                run += 1
+        most = min(height, 1) if rules.moves == ONE_CARD else height
+        run = sequence_length(rules, state, b, source, most)
         state.runs[b, _at(source)] = run
         state.units[b, _at(source)] = min(run, capacity)
     else:
-        if source < rules.first_cell:
-            waste = int(state.waste[b])
-            card = int(state.rows[b, _at(rules.row_waste + waste - 1)]) if waste else 0
-        else:
-            card = int(state.rows[b, _at(rules.row_cells + source - rules.first_cell)])
-        key = _key(rules, card)
         state.units[b, _at(source)] = card != 0
     state.tops[b, _at(source)] = card
-    state.keys[b, _at(source)] = key
+    state.keys[b, _at(source)] = _key(rules, card)
 
 
 # -------------------------------------------------------------------------------------- the mask
@@ -292,7 +327,7 @@ def _update_source(rules, state, b, source, capacity):
 
 @jit
 def _mask_home(rules, state, b, source):
-    legal = _on(int(state.tops[b, _at(source)]), int(state.welcome[b]))
+    legal = goes_home(state, b, int(state.tops[b, _at(source)]))
     state.mask[b, _at(rules.home_actions + source)] = legal
 
 
@@ -388,13 +423,7 @@ def _is_tight(rules, state, b):
     """
     for pile in range(rules.piles):
         height = int(state.heights[b, pile])
-        end = pile * rules.pile_capacity + height
-        run = min(height, 1)
-        while run < height and _key(rules, int(state.rows[b, end - run - 1])) == 4 + _key(
-            rules, int(state.rows[b, end - run])
-        ):
-            run += 1
-        if height - run > rules.pile_capacity - rules.ranks:
+        if height - sequence_length(rules, state, b, pile, height) > rules.pile_capacity - rules.ranks:
             return True
     return False
 
@@ -418,10 +447,8 @@ def _mask_space(rules, state, b, source):
         for count in range(rules.space_counts):
             state.mask[b, action + count] = count < most
     else:
-        rank = int(state.tops[b, source]) >> 2
-        fills = rank == rules.ranks if rules.spaces == SPACES_KINGS else rank > 0
         action = rules.space_actions + rules.piles * (rules.space_counts - 1) + source
-        state.mask[b, action] = open_space and fills
+        state.mask[b, action] = open_space and fills_space(rules, int(state.tops[b, source]))
 
 
 @jit
@@ -491,36 +518,41 @@ def _finish(rules, state, b):
 
 
 # ----------------------------------------------------------------------------------------- moves
+#
+# What moves the cards keeps the row, the counts and the foundations up to date; `step` does the rest:
+# playable cards, mask, status. Features and searches that need nothing else move cards alone, in a fraction
+# of the time.
 
 
 @jit
-def _take(rules, state, b, source):
+def take(rules, state, b, source):
     """Take the playable card of a source away and return it."""
-    card = state.tops[b, _at(source)]
     if source < rules.piles:
         height = int(state.heights[b, _at(source)]) - 1
-        state.rows[b, _at(source * rules.pile_capacity + height)] = 0
+        place = source * rules.pile_capacity + height
         state.heights[b, _at(source)] = height
         state.spaces[b] += height == 0
     elif source < rules.first_cell:
         waste = int(state.waste[b]) - 1
-        state.rows[b, _at(rules.row_waste + waste)] = 0
+        place = rules.row_waste + waste
         state.waste[b] = waste
     else:
-        state.rows[b, _at(rules.row_cells + source - rules.first_cell)] = 0
+        place = rules.row_cells + source - rules.first_cell
         state.empty_cells[b] += 1
+    card = state.rows[b, _at(place)]
+    state.rows[b, _at(place)] = 0
     return card
 
 
 @jit
-def _carry(rules, state, b, source, target, count):
+def carry(rules, state, b, source, target, count):
     """Move the last ``count`` cards of a source onto a pile, in their order."""
     height = int(state.heights[b, _at(target)])
     start = target * rules.pile_capacity + height
     state.spaces[b] -= height == 0
     state.heights[b, _at(target)] = height + count
     if count == 1:
-        state.rows[b, _at(start)] = _take(rules, state, b, source)
+        state.rows[b, _at(start)] = take(rules, state, b, source)
     else:
         height = int(state.heights[b, source]) - count
         end = source * rules.pile_capacity + height
@@ -529,6 +561,36 @@ def _carry(rules, state, b, source, target, count):
             state.rows[b, end + k] = 0
         state.heights[b, source] = height
         state.spaces[b] += height == 0
+
+
+@jit
+def put_home(rules, state, b, card):
+    """Lay a card that goes home on its foundation, which from then on takes the next one."""
+    state.rows[b, foundation_for(rules, state, b, card)] += 1
+    state.home[b] += 1
+    _update_welcome(rules, state, b, card & 3)
+
+
+@jit
+def send_home(rules, state, b, source):
+    """Send the playable card of a source home, where it goes."""
+    put_home(rules, state, b, int(take(rules, state, b, source)))
+
+
+@jit
+def to_cell(rules, state, b, source, cell):
+    """Move the playable card of a source to an empty cell, numbered from 0."""
+    state.rows[b, rules.row_cells + cell] = take(rules, state, b, source)
+    state.empty_cells[b] -= 1
+
+
+@jit
+def empty_cell(rules, state, b):
+    """The first empty cell, numbered from 0; the number of cells where there is none."""
+    cell = 0
+    while cell < rules.cells and int(state.rows[b, rules.row_cells + cell]) != 0:
+        cell += 1
+    return cell
 
 
 @jit
@@ -553,10 +615,7 @@ def decode(rules, state, b, action):
     if action < rules.cell_actions:
         return action - rules.home_actions, -1, 1
     if action < rules.tableau_actions:
-        cell = 0
-        while int(state.rows[b, rules.row_cells + cell]) != 0:
-            cell += 1
-        return action - rules.cell_actions, rules.first_cell + cell, 1
+        return action - rules.cell_actions, rules.first_cell + empty_cell(rules, state, b), 1
     if action < rules.space_actions:
         pair = action - rules.tableau_actions
         from_piles = piles * (piles - 1)
@@ -583,7 +642,7 @@ def decode(rules, state, b, action):
     else:
         source = piles + choice - from_piles
     target = 0
-    while int(state.heights[b, target]) != 0:
+    while target < rules.piles - 1 and int(state.heights[b, target]) != 0:
         target += 1
     return source, target, count
 
@@ -599,30 +658,24 @@ def _play(rules, state, events, b, action):
     for place in (source, target):
         if place >= 0:
             _mask_tableau(rules, state, b, place, 0)
-    suit = -1
     if action < rules.home_actions:
         _draw(rules, state, b)
         events.drew[b] = 1
     elif action < rules.cell_actions:
-        card = int(_take(rules, state, b, source))
-        suit = card & 3
-        state.rows[b, _foundation_for(rules, state, b, card)] += 1
-        state.home[b] += 1
+        send_home(rules, state, b, source)
         events.went_home[b] = 1
     elif action < rules.tableau_actions:
-        state.rows[b, rules.row_cells + target - rules.first_cell] = _take(rules, state, b, source)
-        state.empty_cells[b] -= 1
+        to_cell(rules, state, b, source, target - rules.first_cell)
     else:
-        _carry(rules, state, b, source, target, count)
+        carry(rules, state, b, source, target, count)
 
-    capacity = _capacity(rules, state, b, 0)
+    capacity = carry_limit(rules, state, b, 0)
     for place in (source, target):
         if place >= 0:
             _update_source(rules, state, b, place, capacity)
             _mask_source(rules, state, b, place)
-    if suit >= 0:
+    if rules.home_actions <= action < rules.cell_actions:
         # That foundation now takes another card.
-        _update_welcome(rules, state, b, suit)
         for other in range(rules.sources):
             _mask_home(rules, state, b, other)
     if (int(state.spaces[b]) == 0) != (spaces == 0):
@@ -663,9 +716,25 @@ def step(rules, state, events, b, action):
 
 
 @jit
+def copy_cards(rules, state, source, target):
+    """Make the cards of one game those of another, but for the stock: enough to move cards, not to step."""
+    for place in range(rules.row_stock):
+        state.rows[target, place] = state.rows[source, place]
+    for pile in range(rules.piles):
+        state.heights[target, pile] = state.heights[source, pile]
+    state.welcome[target] = state.welcome[source]
+    state.stock[target] = state.stock[source]
+    state.waste[target] = state.waste[source]
+    state.home[target] = state.home[source]
+    state.spaces[target] = state.spaces[source]
+    state.empty_cells[target] = state.empty_cells[source]
+
+
+@jit
 def copy(rules, state, source, target):
     """Make the game in one row the same as in another."""
-    for place in range(rules.row_size):
+    copy_cards(rules, state, source, target)
+    for place in range(rules.row_stock, rules.row_size):
         state.rows[target, place] = state.rows[source, place]
     for place in range(rules.sources):
         state.tops[target, place] = state.tops[source, place]
@@ -676,15 +745,8 @@ def copy(rules, state, source, target):
     for rank in range(RANKS):
         state.deeper[target, rank] = state.deeper[source, rank]
     state.tight[target] = state.tight[source]
-    state.welcome[target] = state.welcome[source]
     for pile in range(rules.piles):
-        state.heights[target, pile] = state.heights[source, pile]
         state.runs[target, pile] = state.runs[source, pile]
-    state.stock[target] = state.stock[source]
-    state.waste[target] = state.waste[source]
-    state.home[target] = state.home[source]
-    state.spaces[target] = state.spaces[source]
-    state.empty_cells[target] = state.empty_cells[source]
     for action in range(rules.actions):
         state.mask[target, action] = state.mask[source, action]
     state.status[target] = state.status[source]
@@ -769,8 +831,8 @@ def _next_order(rules, deals, b):
 
 
 @jit_called
-def _derive_parts(rules, state, b):
-    """What follows from a position row: counts, playable cards, sequences, mask."""
+def derive_cards(rules, state, b):
+    """What follows from a position row, but for mask and status: counts, playable cards, sequences."""
     spaces = 0
     for pile in range(rules.piles):
         height = 0
@@ -800,11 +862,17 @@ def _derive_parts(rules, state, b):
         state.stock[b] = stock
         state.rows[b, rules.row_stock_count] = min(stock, MAX_STOCK_COUNT)
 
-    capacity = _capacity(rules, state, b, 0)
+    capacity = carry_limit(rules, state, b, 0)
     for source in range(rules.sources):
         _update_source(rules, state, b, source, capacity)
     for suit in range(SUITS):
         _update_welcome(rules, state, b, suit)
+
+
+@jit_called
+def _derive_parts(rules, state, b):
+    """All that follows from a position row, but for full piles and the status."""
+    derive_cards(rules, state, b)
     _mask_all(rules, state, b)
 
 

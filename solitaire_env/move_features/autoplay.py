@@ -1,36 +1,126 @@
-"""Safe autoplay: moves home that cannot be wrong where sequences are in suit."""
+"""Safe autoplay: moves home that cannot be wrong where the game builds in suit.
 
-from solitaire_env.core import jit_inline
+A card goes home safely when the next lower cards of its suit are home, of all decks: nothing is left that
+could lie on it in the tableau, and its foundation waits for it or for its copy.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import State, jit, jit_inline, jit_kernel, make_state
 from solitaire_env.core.engine import step
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.observed import GAME, place_cards
+
+Array = npt.NDArray[Any]
+
+
+@jit
+def _lowest_of_suit(rules, state, b, suit):  # type: ignore[no-untyped-def]
+    """The rank of the lowest foundation of a suit. Foundations of a suit lie fullest first."""
+    return int(state.rows[b, rules.row_foundations + suit * rules.decks + rules.decks - 1])
+
+
+@jit
+def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
+    """Whether the playable card of a source may go home safely, if a foundation takes it."""
+    card = int(state.tops[b, source])
+    return _lowest_of_suit(rules, state, b, card & 3) >= (card >> 2) - 1
 
 
 @jit_inline
-def sure_home(rules, state, b):  # type: ignore[no-untyped-def]
-    """A move home that cannot be wrong where sequences are in suit, -1 for none: of a card whose next lower
-    ones are home, of all decks. Nothing is left that could lie on it in the tableau, and its foundation waits
-    for it or for its copy.
-    """
+def autoplay_safe_move(rules, state, b):  # type: ignore[no-untyped-def]
+    """The first safe move home of a game in play, -1 where there is none."""
     for source in range(rules.sources):
-        if int(state.mask[b, rules.home_actions + source]) == 0:
-            continue
-        card = int(state.tops[b, source])
-        lowest = rules.ranks
-        first = rules.row_foundations + (card & 3) * rules.decks
-        for place in range(first, first + rules.decks):
-            lowest = min(lowest, int(state.rows[b, place]))
-        if lowest >= (card >> 2) - 1:
+        if int(state.mask[b, rules.home_actions + source]) != 0 and _is_safe(rules, state, b, source):
             return rules.home_actions + source
     return -1
 
 
 @jit_inline
-def send_home(rules, state, events, b):  # type: ignore[no-untyped-def]
-    """Send home what is sure to go; how many cards."""
+def autoplay_safe(rules, state, events, b):  # type: ignore[no-untyped-def]
+    """Play the safe moves home of a game until there is none; the number of cards that went."""
     gone = 0
-    while int(state.status[b]) == 0:
-        action = sure_home(rules, state, b)
+    while int(state.status[b]) == PLAYING:
+        action = autoplay_safe_move(rules, state, b)
         if action < 0:
             break
         step(rules, state, events, b, action)
         gone += 1
     return gone
+
+
+@jit_kernel
+def _autoplay_safe_moves(rules, state, chosen):  # type: ignore[no-untyped-def]
+    for b in range(chosen.shape[0]):
+        if int(state.status[b]) == PLAYING:
+            chosen[b] = autoplay_safe_move(rules, state, b)
+
+
+def autoplay_safe_moves(rules: Any, state: State) -> Array:
+    """The first safe move home of each game of a batch, int64 ``[batch]``, -1 where there is none."""
+    chosen = np.full(len(state.status), -1, dtype=np.int64)
+    _autoplay_safe_moves(rules, state, chosen)
+    return chosen
+
+
+def keep_safe_moves(masks: Array, safe: Array) -> Array:
+    """Copies of masks ``[n, actions]`` that leave a game its safe move alone, if it has one.
+
+    ``safe``, int64 ``[n]``, is what :func:`autoplay_safe_moves` gives.
+    """
+    masks = masks.copy()
+    [rows] = np.nonzero(safe >= 0)
+    masks[rows] = 0
+    masks[rows, safe[rows]] = 1
+    return masks
+
+
+@jit_kernel
+def _autoplay_seen(rules, state, observations, masks, chosen):  # type: ignore[no-untyped-def]
+    for game in range(observations.shape[0]):
+        place_cards(rules, state, int(GAME), observations[game])
+        for source in range(rules.sources):
+            if (
+                masks[game, rules.home_actions + source] != 0
+                and int(state.tops[GAME, source]) != 0
+                and _is_safe(rules, state, int(GAME), source)
+            ):
+                chosen[game] = rules.home_actions + source
+                break
+
+
+class SafeAutoplay:
+    """Safe moves home for a caller that holds observations only.
+
+    Parameters
+    ----------
+    spec
+        The game, with ``observation="cards"``.
+    """
+
+    def __init__(self, spec: GameSpec) -> None:
+        self.rules = spec.rules
+
+    def moves(self, observations: Array, masks: Array) -> Array:
+        """The first safe move home of each game, int64 ``[n]``, -1 where there is none.
+
+        Parameters
+        ----------
+        observations
+            int8 ``[n, size]``.
+        masks
+            int8 or bool ``[n, actions]``; of finished games no action is safe.
+        """
+        chosen = np.full(len(masks), -1, dtype=np.int64)
+        observations = np.ascontiguousarray(observations)
+        masks = np.ascontiguousarray(masks).view(np.int8)
+        _autoplay_seen(self.rules, make_state(self.rules, 1), observations, masks, chosen)
+        return chosen
+
+    def keep(self, observations: Array, masks: Array) -> Array:
+        """Copies of the masks that leave a game its safe move alone, if it has one."""
+        return keep_safe_moves(masks, self.moves(observations, masks))

@@ -1,7 +1,7 @@
 """The linear policy: each legal move has a score, a weighted sum of its features, and the highest is played.
 
-The features are :data:`solitaire_env.move_features.moves.MOVE_FEATURES`; ``python -m agents fit-linear`` finds the
-weights, which are stored in ``weights/linear.json``.
+The features are those of :class:`~solitaire_env.move_features.columns.MoveColumns`; ``python -m agents
+fit-linear`` finds the weights, which are stored in ``weights/linear.json``.
 """
 
 from pathlib import Path
@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from solitaire_env.core import jit_allocating
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.moves import MOVE_FEATURES, look, moves_of
+from solitaire_env.move_features.columns import MOVE_NAMES
+from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.policy import Array, Policy
 from solitaire_env.util.files import read_json
 
@@ -37,11 +38,11 @@ class Linear(Policy):
     def __init__(self, spec: GameSpec, weights: Array) -> None:
         self.moves = spec.variant.moves
         self.weights = np.atleast_2d(np.asarray(weights, dtype=np.float32))
-        if self.weights.shape[1] != len(MOVE_FEATURES):
+        if self.weights.shape[1] != len(MOVE_NAMES):
             raise ValueError(
-                f"{self.weights.shape[1]} weights, allowed: {len(MOVE_FEATURES)}, one for each feature"
+                f"{self.weights.shape[1]} weights, allowed: {len(MOVE_NAMES)}, one for each feature"
             )
-        self.table = moves_of(spec.layout)
+        self.reader = MoveReader(spec)
 
     def __call__(
         self,
@@ -58,7 +59,7 @@ class Linear(Policy):
         self, observations: Array, masks: npt.NDArray[np.int8], sets: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
         """Actions int64 ``[n]``; ``sets`` int64 ``[n]`` says which weights play each game."""
-        seen = look(observations, masks, self.table, ahead=False)
+        seen = self.reader.read_moves(observations, masks)
         actions = np.zeros(len(masks), dtype=np.int64)
         _best(seen.games, seen.actions, seen.moves, self.weights, sets, actions)
         return actions
@@ -101,12 +102,12 @@ def has_weights(spec: GameSpec) -> bool:
 
 
 def weights_for(name: str, *, stock: bool) -> npt.NDArray[np.float64]:
-    """The weights of a game, float64 ``[features]``; where none were found for it, those of a similar one, with a
-    stock or without.
+    """The weights of a game, float64 ``[features]``; where none were found for it, those of a similar one,
+    with a stock or without.
     """
     entries = read_json(WEIGHTS)
     entry = entries.get(name, entries["busy-aces" if stock else "eights-down"])
-    return np.array([entry["weights"][name] for name in MOVE_FEATURES])
+    return np.array([entry["weights"][name] for name in MOVE_NAMES])
 
 
 def weights_of(spec: GameSpec) -> npt.NDArray[np.float64]:
@@ -130,4 +131,4 @@ def load_linear(spec: GameSpec) -> Linear:
             "find some with: python -m agents fit-linear GAME"
         )
     entry, seen = found
-    return Linear(seen, np.array([entry["weights"][name] for name in MOVE_FEATURES]))
+    return Linear(seen, np.array([entry["weights"][name] for name in MOVE_NAMES]))

@@ -1,8 +1,7 @@
 """A network of kind "moves" as a policy, without torch: a compiled forward pass in float64.
 
 ``agents`` trains these networks; :mod:`solitaire_env.policies.model_files` reads what it stored. Each row is
-computed by itself, sums in a fixed order: a game is the same whatever is played beside it, and on every
-machine.
+computed alone, in a fixed order of additions: what is played beside a game does not change it.
 """
 
 import hashlib
@@ -13,18 +12,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit_allocating, jit_kernel
+from solitaire_env.core import jit, jit_allocating, jit_kernel
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.moves import (
-    DIGS,
-    NUM_MOVE,
-    Look,
-    keep_sure_homes,
-    look,
-    moves_of,
-    num_position,
-)
-from solitaire_env.move_features.onward import Onward, num_onward
+from solitaire_env.move_features.autoplay import SafeAutoplay
+from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
 from solitaire_env.policies.policy import Explanation, Policy
@@ -37,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 KIND: Final = "moves"
 """The kind of network that is played here."""
 ROWS: Final = 128
-"""So many moves are scored at a time: what lies between the layers stays in the processor's cache."""
+"""Moves scored at a time: few enough that the hidden rows stay in the processor's cache."""
 EPSILON: Final = 1e-5
 """Added to the variance by layer normalization, as in torch."""
 
@@ -71,25 +63,19 @@ class Features:
     """
 
     def __init__(self, spec: GameSpec, sizes: Sizes, sure_home: bool) -> None:
-        position = num_position(sizes.digs, sizes.reach)
-        position += num_onward(sizes.reach) if sizes.onward else 0
-        self.sizes = NUM_MOVE + position, position
-        """How many numbers are read of a move, and of a position."""
-        self.table = moves_of(spec.layout)
-        self.digs = sizes.digs
-        self.reach = sizes.reach
-        self.sure_home = sure_home
-        self.onward = Onward(spec.layout, self.table, sizes.onward, sizes.reach) if sizes.onward else None
+        self.reader = MoveReader(spec, sizes.digs, sizes.reach, sizes.onward)
+        self.sizes = self.reader.sizes
+        """Number of features of a move, and of a position."""
+        self.autoplay = SafeAutoplay(spec) if sure_home else None
 
-    def read(self, observations: Array, masks: Array, policy_weights: Floats) -> Look:
+    def read(self, observations: Array, masks: Array, policy_weights: Floats) -> MoveFeatures:
         """The features of the moves among which the network chooses, and of the positions.
 
         ``policy_weights`` are those of the linear policy that the rollout lookahead follows.
         """
-        if self.sure_home:
-            masks = keep_sure_homes(observations, masks, self.table)
-        seen = look(observations, masks, self.table, digs=self.digs, reach=self.reach)
-        return seen if self.onward is None else self.onward.lengthen(seen, observations, policy_weights)
+        if self.autoplay is not None:
+            masks = self.autoplay.keep(observations, masks)
+        return self.reader.read(observations, masks, policy_weights)
 
 
 class Layer(NamedTuple):
@@ -153,7 +139,10 @@ class CompiledNetwork(Policy):
         self.observation = model.spec.settings.observation
         self.information = model.spec.settings.information
         self.temperature = model.temperature
-        self._features = Features(model.spec, sizes, model.sure_home)
+        try:
+            self._features = Features(model.spec, sizes, model.sure_home)
+        except ValueError as error:
+            raise model.wrong_sizes(error) from None
         self._weights = _lay_out(model, _shapes(sizes, *self._features.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
@@ -181,7 +170,7 @@ class CompiledNetwork(Policy):
     def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
         """The probabilities of the actions, ``[n, actions]``, and the expected returns, ``[n]`` or None.
 
-        A second question about the same positions is answered from memory.
+        A second call with the same positions returns the stored result.
         """
         explanation = self._stored(observations, masks)
         if explanation[0] is None:
@@ -279,10 +268,6 @@ def _apply(layer: Layer, rows: Floats) -> Floats:
 
 def _read_sizes(model: Model) -> Sizes:
     """The sizes of a network "moves"."""
-    if model.spec.settings.observation != "cards":
-        raise model.wrong_sizes(
-            f"network {KIND!r} reads observation 'cards', not {model.spec.settings.observation!r}"
-        )
     unknown = [name for name in model.sizes if name not in Sizes._fields]
     if unknown:
         raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
@@ -416,7 +401,7 @@ def _normalize(rows, norm):  # type: ignore[no-untyped-def]
             rows[n, j] = max(rows[n, j] * factor * norm[0, j] + norm[1, j], 0.0)
 
 
-@jit_kernel
+@jit
 def _sum(row):  # type: ignore[no-untyped-def]
     """The sum of a row, by four sums that the processor computes at the same time."""
     a = b = c = d = 0.0
@@ -431,7 +416,7 @@ def _sum(row):  # type: ignore[no-untyped-def]
     return (a + b) + (c + d)
 
 
-@jit_kernel
+@jit
 def _sum_of_squares(row):  # type: ignore[no-untyped-def]
     """The same of the squares."""
     a = b = c = d = 0.0

@@ -15,6 +15,8 @@ def whole_number(value: object) -> int | None:
     Whole numbers are Python and NumPy integers, 0-d integer arrays and tensors, and all else that has
     ``__index__``. Bools are not.
     """
+    if type(value) is int:
+        return value
     if isinstance(value, bool):
         return None
     # NumPy's own bools and longer arrays have no index, torch's have.

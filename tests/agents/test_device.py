@@ -137,6 +137,7 @@ def test_what_the_other_device_refuses(accelerator: None) -> None:
 
 
 @pytest.mark.training
+@pytest.mark.proof
 @pytest.mark.parametrize("name", NETWORKS)
 def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
     """Rollouts, updates and checkpoints."""

@@ -6,7 +6,7 @@ See :mod:`tests.fuzz`, whose script tries these too.
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -20,14 +20,18 @@ from agents.config import ConfigError, TrainConfig, make_config
 from agents.learners.factory import make_model as make_learner
 from agents.learners.training_env import make_env
 from agents.networks import NETWORKS
+from agents.networks.player import NetworkPlayer
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import CURVE_COLUMNS
-from agents.runs.models import CARD, WEIGHTS, NetworkPlayer, load_model, save_model
+from agents.runs.models import load_model, save_model
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.policies import Policy
+from solitaire_env.policies.model_files import CARD, WEIGHTS
+from solitaire_env.policies.network import CompiledNetwork, load_network
 from solitaire_env.variants import VARIANTS, get_variant
 from tests.fuzz import Records, Target, Texts, as_bytes, expect, folder, try_cases, written
 
@@ -146,10 +150,11 @@ def change_tensors(rng: Random, data: bytes) -> bytes:
     return len(header).to_bytes(8, "little") + header + body
 
 
-def make_model(rng: Random) -> tuple[bytes | None, bytes | None]:
+def make_model(rng: Random, kinds: int = len(SIZES)) -> tuple[bytes | None, bytes | None]:
+    """A card and weights, of the first kinds of networks; None where a file is missing."""
     cards, weights = models()
     records, texts = card_texts()
-    place = rng.randrange(len(cards))
+    place = rng.randrange(kinds)
     card, tensors = json.dumps(cards[place]).encode(), weights[place]
     kind = rng.random()
     if kind < 0.25:
@@ -167,13 +172,22 @@ def make_model(rng: Random) -> tuple[bytes | None, bytes | None]:
     return None if kind > 0.995 else card, None if 0.98 < kind < 0.985 else tensors
 
 
-def read_model(case: tuple[bytes | None, bytes | None]) -> NetworkPlayer:
+def write_model(case: tuple[bytes | None, bytes | None]) -> None:
     for name, data in zip((CARD, WEIGHTS), case, strict=True):
         if data is None:
             (folder() / name).unlink(missing_ok=True)
         else:
             written(name, data)
+
+
+def read_model(case: tuple[bytes | None, bytes | None]) -> NetworkPlayer:
+    write_model(case)
     return load_model(folder(), GameSpec(get_variant(GAME)), "model")
+
+
+def read_compiled(case: tuple[bytes | None, bytes | None]) -> CompiledNetwork:
+    write_model(case)
+    return load_network(folder(), GameSpec(get_variant(GAME)), "model")
 
 
 @cache
@@ -183,7 +197,7 @@ def some_games() -> Batch:
     return batch
 
 
-def check_model(_: object, player: NetworkPlayer) -> None:
+def check_model(_: object, player: Policy) -> None:
     batch = some_games()
     actions = player(batch.observations(), batch.state.mask)
     assert batch.state.mask[np.arange(4), actions].all(), "an illegal action"
@@ -253,6 +267,7 @@ TARGETS = (
     Target("config", make_config_file, read_config, check_config, (ConfigError,)),
     Target("deals", DEALS.make, parse_deals, check_deals, ERRORS),
     Target("model", make_model, read_model, check_model, ERRORS, share=2),
+    Target("compiled model", partial(make_model, kinds=1), read_compiled, check_model, ERRORS, share=2),
     Target("checkpoint", make_checkpoint, read_checkpoint, check_checkpoint, ERRORS, share=1),
     Target("curve", make_curve, curve, check_curve, ERRORS),
 )

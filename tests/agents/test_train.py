@@ -40,7 +40,7 @@ from solitaire_env import SolitaireEnv
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
-from solitaire_env.move_features.moves import moves_of, sure_homes
+from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.policies.linear import WEIGHTS
 from tests.conftest import Refuses
 
@@ -188,6 +188,7 @@ def test_evaluation_of_the_run(trained: tuple[Path, Outcome], tmp_path: Path) ->
     assert f", {home} cards home, " in best and "policy: busy-aces-1" in best
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     command(config_file(tmp_path), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
@@ -201,7 +202,7 @@ def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None
 
 
 @pytest.mark.training
-@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("joined", [False, pytest.param(True, marks=pytest.mark.proof)])
 def test_resume(run: Path, joined: bool) -> None:
     before, old_rows = progress(run), curve(run)
     with (run / "curve.csv").open("a") as file:
@@ -248,6 +249,7 @@ def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
     forever = ["--total-steps", str(10**9), "--checkpoint-minutes", "99", "--runs", str(tmp_path)]
@@ -272,6 +274,7 @@ def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
     assert outcome.status == 0 and progress(run)["steps"] >= steps + 512
 
 
+@pytest.mark.proof
 @pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn", "playouts"])
 def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
@@ -454,6 +457,7 @@ def test_a_device_that_is_gone(run: Path) -> None:
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_any_device(tmp_path: Path) -> None:
     """A GPU where there is one, else the CPU."""
@@ -511,7 +515,7 @@ def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
     """Beside it the same games one by one, in which each card is sent home by an action of its own."""
     config = make_config({"env": env, "sure_home": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
-    table = moves_of(GameSpec(training.variant, training.settings).layout)
+    autoplay = SafeAutoplay(GameSpec(training.variant, training.settings))
     twin = SolitaireEnv(training.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
     training.seed(3)
     training.reset()
@@ -533,7 +537,7 @@ def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
                 total += float(reward)
                 seen = twin.unwrapped.get_state()["row"]
                 seen = np.array(seen, dtype=np.int8)[None, : training.observation_space.shape[0]]
-                action = int(sure_homes(seen, twin.action_masks()[None].astype(np.int8), table)[0])
+                action = int(autoplay.moves(seen, twin.action_masks()[None].astype(np.int8))[0])
                 sent += action >= 0 and not done
             assert rewards[row] == pytest.approx(total, abs=1e-6)
             assert not (dones[row] and not done and total > 0), "it was cut off though a card went home"
@@ -564,7 +568,7 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
     kept = 0
     for _ in range(40):
         observations, masks = batch.observations(), batch.state.mask
-        sure = sure_homes(observations, masks, moves_of(config.game.layout))
+        sure = SafeAutoplay(config.game).moves(observations, masks)
         probabilities, _ = player.explain(observations, masks)
         actions = player(observations, masks, uniforms=random.random(16))
         assert (actions[sure >= 0] == sure[sure >= 0]).all()
@@ -619,6 +623,7 @@ def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> No
     refuses(lambda: start_of(replace(config, start=start, width=16)), "'width': 8", "'width': 16")
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_at_first_only_the_value_learns(tmp_path: Path) -> None:
     changed = []

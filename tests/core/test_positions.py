@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Refuses
-from tests.positions import CASES, Case, Then, fill, read_cases
+from tests.positions import CASES, FOLDER, TOPICS, Case, Then, fill, read_cases
 from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
 IDS = {name: "Solitaire/" + name.title().replace("-", "") + "-v0" for name in GAMES}
@@ -111,6 +111,10 @@ def test_engine(case: Case, game: str) -> None:
     engine = EngineGame(game, case.options, text)
     assert engine.text() == text
     check(case, engine, rules)
+
+
+def test_no_file_is_left_out() -> None:
+    assert sorted(TOPICS) == sorted(path.stem for path in FOLDER.iterdir())
 
 
 @pytest.mark.parametrize(

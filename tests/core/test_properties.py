@@ -40,7 +40,7 @@ from hypothesis.stateful import (
 )
 
 from solitaire_env.core._jit import GAMES_PER_THREAD
-from solitaire_env.core.batch import Batch, IllegalActionError
+from solitaire_env.core.batch import NO_NUMBER, Batch, IllegalActionError
 from solitaire_env.core.deals import MAX_DEAL, deal_order
 from solitaire_env.core.layout import action_layout
 from solitaire_env.core.observations import OBSERVATIONS
@@ -312,7 +312,7 @@ class Games(RuleBasedStateMachine):
             seed=[seed] + [None] * (ROWS - 1), options={**(options or {}), "reset_mask": first}
         )
         number, position = self.answer[-1]["deal"], (options or {}).get("position")
-        if number is not None:
+        if number != NO_NUMBER:
             cards = [CARDS[code] for code in deal_order(self.variant, number).tolist()]
             self.start(ReferenceGame.deal_from(cards, self.rules, self.variant.name))
         else:
@@ -462,7 +462,7 @@ class Games(RuleBasedStateMachine):
         """A row of the vector environment answers as a game that is played alone."""
         *arrays, infos = answers
         info = {key: infos[key][row] for key in answer[-1] if infos[f"_{key}"][row]}
-        got = (*(array[row] for array in arrays), {"deal": None, **info})
+        got = (*(array[row] for array in arrays), info)
         alone = self.neighbours[row - 1] if row else self.env
         what = f"of row {row} after {what}, alone and in the vector environment"
         expect_alike(what, answer, got, alone.position, partial(self.vector.position, row))
@@ -470,7 +470,7 @@ class Games(RuleBasedStateMachine):
     def compare_other(self, what: str, answer: tuple[Any, ...]) -> None:
         """Nothing tells in which order the hidden cards lie."""
         *values, info = self.answer if len(answer) == len(self.answer) else (self.answer[0], self.answer[-1])
-        expected = (*values, {**info, "deal": None})
+        expected = (*values, {**info, "deal": NO_NUMBER})
         seen = [partial(env.position, hidden=True) for env in (self.env, self.other)]
         expect_alike(what, expected, answer, *seen)
         expect(f"hidden position {what}", *(position() for position in seen))

@@ -1,4 +1,4 @@
-"""What a player looks at, against the same numbers counted slowly and against the position really reached."""
+"""Move features against the same numbers counted slowly, and against the position really reached."""
 
 from __future__ import annotations
 
@@ -12,23 +12,12 @@ import numpy.typing as npt
 import pytest
 
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.layout import PLAYING, Action, action_layout
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import policy_layout
-from solitaire_env.move_features.digs import NUM_DIG, WASTE_DIG
-from solitaire_env.move_features.moves import (
-    DEEP,
-    DRAW,
-    MOVE_FEATURES,
-    NUM_MOVE,
-    WASTE_DEPTH,
-    Moves,
-    look,
-    look_at_positions,
-    moves_of,
-    num_position,
-    position_features,
-)
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.move_features.columns import MOVE_NAMES, NUM_DIG, NUM_MOVE
+from solitaire_env.move_features.dig_outs import WASTE_DIG
+from solitaire_env.move_features.positions import DEEP, WASTE_DEPTH
+from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import Position, format_position, parse_action, parse_position
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
@@ -115,7 +104,7 @@ class Board:
 
 
 class Slow:
-    """The numbers of a position, each from its name in :func:`position_features`."""
+    """The numbers of a position, each from its name in ``MoveReader.position_names``."""
 
     def __init__(self, p: Position) -> None:
         self.p = p
@@ -321,17 +310,15 @@ class Slow:
 @pytest.mark.parametrize(("digs", "reach"), [(1, 0), (2, 1), (5, 3)])
 def test_positions_counted_slowly(name: str, digs: int, reach: int) -> None:
     variant = (GAMES | IN_SUIT)[name]
-    moves = moves_of(policy_layout(variant))
+    reader = MoveReader(GameSpec(variant), digs, reach)
     for steps in (0, 7, 40, 150):
         batch = played(variant, steps, size=12)
-        seen = look_at_positions(batch.observations(), moves, digs, reach)
+        seen = reader.read_positions(batch.observations())
         for row in range(batch.size):
             counted = Slow(batch.position(row)).numbers(digs, reach)
             off = [
                 f"{text}: {a:.4f}, slowly {b:.4f}"
-                for text, a, b in zip(
-                    position_features(digs, reach), seen[row].tolist(), counted, strict=True
-                )
+                for text, a, b in zip(reader.position_names, seen[row].tolist(), counted, strict=True)
                 if abs(a - b) > 1e-5
             ]
             assert not off, format_position(batch.position(row))
@@ -343,23 +330,23 @@ def test_positions_counted_slowly(name: str, digs: int, reach: int) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
     variant = GAMES[name]
-    moves = moves_of(policy_layout(variant))
+    reader = MoveReader(GameSpec(variant), digs=3, reach=2)
     hidden = ("wanted", "waste", "stock: share", "cards that go", "playable cards that", "piles with", "digs")
     hidden = (*hidden, "reach")
-    unknown = {n for n, text in enumerate(position_features(3, 2)) if text.startswith(hidden)}
+    unknown = {n for n, text in enumerate(reader.position_names) if text.startswith(hidden)}
     for steps in (0, 10, 50, 120):
         before = played(variant, steps, size=8)
         rows, observations, masks = playing(before)
         if not len(rows):
             continue
-        seen = look(observations, masks, moves, digs=3, reach=2)
+        seen = reader.read(observations, masks)
         after = Batch(GameSpec(variant), len(seen.games))
         for k, game in enumerate(seen.games):
             after.set_row(k, before.state.rows[rows[game]])
         after.step(seen.actions, after.everyone)
-        reached = look_at_positions(after.observations(), moves, 3, 2)
+        reached = reader.read_positions(after.observations())
         differs = np.abs(reached - seen.moves[:, NUM_MOVE:]) > 1e-6
-        draws = moves.table[seen.actions, 0] == DRAW
+        draws = seen.actions < after.rules.home_actions
         assert not differs[~draws].any()
         assert set(np.flatnonzero(differs[draws].any(0)).tolist()) <= unknown
 
@@ -367,31 +354,39 @@ def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
 @pytest.mark.parametrize("name", [*GAMES, *IN_SUIT])
 def test_legal_moves_in_order(name: str) -> None:
     variant = (GAMES | IN_SUIT)[name]
-    moves = moves_of(policy_layout(variant))
+    reader = MoveReader(GameSpec(variant))
     for steps in (0, 30, 400):  # at last finished games too, where every action passes for legal
         batch = played(variant, steps)
         masks = batch.state.mask
         for given in (masks, masks.astype(np.bool_)):
-            seen = look(batch.observations(), given, moves)
+            seen = reader.read(batch.observations(), given)
             games, actions = masks.nonzero()
             assert (seen.games == games).all() and (seen.actions == actions).all()
-            assert seen.moves.shape == (len(games), NUM_MOVE + num_position())
+            assert seen.moves.shape == (len(games), reader.sizes[0])
             assert np.isfinite(seen.moves).all() and np.isfinite(seen.positions).all()
-        short = look(batch.observations(), masks, moves, ahead=False)
+        short = reader.read_moves(batch.observations(), masks)
         assert (short.games == games).all() and (short.actions == actions).all()
         assert (short.moves == seen.moves[:, :NUM_MOVE]).all() and short.positions.size == 0
-        assert (look_at_positions(batch.observations(), moves) == seen.positions).all()
+        assert (reader.read_positions(batch.observations()) == seen.positions).all()
 
 
-@pytest.mark.parametrize("name", [*GAMES, *SHORT])
-def test_table_names_the_actions(name: str) -> None:
-    variant = (GAMES | SHORT)[name]
-    kinds = ("draw", "home", "cell", "tableau", "space")
-    layout = action_layout(variant)
-    table = moves_of(policy_layout(variant)).table
-    assert [Action(kinds[kind], *rest) for kind, *rest in table.tolist()] == [  # type: ignore[arg-type]
-        layout.decode(number) for number in range(layout.size)
-    ]
+@pytest.mark.parametrize("name", [*GAMES, *IN_SUIT])
+def test_actions_that_are_not_legal_do_nothing(name: str) -> None:
+    """Of finished games, and where a caller gives a mask of ones."""
+    variant = (GAMES | IN_SUIT)[name]
+    reader = MoveReader(GameSpec(variant), digs=1)
+    for steps in (0, 400):
+        batch = played(variant, steps, size=6)
+        everything = np.ones_like(batch.state.mask)
+        legal = (batch.state.mask != 0) & (batch.state.status == PLAYING)[:, None]
+        for seen in (
+            reader.read(batch.observations(), everything),
+            reader.read_moves(batch.observations(), everything),
+        ):
+            illegal = ~legal[seen.games, seen.actions]
+            assert (seen.moves[illegal, :NUM_MOVE] == 0).all()
+            after = seen.moves[illegal, NUM_MOVE:]
+            assert after.size == 0 or (after == seen.positions[seen.games[illegal]]).all()
 
 
 def told(variant: str, partial: str, action: str, **rules: str) -> dict[str, float]:
@@ -399,9 +394,9 @@ def told(variant: str, partial: str, action: str, **rules: str) -> dict[str, flo
     game = get_variant(variant).with_rules(**rules)
     batch = Batch(GameSpec(game), 1)
     batch.place(0, parse_position(fill(f"variant: {variant} | {partial}", REFERENCE[variant]), game))
-    seen = look(batch.observations(), batch.state.mask, moves_of(policy_layout(game)))
+    seen = MoveReader(GameSpec(game)).read_moves(batch.observations(), batch.state.mask)
     numbers = seen.moves[seen.actions.tolist().index(parse_action(game, action)), :NUM_MOVE]
-    return {name: round(n, 3) for name, n in zip(MOVE_FEATURES, numbers.tolist(), strict=True) if n}
+    return {name: round(n, 3) for name, n in zip(MOVE_NAMES, numbers.tolist(), strict=True) if n}
 
 
 BOARD = (
@@ -508,6 +503,19 @@ def test_a_king_takes_its_sequence_to_a_space() -> None:
 
 
 def test_refuses_other_observations(refuses: Refuses) -> None:
-    layout = policy_layout("busy-aces") | {"observation": "features"}
-    refuses(lambda: moves_of(layout), "'cards'", "'features'")
-    assert isinstance(moves_of(policy_layout("busy-aces")), Moves)
+    spec = GameSpec(GAMES["busy-aces"], Settings(observation="features"))
+    refuses(lambda: MoveReader(spec), "'cards'", "'features'")
+
+
+def test_refuses_a_lookahead_where_the_game_does_not_build_in_suit(refuses: Refuses) -> None:
+    spec = GameSpec(get_variant("eights-down").with_rules(build="alternate color"))
+    refuses(lambda: MoveReader(spec, rollout=3), "rollout is 3", "'alternate color'", "allowed: 0")
+
+
+def test_names_are_those_of_the_columns() -> None:
+    reader = MoveReader(GameSpec(GAMES["busy-aces"]), digs=2, reach=2, rollout=3)
+    assert reader.sizes == (len(reader.move_names), len(reader.position_names)) == (28 + 94, 94)
+    assert len(set(reader.move_names)) == len(reader.move_names)
+    assert reader.move_names[0] == "home" and reader.position_names[35] == (
+        "digs: wanted cards that can be dug out / 4"
+    )

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from solitaire_env.core.spec import layout_hash
+from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.policies.model_files import CARD, WEIGHTS, read_model
 from solitaire_env.policies.network import load_network
+from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 from tests.policies.model_folders import edit_card, edit_weights, spec_of, write_model
 
@@ -24,6 +25,15 @@ ODD = {"observation": "cards"}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return write_model(tmp_path / "model", spec_of("busy-aces", "supermove"))
+
+
+def test_rules_and_observations_that_its_features_cannot_read(folder: Path, refuses: Refuses) -> None:
+    any_suit = GameSpec(get_variant("busy-aces").with_rules(build="any suit"))
+    assert any_suit.hash == spec_of("busy-aces").hash
+    refuses(lambda: load_network(folder, any_suit), str(folder / CARD), "onward", "'any suit'")
+    scaled = spec_of("busy-aces", "supermove").seen(observation="features")
+    edit_card(folder, layout=scaled.layout, layout_hash=scaled.hash)
+    refuses(lambda: load_network(folder, spec_of("busy-aces")), str(folder / CARD), "'cards'", "'features'")
 
 
 def truncate(path: Path, size: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from solitaire_env.evaluation import evaluate
 from solitaire_env.policies.network import CompiledNetwork, load_network, playable
+from tests.games import COMPILED
 from tests.policies.model_folders import SIZES, edit_card, edit_weights, played, spec_of, write_model
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,8 @@ def load(folder: Path) -> CompiledNetwork:
 
 
 def positions(steps: int = 40, size: int = 32) -> tuple[Array, Array]:
-    batch = played(spec_of("busy-aces", "supermove"), steps, size)
+    """Observations and masks of games after some random moves; fewer where kernels are interpreted."""
+    batch = played(spec_of("busy-aces", "supermove"), steps, size if COMPILED else min(size, 8))
     return batch.observations().copy(), batch.state.mask.copy()
 
 
@@ -78,12 +80,13 @@ def test_a_position_is_scored_the_same_in_any_batch(folder: Path) -> None:
     observations, masks = positions(size=300)
     probabilities, values = load(folder).explain(observations, masks)
     assert probabilities is not None and values is not None
-    for row in (0, 7, 255, 256, 299):
+    for row in (0, 7, 255, 256, 299) if COMPILED else (0, 7):
         alone = load(folder).explain(observations[row : row + 1], masks[row : row + 1])
         assert alone[0] is not None and alone[1] is not None
         assert (alone[0][0] == probabilities[row]).all() and alone[1][0] == values[row]
 
 
+@pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
 def test_a_game_is_the_same_in_any_company(folder: Path) -> None:
     runs = [
         evaluate(load(folder), "busy-aces", deals, max_episode_steps=60, num_envs=num_envs).games
@@ -139,7 +142,7 @@ def test_safe_autoplay_goes_first(folder: Path) -> None:
     free, held = network.explain(observations, masks)[0], careful.explain(observations, masks)[0]
     assert free is not None and held is not None
     differ = (free != held).any(1)
-    assert 0 < differ.sum() < 200 and (held[differ].max(1) == 1).all()
+    assert 0 < differ.sum() < len(free) and (held[differ].max(1) == 1).all()
     home = spec_of("busy-aces", "supermove").actions.offsets["home"]
     assert all(home.start <= action < home.stop for action in held[differ].argmax(1))
 

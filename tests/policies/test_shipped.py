@@ -16,11 +16,13 @@ from solitaire_env.policies import shipped
 from solitaire_env.policies.network import CompiledNetwork
 from solitaire_env.policies.shipped import load_shipped, shipped_games
 from tests.conftest import Refuses
+from tests.games import COMPILED
 from tests.policies.model_folders import spec_of
 
 STORED = Path(__file__).parents[2] / "results" / "leaderboard"
 
 
+@pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
 @pytest.mark.parametrize("game", shipped_games())
 def test_plays_the_stored_games(game: str) -> None:
     with (STORED / game / "shipped.jsonl").open(encoding="utf-8") as file:
@@ -53,6 +55,7 @@ def test_none_is_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuse
     refuses(lambda: load_shipped(spec_of("busy-aces")), "none yet")
 
 
+@pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
 def test_without_torch() -> None:
     script = (
         "import sys; sys.modules['torch'] = None; import solitaire_env; from solitaire_env import evaluate; "

@@ -13,7 +13,8 @@ from agents.evaluate import main as evaluate_main
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
-from solitaire_env.move_features.moves import MOVE_FEATURES, look, moves_of
+from solitaire_env.move_features.columns import MOVE_NAMES
+from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies import linear
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import WEIGHTS, Linear, load_linear
@@ -33,11 +34,11 @@ def test_plays_the_highest_sum(name: str) -> None:
     variant = get_variant(name).with_rules(moves=policy.moves)
     batch = Batch(GameSpec(variant), 30)
     batch.deal(np.arange(30), range(30))
-    moves = moves_of(GameSpec(variant).layout)
+    reader = MoveReader(GameSpec(variant))
     for _ in range(40):
         observations, masks = batch.observations(), batch.state.mask
-        seen = look(observations, masks, moves)
-        scores = seen.moves[:, : len(MOVE_FEATURES)].astype(np.float64) @ policy.weights[0].astype(np.float64)
+        seen = reader.read_moves(observations, masks)
+        scores = seen.moves[:, : len(MOVE_NAMES)].astype(np.float64) @ policy.weights[0].astype(np.float64)
         actions = policy(observations, masks)
         for game in range(30):
             of_game = seen.games == game
@@ -67,14 +68,14 @@ def test_of_equal_moves_the_first() -> None:
     spec = GameSpec(get_variant("busy-aces"))
     batch = Batch(GameSpec(get_variant("busy-aces")), 10)
     batch.deal(np.arange(10), range(10))
-    actions = Linear(spec, np.zeros(len(MOVE_FEATURES)))(batch.observations(), batch.state.mask)
+    actions = Linear(spec, np.zeros(len(MOVE_NAMES)))(batch.observations(), batch.state.mask)
     assert (actions == batch.state.mask.argmax(1)).all()
 
 
 def test_sets_play_their_own_games() -> None:
     variant = get_variant("eights-down")
     random = np.random.default_rng(0)
-    weights = random.standard_normal((3, len(MOVE_FEATURES)))
+    weights = random.standard_normal((3, len(MOVE_NAMES)))
     home, won = play_sets(variant, weights, range(8), 60)
     assert home.shape == won.shape == (3, 8)
     for k in range(3):
@@ -99,7 +100,7 @@ def test_needs_weights_for_the_game(refuses: Refuses) -> None:
         "agents fit-linear",
     )
     refuses(
-        lambda: Linear(GameSpec(get_variant("busy-aces")), np.zeros(3)), "3 weights", str(len(MOVE_FEATURES))
+        lambda: Linear(GameSpec(get_variant("busy-aces")), np.zeros(3)), "3 weights", str(len(MOVE_NAMES))
     )
 
 
@@ -116,7 +117,7 @@ def test_tuner(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     entries = json.loads(path.read_text())
     assert list(entries) == ["eights-down", "zebra"] and entries["zebra"] == {"kept": 1}
     entry = entries["eights-down"]
-    assert list(entry["weights"]) == list(MOVE_FEATURES) and len(entry["tuned"]["won_and_home"]) == 4
+    assert list(entry["weights"]) == list(MOVE_NAMES) and len(entry["tuned"]["won_and_home"]) == 4
     assert tuned(tmp_path / "again.json") == 0
     again = json.loads((tmp_path / "again.json").read_text())["eights-down"]
     assert again["weights"] == entry["weights"]
@@ -151,7 +152,7 @@ def test_tuner_gains(tmp_path: Path) -> None:
     )
     weights = json.loads(path.read_text())["busy-aces"]["weights"]
     variant = get_variant("busy-aces").with_rules(moves="supermove")
-    start = [START.get(name, 0.0) for name in MOVE_FEATURES]
+    start = [START.get(name, 0.0) for name in MOVE_NAMES]
     home, _ = play_sets(variant, np.array([list(weights.values()), start]), range(200), 60)
     assert home[0].mean() > home[1].mean() + 5
 
@@ -188,4 +189,4 @@ def test_weights_are_of_the_published_games() -> None:
     entries = json.loads(WEIGHTS.read_text())
     assert sorted(entries) == sorted(NAMES)
     for entry in entries.values():
-        assert entry["tuned"]["generations"] == 60 and list(entry["weights"]) == list(MOVE_FEATURES)
+        assert entry["tuned"]["generations"] == 60 and list(entry["weights"]) == list(MOVE_NAMES)

@@ -302,6 +302,7 @@ def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
     assert summary.wins >= 20  # of 34 that Greedy wins; who moves at random wins 6
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_kl_penalty_keeps_the_student_near_its_start(busy: Path) -> None:
     """The larger the weight, the less its probabilities move in the same steps."""
@@ -334,6 +335,7 @@ def test_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
     assert "value_head.weight" in load_file(run / "model" / "model.safetensors")
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal(signal.SIGINT)
@@ -364,6 +366,7 @@ def started(**values: Any) -> Any:
     return make_model(config, env).policy
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) -> None:
     run, _ = cloned

@@ -97,6 +97,7 @@ def test_stored_games_are_played_again(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["replay", *supermoves, "--deals", "5:9", "--quiet"]) == 0
 
 
+@pytest.mark.proof
 def test_shipped_policies(capsys: pytest.CaptureFixture[str]) -> None:
     """Each has its games on the leaderboard, and plays them again."""
     store = read_store(results.STORE)

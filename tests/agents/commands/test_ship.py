@@ -119,6 +119,7 @@ def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert leaderboard.main(["--check"]) == 0
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_ships_what_it_started_from(
     runs: Path, places: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -87,6 +87,7 @@ def test_a_study(tmp_path: Path) -> None:
     assert command(file, "--eval-deals", "0", "--quiet").status == 0
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_goes_on() -> None:
     """So many trials are made in all; with none left the results are shown again."""
@@ -101,6 +102,7 @@ def test_goes_on() -> None:
     assert len(states()) == 2
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_ctrl_c_and_another_process() -> None:
     """The trial in hand is lost, the study is not; a second process makes trials of it meanwhile."""
@@ -140,6 +142,7 @@ def test_the_own_values_come_again_until_a_trial_ends(monkeypatch: pytest.Monkey
     assert first.state == second.state == TrialState.FAIL and first.params == second.params
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_a_process_that_was_killed() -> None:
     """Its trial is not waited for once it has been silent for a minute."""
@@ -154,6 +157,7 @@ def test_a_process_that_was_killed() -> None:
     assert states() == ["FAIL", "COMPLETE"]
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_what_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial that does worse half-way than most did; and one whose weights are no numbers any more."""

@@ -154,6 +154,7 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
     assert_refused(refused, "its scores are logits", "values (pqn)")
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_starts_no_other_network_from_values(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "network": "piles", "width": 8, "embedding": 4, "rounds": 1}

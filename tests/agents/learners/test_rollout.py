@@ -19,7 +19,7 @@ from agents.runs.models import load_model
 from agents.search.player import PATIENCE
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.move_features.moves import moves_of, sure_homes
+from solitaire_env.move_features.autoplay import autoplay_safe_moves
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.variants import Variant, get_variant
 from tests.agents.test_train import VALUES, assert_monotone, command, curve
@@ -32,13 +32,12 @@ from tests.move_features.test_moves import played
 def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
     """Cards home, and whether the game is won, after an action and the linear policy's moves."""
     batch = Batch(GameSpec(variant), 1)
-    table = moves_of(GameSpec(variant).layout)
     linear = load_linear(GameSpec(variant))
     batch.set_row(0, row)
     batch.step(np.array([action]), batch.everyone)
     still = 0
     while batch.state.status[0] == 0:
-        sure = sure_homes(batch.observations(), batch.state.mask, table)
+        sure = autoplay_safe_moves(batch.rules, batch.state)
         if sure[0] >= 0:
             batch.step(sure, batch.everyone)
             still = 0
@@ -160,6 +159,7 @@ def test_learns_what_it_is_told() -> None:
     assert shares[0] < shares[1] and shares[1] > 0.8
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_train_command_and_resume(tmp_path: Path) -> None:
     values = VALUES | {"learner": "playouts", "linear_start": 1.0, "hidden": [8], "num_playouts": 4}

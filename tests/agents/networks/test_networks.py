@@ -14,7 +14,7 @@ from agents.networks.sb3_policy import NetworkPolicy
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import Action, action_layout, make_rules
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.move_features.moves import MOVE_FEATURES
+from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.policies.linear import Linear
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.variants import VARIANTS, Variant, get_variant
@@ -229,7 +229,7 @@ def test_moves_network_begins_as_linear_policy() -> None:
     spec = GameSpec(variant)
     network = MovesNetwork(spec)
     network.head.weight.zero_()
-    weights = th.randn(len(MOVE_FEATURES))
+    weights = th.randn(NUM_MOVE)
     network.linear.weight.copy_(weights)
     observations, masks = positions(variant), masks_of(variant)
     scores = network.score(observations, masks).dense(masks.shape[1])

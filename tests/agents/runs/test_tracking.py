@@ -61,6 +61,7 @@ def exit_codes(records: list[Record]) -> list[int]:
     return [record.exit.exit_code for record in records if record.HasField("exit")]
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_a_run_stopped_and_resumed(tmp_path: Path) -> None:
     """Ctrl-C closes it as one that ended, and the checkpoint is written; resuming goes on with it."""
@@ -124,6 +125,7 @@ def test_one_run_after_another(tmp_path: Path) -> None:
         assert exit_codes(records) == [code] and "train/loss" in told(records)
 
 
+@pytest.mark.proof
 @pytest.mark.training
 def test_without_an_account(tmp_path: Path) -> None:
     """Nothing was set up: no key, and no terminal that could be asked for one."""

@@ -36,7 +36,10 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
-from solitaire_env.move_features.moves import NUM_MOVE, look, moves_of, sure_homes
+from solitaire_env.move_features.autoplay import SafeAutoplay, autoplay_safe, autoplay_safe_move
+from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.moves import make_room, score_moves
+from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import parse_position
 from solitaire_env.play.hints import Adviser, load_policy
 from solitaire_env.policies.linear import weights_for
@@ -77,13 +80,13 @@ SMALL = {
 def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
     variant = ALL[name]
     weights = np.random.default_rng(1).standard_normal(NUM_MOVE)
-    moves = moves_of(GameSpec(variant).layout)
+    reader = MoveReader(GameSpec(variant))
     for steps in (0, 5, 20):
         batch = played(variant, steps, 8)
-        room = rollouts.make_room(batch.rules)
+        room = make_room(batch.rules)
         for row in np.flatnonzero(batch.state.status == PLAYING):
-            seen = look(batch.observations()[[row]], batch.state.mask[[row]], moves, ahead=False)
-            n = rollouts.look_at(batch.rules, batch.state, row, weights, room)
+            seen = reader.read_moves(batch.observations()[[row]], batch.state.mask[[row]])
+            n = score_moves(batch.rules, batch.state, row, weights, room)
             assert room.actions[:n].tolist() == seen.actions.tolist()
             assert room.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
 
@@ -121,7 +124,7 @@ def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
             action = int(random.choice(np.flatnonzero(state.mask[0])))
             batch.step(np.array([0, action]), np.array([0, 1], dtype=np.int8))
             if variant.build == "same suit":
-                positions.send_home(rules, state, batch.events, 1)
+                autoplay_safe(rules, state, batch.events, 1)
             first, second = positions.keys_after(rules, state, 0, 1, trail)
             assert first == positions.key_of(rules, state, 1, positions.SALT) | np.uint64(1)
             assert second == positions.key_of(rules, state, 1, positions.SALT_2)
@@ -132,14 +135,14 @@ def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
 def test_what_is_sure_to_go_home_is_the_same_for_rows_and_observations(name: str) -> None:
     variant = ALL[name]
-    moves = moves_of(GameSpec(variant).layout)
+    autoplay = SafeAutoplay(GameSpec(variant))
     found = 0
     for steps in (0, 5, 20, 60):
         batch = played(variant, steps, 32)
-        sure = sure_homes(batch.observations(), batch.state.mask, moves)
+        safe = autoplay.moves(batch.observations(), batch.state.mask)
         for row in np.flatnonzero(batch.state.status == PLAYING):
-            assert sure[row] == positions.sure_home(batch.rules, batch.state, row)
-            found += sure[row] >= 0
+            assert safe[row] == autoplay_safe_move(batch.rules, batch.state, row)
+            found += safe[row] >= 0
     assert found > 0
 
 
@@ -687,7 +690,7 @@ def test_trials_are_played_to_their_end() -> None:
     )  # fmt: skip
     moves_alone = 0
     for game in games:
-        moves_alone += positions.send_home(rules, alone.state, alone.events, game)
+        moves_alone += autoplay_safe(rules, alone.state, alone.events, game)
         _, more = rollouts.play_out(
             rules, alone.state, alone.events, game, player.weights, 20, True, player.line, 0, player.room
         )  # fmt: skip

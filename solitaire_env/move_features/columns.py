@@ -1,0 +1,174 @@
+"""The features by name: what each of them says, where it stands in an array, and the text it is stored under.
+
+A feature is a line of one of the tuples below. ``MOVE`` and its like hold the column of each feature, and
+kernels write ``out[MOVE.cards]``; ``MOVE_NAMES`` and its like hold the texts. Weights of the linear policy
+are stored by these texts, and networks are trained on the columns in this order: do not reorder, rename or
+remove any.
+
+Words: a *next foundation card* is one that a foundation takes now. A card *fits* onto the next higher one of
+its suit, whatever the game builds by. A card is *in sight* that is playable: on a pile, on the waste or in a
+cell.
+"""
+
+from typing import Any, Final, NamedTuple
+
+Column = Any
+"""A text or, once numbered, an integer."""
+
+
+class MoveColumns(NamedTuple):
+    """Features of a legal move; all that do not apply to it are 0."""
+
+    # The kind of move. A draw is none of these.
+    home: Column = "home"
+    pile_to_pile: Column = "pile to pile"
+    waste_to_pile: Column = "waste to pile"
+    cell_to_pile: Column = "cell to pile"
+    pile_to_space: Column = "pile to space"
+    waste_to_space: Column = "waste to space"
+    cell_to_space: Column = "cell to space"
+    pile_to_cell: Column = "pile to cell"
+    waste_to_cell: Column = "waste to cell"
+    # The moved cards.
+    home_rank: Column = "home: ranks above the lowest foundation / 13"
+    home_covers: Column = "home: a card in sight fits onto it"
+    onto_covers: Column = "onto a pile or a space: a card in sight fits onto it"
+    cards: Column = "cards / 13"
+    rank: Column = "to space or cell: rank / 13"
+    # The source pile. Near the top counts 1 / its place in the pile (1 the playable card) for a next
+    # foundation card, half as much for the card that goes home right after one.
+    source_empties: Column = "source: becomes a space"
+    source_breaks: Column = "source: a sequence is broken"
+    source_frees_home: Column = "source: the card under it goes home now"
+    source_frees_fitting: Column = "source: the card under it fits onto a pile"
+    source_stay: Column = "source: cards that stay / 13"
+    source_near: Column = "source: a wanted card lies near the top"
+    # The target pile.
+    target_cards: Column = "target: cards / 13"
+    target_near: Column = "target: a wanted card lies near the top"
+    # The game.
+    waste_stock: Column = "waste: share of the stock that is left"
+    waste_frees_home: Column = "waste: the card under it goes home now"
+    waste_frees_fitting: Column = "waste: the card under it fits onto a pile"
+    spaces_left: Column = "to space: spaces that are left / 4"
+    cells_left: Column = "to cell: cells that are left / 4"
+    draw_spaces: Column = "draw: spaces / 4"
+
+
+class PlainColumns(NamedTuple):
+    """Features of a position, as the player sees it.
+
+    After a draw the new card of the waste is not known: its features are those of the unseen cards. A
+    sequence fits nowhere if it fits onto no playable card of a pile and does not go home.
+    """
+
+    home: Column = "cards home / all"
+    lowest: Column = "lowest foundation / 13"
+    fullest: Column = "fullest foundation of each suit, mean / 13"
+    spaces: Column = "spaces / 4"
+    empty_cells: Column = "empty cells / 8"
+    stock: Column = "stock / its capacity"
+    waste: Column = "waste / its capacity"
+    # The piles.
+    sequences: Column = "sequences / half of all cards"
+    over_lower: Column = "cards over a lower one / half of all cards"
+    over_lower_in_suit: Column = "cards over a lower one of their suit / a quarter of all cards"
+    from_king: Column = "cards in a sequence that begins with a king at the base / half of all cards"
+    highest: Column = "highest pile / 20"
+    ranks: Column = "rank of the playable cards, mean / 13"
+    useful: Column = "playable cards of piles that a card can still be put on / piles"
+    # The next foundation cards, one number for each rank that a foundation takes next.
+    next_depth: Column = "wanted: cards above it, at most 12, sum / 40"
+    next_nearest: Column = "wanted: cards above the nearest / 12"
+    next_unseen: Column = "wanted: not seen / 8"
+    next_blocked: Column = "wanted: sequences above it that fit nowhere, sum / 16"
+    next_least_blocked: Column = "wanted: sequences above it that fit nowhere, least / 4"
+    next_reachable: Column = "wanted: no more such sequences than spaces and empty cells / 4"
+    after_depth: Column = "wanted next: cards above it, at most 12, sum / 40"
+    after_blocked: Column = "wanted next: sequences above it that fit nowhere, sum / 16"
+    # What can be played.
+    chain: Column = "cards that go home one after another / 13"
+    go_home: Column = "playable cards that go home / 8"
+    fit: Column = "playable cards that fit onto a pile / 8"
+    joinable: Column = "piles with a sequence over a card that a playable card fits onto / 8"
+    fewest_stuck: Column = "sequences that fit nowhere in the pile that has fewest / 4"
+    second_fewest_stuck: Column = "sequences that fit nowhere in the pile that has second fewest / 4"
+    # The next card of the stock, and the waste.
+    stock_home: Column = "stock: share of the unseen cards that go home"
+    stock_fits: Column = "stock: share of the unseen cards that fit onto a pile"
+    waste_home: Column = "waste: the playable card goes home"
+    waste_fits: Column = "waste: the playable card fits onto a pile"
+    waste_run: Column = "waste: cards from the top that go home or fit onto a pile, at most 6 / 4"
+    waste_nearest: Column = "waste: cards above the nearest wanted one / 12"
+    # The cells.
+    cells: Column = "cells: ranks that their cards are away from going home / 64"
+
+
+class DigColumns(NamedTuple):
+    """Features of one round of dig-outs.
+
+    Best is the first dig-out with most cards gone home + empty cells + 2 x spaces, roomiest the first with
+    most empty cells + 2 x spaces.
+    """
+
+    number: Column = "wanted cards that can be dug out / 4"
+    best_home: Column = "best: cards gone home / 13"
+    best_empty_cells: Column = "best: empty cells after it / 8"
+    best_spaces: Column = "best: spaces after it / 4"
+    best: Column = "best: cards gone home + empty cells + 2 x spaces / 16"
+    roomiest_home: Column = "roomiest: cards gone home / 13"
+    roomiest_empty_cells: Column = "roomiest: empty cells after it / 8"
+    roomiest_spaces: Column = "roomiest: spaces after it / 4"
+    most_home: Column = "most cards gone home / 13"
+
+
+class WayColumns(NamedTuple):
+    """Features of how the rollout lookahead came to its last position."""
+
+    moves: Column = "onward: moves that led there / their limit"
+    home: Column = "onward: cards that went home on the way / 13"
+
+
+NUM_MOVE: Final = len(MoveColumns._fields)
+NUM_PLAIN: Final = len(PlainColumns._fields)
+NUM_DIG: Final = len(DigColumns._fields)
+NUM_WAY: Final = len(WayColumns._fields)
+
+MOVE: Final = MoveColumns(*range(NUM_MOVE))
+PLAIN: Final = PlainColumns(*range(NUM_PLAIN))
+DIG: Final = DigColumns(*range(NUM_DIG))
+WAY: Final = WayColumns(*range(NUM_WAY))
+
+MOVE_NAMES: Final[tuple[str, ...]] = MoveColumns()
+PLAIN_NAMES: Final[tuple[str, ...]] = PlainColumns()
+DIG_NAMES: Final[tuple[str, ...]] = DigColumns()
+WAY_NAMES: Final[tuple[str, ...]] = WayColumns()
+
+
+def reach_names(reach: int) -> tuple[str, ...]:
+    """The names of so many relaxed-reachability features."""
+    return tuple(
+        "reach: cards home with the unseen at hand / all" if n == 0
+        else f"reach: and with {n} {'card' if n == 1 else 'cards'} of each pile and of the waste / all"
+        for n in range(reach)
+    )  # fmt: skip
+
+
+def position_names(digs: int, reach: int = 0, rollout: int = 0) -> tuple[str, ...]:
+    """The names of all features of a position, in order; after the move's own, those of a move too.
+
+    Parameters
+    ----------
+    digs
+        Rounds of dig-outs.
+    reach
+        Number of relaxed-reachability features.
+    rollout
+        Moves that the rollout lookahead plays at most; 0: no lookahead.
+    """
+    rounds = ("digs", *(f"digs after the best {n}" for n in range(1, digs)))[:digs]
+    names = PLAIN_NAMES + tuple(f"{when}: {name}" for when in rounds for name in DIG_NAMES)
+    names += reach_names(reach)
+    if rollout:
+        names += tuple(f"onward: {name}" for name in PLAIN_NAMES + reach_names(reach)) + WAY_NAMES
+    return names

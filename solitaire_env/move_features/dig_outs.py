@@ -1,0 +1,167 @@
+"""Dig-out features: greedily uncover each next foundation card, and see what has gone home then.
+
+To dig out a card is to put away the cards above it: a card that goes home goes home; else the sequence at the
+end of the pile goes onto a pile that takes it, or to a space, or card by card to empty cells. After that all
+goes home that can. Nothing better is searched for, and no card that was not seen is known.
+
+Dig-outs are planned in suit and with supermoves, whatever the game builds by and moves:
+:func:`planning_rules`.
+"""
+
+from typing import Final
+
+from solitaire_env.core import Rules, jit
+from solitaire_env.core.engine import (
+    carry,
+    carry_limit,
+    copy_cards,
+    empty_cell,
+    fills_space,
+    fits,
+    goes_home,
+    is_in,
+    playable,
+    send_home,
+    sequence_length,
+    to_cell,
+)
+from solitaire_env.core.layout import ONE_CARD, SAME_SUIT, SUPERMOVE
+from solitaire_env.move_features.columns import DIG, NUM_DIG
+
+WASTE_DIG: Final = 6
+"""Cards of the waste, from its top, that are dug out."""
+
+
+def planning_rules(rules: Rules) -> Rules:
+    """The rules by which features move cards: in suit; by supermoves where the game moves single cards."""
+    moves = SUPERMOVE if rules.moves == ONE_CARD else rules.moves
+    return rules._replace(build=SAME_SUIT, moves=moves)
+
+
+@jit
+def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
+    """Send home all that goes, source by source, again and again; the number of cards. Moves cards alone."""
+    gone = 0
+    before = -1
+    while gone > before:
+        before = gone
+        for source in range(rules.sources):
+            while goes_home(state, b, playable(rules, state, b, source)):
+                send_home(rules, state, b, source)
+                gone += 1
+    return gone
+
+
+@jit
+def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
+    """The pile that takes the last ``count`` cards of a source: the last one they fit onto, else the last
+    space; -1 where there is none.
+    """
+    deepest = playable(rules, state, b, source)
+    if source < rules.piles:
+        end = source * rules.pile_capacity + int(state.heights[b, source])
+        deepest = int(state.rows[b, end - count])
+    onto = space = -1
+    for pile in range(rules.piles):
+        height = int(state.heights[b, pile])
+        if height == 0:
+            space = pile
+        elif (
+            fits(rules, deepest, int(state.rows[b, pile * rules.pile_capacity + height - 1]))
+            and pile != source
+            and height + count <= rules.pile_capacity
+        ):
+            onto = pile
+    if onto >= 0 and count <= carry_limit(rules, state, b, 0):
+        return onto
+    if space >= 0 and fills_space(rules, deepest) and count <= carry_limit(rules, state, b, 1):
+        return space
+    return -1
+
+
+@jit
+def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
+    """Put away the last ``above`` cards of a source; whether that is possible. Moves cards alone."""
+    while above > 0:
+        if goes_home(state, b, playable(rules, state, b, source)):
+            send_home(rules, state, b, source)
+            above -= 1
+            continue
+        count = sequence_length(rules, state, b, source, above) if source < rules.piles else 1
+        target = _target(rules, state, b, source, count)
+        if target >= 0:
+            carry(rules, state, b, source, target, count)
+        elif count <= int(state.empty_cells[b]):
+            for _ in range(count):
+                to_cell(rules, state, b, source, empty_cell(rules, state, b))
+        else:
+            return False
+        above -= count
+    return True
+
+
+@jit
+def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
+    """Where the cards of a source begin in the row, the first place looked at, and how many there are."""
+    if source < rules.piles:
+        return source * rules.pile_capacity, 0, int(state.heights[b, source])
+    waste = int(state.waste[b])
+    return rules.row_waste, max(0, waste - WASTE_DIG), waste
+
+
+@jit
+def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[no-untyped-def]
+    """Dig out each next foundation card from the position in row ``start``; the number of dig-outs.
+
+    The position after the best one is kept in row ``best`` if ``keep`` is set. Copies of a card are dug out
+    pile by pile, from the base; the waste comes last.
+    """
+    number = 0
+    most_worth = most_room = most_home = -1
+    for source in range(rules.first_cell):
+        base, first, cards = _cards_of(rules, state, start, source)
+        for place in range(first, cards):
+            if not is_in(int(state.rows[start, base + place]), int(state.welcome[start])):
+                continue
+            copy_cards(rules, state, start, trial)
+            if not _dig_out(rules, state, trial, source, cards - 1 - place):
+                continue
+            send_all_home(rules, state, trial)
+            number += 1
+            home = int(state.home[trial]) - int(state.home[start])
+            empty_cells, spaces = int(state.empty_cells[trial]), int(state.spaces[trial])
+            room = empty_cells + 2 * spaces
+            most_home = max(most_home, home)
+            if home + room > most_worth:
+                most_worth = home + room
+                out[DIG.best_home] = home / 13
+                out[DIG.best_empty_cells] = empty_cells / 8
+                out[DIG.best_spaces] = spaces / 4
+                out[DIG.best] = most_worth / 16
+                if keep:
+                    copy_cards(rules, state, trial, best)
+            if room > most_room:
+                most_room = room
+                out[DIG.roomiest_home] = home / 13
+                out[DIG.roomiest_empty_cells] = empty_cells / 8
+                out[DIG.roomiest_spaces] = spaces / 4
+    if number:
+        out[DIG.number] = number / 4
+        out[DIG.most_home] = most_home / 13
+    return number
+
+
+@jit
+def write_dig_outs(rules, state, start, trial, best, out):  # type: ignore[no-untyped-def]
+    """Write rounds of dig-outs into ``out``, float32 ``[rounds * NUM_DIG]``.
+
+    The first starts from the cards in row ``start``, each further one from where the best dig-out of the one
+    before leads to. All three rows are written over.
+    """
+    out[:] = 0.0
+    for first in range(0, out.shape[0], NUM_DIG):
+        more = first + NUM_DIG < out.shape[0]
+        if not _write_round(rules, state, start, trial, best, more, out[first : first + NUM_DIG]):
+            break
+        if more:
+            start, best = best, start

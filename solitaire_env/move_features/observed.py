@@ -1,0 +1,51 @@
+"""Observations become games of the engine, in which features are read and moves are played."""
+
+from typing import Final
+
+from solitaire_env.core import jit
+from solitaire_env.core.engine import derive, derive_cards
+from solitaire_env.core.layout import MAX_STOCK_COUNT
+
+GAME: Final = 0
+"""The row of the state in which an observation is placed."""
+PLACEHOLDER: Final = 4
+"""Stands for each card of a hidden stock: how many there are is known, which they are is not."""
+
+
+@jit
+def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
+    """The number of cards in a hidden stock; all cards that are not seen are there."""
+    left = int(observation[rules.row_stock_count]) if rules.has_stock else 0
+    if left == MAX_STOCK_COUNT:  # or more: the count stops there
+        left = rules.cards
+        for place in range(rules.row_foundations):
+            left -= int(observation[place]) != 0
+        for place in range(rules.row_foundations, rules.row_stock_count):
+            left -= int(observation[place])
+    return left
+
+
+@jit
+def _write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
+    """Write the position row of a ``cards`` observation; a hidden stock is filled with placeholders."""
+    seen = min(len(observation), rules.row_size)
+    for place in range(seen):
+        state.rows[b, place] = observation[place]
+    if seen < rules.row_size:
+        left = _stock_left(rules, observation)
+        for place in range(rules.stock_capacity):
+            state.rows[b, rules.row_stock + place] = PLACEHOLDER if place < left else 0
+
+
+@jit
+def place_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
+    """Set a game to what a ``cards`` observation (int8 ``[size]``) shows."""
+    _write_seen(rules, state, b, observation)
+    derive(rules, state, b)
+
+
+@jit
+def place_cards(rules, state, b, observation):  # type: ignore[no-untyped-def]
+    """The same without mask and status."""
+    _write_seen(rules, state, b, observation)
+    derive_cards(rules, state, b)

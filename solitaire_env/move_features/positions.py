@@ -1,0 +1,397 @@
+"""The features of a position, read from the engine's state, as the player sees it.
+
+A function for each group of features; all are listed in
+:class:`~solitaire_env.move_features.columns.PlainColumns`. After them come the dig-outs
+(:mod:`solitaire_env.move_features.dig_outs`) and the relaxed reachability
+(:mod:`solitaire_env.move_features.reachability`).
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import Rules, jit, jit_called, lowest_bit
+from solitaire_env.core.engine import copy_cards, is_in, write_row
+from solitaire_env.move_features.columns import NUM_DIG, NUM_PLAIN, PLAIN
+from solitaire_env.move_features.dig_outs import send_all_home, write_dig_outs
+from solitaire_env.move_features.moves import cards_in_sight, lowest_foundation
+from solitaire_env.move_features.reachability import write_reachability
+
+Array = npt.NDArray[Any]
+
+DEEP: Final = 12
+"""Cards that lie deeper than this count as lying this deep, and so do cards that were not seen."""
+WASTE_DEPTH: Final = 24
+"""Cards of the waste, from its top, that are looked through for next foundation cards."""
+WASTE_RUN: Final = 6
+"""Cards of the waste, from its top, that are counted while they can be played."""
+MOST_BLOCKED: Final = 6
+"""More sequences above a card count as this many."""
+NONE_BLOCKED: Final = 9
+"""Stands for the least of no numbers of sequences."""
+
+AFTER: Final = 1
+"""The row for the position after a move."""
+PLAN: Final = 2
+TRIAL: Final = 3
+BEST: Final = 4
+"""Rows in which cards are moved ahead, without mask and status."""
+ROWS: Final = 5
+"""Rows that a state needs in which positions are read."""
+
+
+class PileColumns(NamedTuple):
+    """What is noted of each pile."""
+
+    sequences: int
+    """Sequences in suit."""
+    over_lower: int
+    """Cards that lie over a lower one of any suit."""
+    over_lower_in_suit: int
+    """Cards that lie over a lower one of their suit."""
+    from_king: int
+    """Cards in a sequence that begins with a king at the base."""
+
+
+PILE: Final = PileColumns(*range(len(PileColumns._fields)))
+
+
+class Notes(NamedTuple):
+    """Scratch arrays for the positions of one game at a time, and what is noted once for several of them."""
+
+    unseen: Array
+    """int64 ``[64]``: how many of each card the player has not seen; the same after any move."""
+    hand: Array
+    """int64 ``[64]``: the cards in hand, for the relaxed reachability."""
+    depth: Array
+    """int64 ``[64]``: how many cards lie above each card."""
+    piles: Array
+    """int64 ``[2, piles, 4]``: see :class:`PileColumns`; of the rows ``GAME`` and ``AFTER``."""
+
+
+def make_notes(rules: Rules) -> Notes:
+    """Room for the notes of one game at a time."""
+    return Notes(
+        np.zeros(64, dtype=np.int64),
+        np.zeros(64, dtype=np.int64),
+        np.zeros(64, dtype=np.int64),
+        np.zeros((2, rules.piles, len(PILE)), dtype=np.int64),
+    )
+
+
+# ---------------------------------------------------------------------------------------- the notes
+
+
+@jit_called
+def note_unseen(rules, state, b, unseen):  # type: ignore[no-untyped-def]
+    """Count the cards that the player has not seen: all but those of piles, waste, cells and foundations."""
+    unseen[:] = rules.decks
+    for place in range(rules.row_foundations):
+        unseen[int(state.rows[b, place])] -= 1
+    for place in range(4 * rules.decks):
+        for rank in range(1, int(state.rows[b, rules.row_foundations + place]) + 1):
+            unseen[4 * rank + place // rules.decks] -= 1
+
+
+@jit_called
+def note_pile(rules, state, b, pile, out):  # type: ignore[no-untyped-def]
+    """Note a pile: see :class:`PileColumns`."""
+    out[:] = 0
+    lowest = 99
+    lowest_of = 0x7F7F7F7F  # a byte for each suit
+    previous = 0
+    from_king = True
+    base = pile * rules.pile_capacity
+    for place in range(int(state.heights[b, pile])):
+        card = int(state.rows[b, base + place])
+        rank, shift = card >> 2, 8 * (card & 3)
+        follows = previous == card + 4
+        from_king = from_king and (follows if place else rank == rules.ranks)
+        out[PILE.sequences] += not follows
+        out[PILE.from_king] += from_king
+        out[PILE.over_lower] += rank > lowest
+        lowest = min(lowest, rank)
+        of_suit = (lowest_of >> shift) & 127
+        if rank > of_suit:
+            out[PILE.over_lower_in_suit] += 1
+        else:
+            lowest_of += (rank - of_suit) << shift
+        previous = card
+
+
+# ------------------------------------------------------------------------------- sets of cards
+
+
+class Sight(NamedTuple):
+    """Sets of cards, as bits, that several groups of features read."""
+
+    next: int
+    """The next foundation cards."""
+    after: int
+    """The cards that go home right after one of these, and are none themselves."""
+    in_sight: int
+    """The playable cards; but for the waste's after a draw."""
+    fitting: int
+    """The cards that fit onto the playable card of a pile."""
+
+
+@jit
+def _look(rules, state, b, drawn):  # type: ignore[no-untyped-def]
+    next_cards = int(state.welcome[b])
+    pack = (1 << (4 * rules.ranks + 4)) - 1
+    on_piles, in_sight = cards_in_sight(rules, state, b)
+    if drawn:
+        in_sight = on_piles
+        for source in range(rules.first_cell, rules.sources):
+            in_sight |= (1 << int(state.tops[b, source])) & ~1
+    return Sight(next_cards, (next_cards << 4) & pack & ~next_cards, in_sight, (on_piles >> 4) & ~15)
+
+
+@jit
+def _number(cards):  # type: ignore[no-untyped-def]
+    """How many cards are in a set."""
+    number = 0
+    while cards:
+        cards &= cards - 1
+        number += 1
+    return number
+
+
+# ------------------------------------------------------------------------------------ the features
+
+
+@jit
+def _counts(rules, state, b, drawn, out):  # type: ignore[no-untyped-def]
+    """How far the game is: foundations, spaces, cells, stock and waste."""
+    fullest = 0
+    for suit in range(4):
+        fullest += int(state.rows[b, rules.row_foundations + suit * rules.decks])
+    stock = rules.stock_capacity
+    out[PLAIN.home] = int(state.home[b]) / rules.cards
+    out[PLAIN.lowest] = lowest_foundation(rules, state, b) / 13
+    out[PLAIN.fullest] = fullest / 52
+    out[PLAIN.spaces] = int(state.spaces[b]) / 4
+    out[PLAIN.empty_cells] = int(state.empty_cells[b]) / 8
+    out[PLAIN.stock] = (int(state.stock[b]) - drawn) / stock if stock else 0.0
+    out[PLAIN.waste] = int(state.waste[b]) / stock if stock else 0.0
+
+
+@jit
+def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
+    """What the piles are like, as far as each can be told alone."""
+    sequences = over_lower = over_lower_in_suit = from_king = highest = ranks = useful = 0
+    for pile in range(rules.piles):
+        highest = max(highest, int(state.heights[b, pile]))
+        sequences += piles[pile, PILE.sequences]
+        over_lower += piles[pile, PILE.over_lower]
+        over_lower_in_suit += piles[pile, PILE.over_lower_in_suit]
+        from_king += piles[pile, PILE.from_king]
+        card = int(state.tops[b, pile])
+        if card:
+            # The suit's foundations lie fullest first.
+            last = rules.row_foundations + ((card & 3) + 1) * rules.decks - 1
+            ranks += card >> 2
+            useful += (card >> 2) - 1 > int(state.rows[b, last])
+    out[PLAIN.sequences] = 2 * sequences / rules.cards
+    out[PLAIN.over_lower] = 2 * over_lower / rules.cards
+    out[PLAIN.over_lower_in_suit] = 4 * over_lower_in_suit / rules.cards
+    out[PLAIN.from_king] = 2 * from_king / rules.cards
+    out[PLAIN.highest] = highest / 20
+    out[PLAIN.ranks] = ranks / (13 * rules.piles)
+    out[PLAIN.useful] = useful / rules.piles
+
+
+@jit
+def _measure_depths(rules, state, b, drawn, sight, depth):  # type: ignore[no-untyped-def]
+    """How many cards lie above the next foundation cards, and above those after them, at most ``DEEP``."""
+    for card in range(4, 4 + 4 * rules.ranks):
+        depth[card] = DEEP
+    both = sight.next | sight.after
+    for pile in range(rules.piles):
+        end = pile * rules.pile_capacity + int(state.heights[b, pile]) - 1
+        for above in range(min(int(state.heights[b, pile]), DEEP)):
+            card = int(state.rows[b, end - above])
+            if is_in(card, both):
+                depth[card] = min(depth[card], above)
+    for cell in range(rules.cells):
+        depth[int(state.rows[b, rules.row_cells + cell])] = 0
+    waste = int(state.waste[b])
+    for above in range(min(waste, WASTE_DEPTH)):
+        card = int(state.rows[b, rules.row_waste + waste - 1 - above])
+        depth[card] = min(depth[card], above + drawn)
+
+
+@jit
+def _next_cards(sight, unseen, depth, out):  # type: ignore[no-untyped-def]
+    """How deep the next foundation cards lie, and those after them."""
+    deep = after_deep = not_seen = 0
+    nearest = DEEP
+    cards = sight.next
+    while cards:
+        card = lowest_bit(cards)
+        cards &= cards - 1
+        deep += depth[card]
+        nearest = min(nearest, depth[card])
+        not_seen += unseen[card] > 0 and depth[card] == DEEP
+        if is_in(card + 4, sight.after):
+            after_deep += depth[card + 4]
+    out[PLAIN.next_depth] = deep / 40
+    out[PLAIN.next_nearest] = nearest / 12
+    out[PLAIN.next_unseen] = not_seen / 8
+    out[PLAIN.after_depth] = after_deep / 40
+
+
+@jit
+def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def]
+    """The sequences that fit nowhere, above next foundation cards, above those after them, in each pile."""
+    free = int(state.spaces[b]) + int(state.empty_cells[b])
+    total = after_total = reachable = joinable = 0
+    least = fewest = second = NONE_BLOCKED
+    for pile in range(rules.piles):
+        base = pile * rules.pile_capacity
+        height = int(state.heights[b, pile])
+        stuck = 0  # sequences that fit nowhere, above the card that is looked at
+        part = 0  # 1 where the cards above it in its own sequence fit nowhere
+        first = True
+        for place in range(height - 1, -1, -1):
+            card = int(state.rows[b, base + place])
+            if is_in(card, sight.next | sight.after):
+                above = min(stuck + part, MOST_BLOCKED)
+                if is_in(card, sight.next):
+                    least = min(least, above)
+                    total += above
+                    reachable += above <= free
+                else:
+                    after_total += above
+            fits = is_in(card, sight.fitting | sight.next)
+            under = int(state.rows[b, base + place - 1]) if place else 0
+            if under == card + 4:
+                part = 1 - fits
+            else:
+                stuck += 1 - fits
+                part = 0
+                if first and place:
+                    joinable += is_in(under - 4, sight.in_sight)
+                first = False
+        if piles[pile, PILE.from_king] < height:
+            second = min(second, max(fewest, stuck))
+            fewest = min(fewest, stuck)
+    out[PLAIN.next_blocked] = total / 16
+    out[PLAIN.next_least_blocked] = least / 4
+    out[PLAIN.next_reachable] = reachable / 4
+    out[PLAIN.after_blocked] = after_total / 16
+    out[PLAIN.joinable] = joinable / 8
+    out[PLAIN.fewest_stuck] = fewest / 4
+    out[PLAIN.second_fewest_stuck] = second / 4
+
+
+@jit
+def _stock(state, b, sight, unseen, out):  # type: ignore[no-untyped-def]
+    """What the next card of the stock may do, each unseen card being as likely as any other."""
+    home = fits = 0.0
+    left = int(state.stock[b])
+    cards = sight.next | sight.fitting
+    while left and cards:
+        card = lowest_bit(cards)
+        cards &= cards - 1
+        if is_in(card, sight.next):
+            home += unseen[card]
+        else:
+            fits += unseen[card]
+    if left:
+        home /= left
+        fits /= left
+    out[PLAIN.stock_home] = home
+    out[PLAIN.stock_fits] = fits
+    return home, fits
+
+
+@jit
+def _waste(rules, state, b, drawn, sight, drawn_home, drawn_fits, out):  # type: ignore[no-untyped-def]
+    """What the cards of the waste can do, from its top; of a card that was just drawn, what it may do."""
+    waste = int(state.waste[b])
+    end = rules.row_waste + waste - 1
+    run = 0
+    nearest = DEEP
+    while nearest == DEEP and run < min(waste, DEEP):
+        if is_in(int(state.rows[b, end - run]), sight.next):
+            nearest = run
+        run += 1
+    run = 0
+    playable = sight.next | sight.fitting
+    while not drawn and run < min(waste, WASTE_RUN) and is_in(int(state.rows[b, end - run]), playable):
+        run += 1
+    card = int(state.rows[b, end]) if waste else 0
+    out[PLAIN.waste_home] = drawn_home if drawn else is_in(card, sight.next)
+    out[PLAIN.waste_fits] = drawn_fits if drawn else is_in(card, sight.fitting)
+    out[PLAIN.waste_run] = run / 4
+    out[PLAIN.waste_nearest] = nearest / 12
+
+
+@jit
+def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
+    """How far the cards in cells are from going home."""
+    gaps = 0
+    for cell in range(rules.cells):
+        card = int(state.rows[b, rules.row_cells + cell])
+        if card:
+            # The suit's fullest foundation lies first.
+            gaps += (card >> 2) - int(state.rows[b, rules.row_foundations + (card & 3) * rules.decks]) - 1
+    out[PLAIN.cells] = gaps / 64
+
+
+@jit
+def _play(plans, state, sight, out):  # type: ignore[no-untyped-def]
+    """What can be played: cards that go home, and cards that fit; from the cards in row ``PLAN``."""
+    go_home = _number(sight.in_sight & sight.next)
+    chain = 0
+    if go_home:
+        copy_cards(plans, state, int(PLAN), int(TRIAL))
+        chain = send_all_home(plans, state, int(TRIAL))
+    out[PLAIN.chain] = chain / 13
+    out[PLAIN.go_home] = go_home / 8
+    out[PLAIN.fit] = _number(sight.in_sight & sight.fitting) / 8
+
+
+@jit_called
+def write_position(rules, plans, state, b, drawn, digs, notes, out):  # type: ignore[no-untyped-def]
+    """Write the features of the position in row ``b`` of a state with ``ROWS`` rows.
+
+    Parameters
+    ----------
+    plans
+        :func:`~solitaire_env.move_features.dig_outs.planning_rules` of the rules.
+    b
+        ``GAME`` or ``AFTER``; mask and status are not read.
+    drawn
+        1 for the position after a draw from it, whose card is not known; else 0.
+    digs
+        Rounds of dig-outs.
+    notes
+        The unseen cards and the piles of row ``b`` are noted.
+    out
+        float32 ``[NUM_PLAIN + digs * NUM_DIG + reach]``.
+    """
+    piles = notes.piles[b]
+    sight = _look(rules, state, b, drawn)
+    _counts(rules, state, b, drawn, out)
+    _piles(rules, state, b, piles, out)
+    _measure_depths(rules, state, b, drawn, sight, notes.depth)
+    _next_cards(sight, notes.unseen, notes.depth, out)
+    _blocked(rules, state, b, piles, sight, out)
+    home, fits = _stock(state, b, sight, notes.unseen, out)
+    _waste(rules, state, b, drawn, sight, home, fits, out)
+    _cells(rules, state, b, out)
+    copy_cards(rules, state, b, int(PLAN))
+    if drawn:
+        # The card on the waste is not known, so none of the waste can be planned with.
+        state.waste[PLAN] = 0
+    _play(plans, state, sight, out)
+    first_reach = NUM_PLAIN + digs * NUM_DIG
+    if out.shape[0] > first_reach:
+        # A card that was just drawn is one of the unseen ones, and can be played as they can.
+        copy_cards(rules, state, b, int(TRIAL))
+        write_row(notes.unseen, notes.hand)
+        write_reachability(plans, state, int(TRIAL), notes.hand, out[first_reach:])
+    write_dig_outs(plans, state, int(PLAN), int(TRIAL), int(BEST), out[NUM_PLAIN:first_reach])

@@ -1,0 +1,284 @@
+"""Reads the features of legal moves, and of positions, from ``cards`` observations and masks.
+
+Nothing is known here that the player does not see: an observation becomes a game of the engine whose hidden
+stock is filled with placeholders, and moves are played there.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import Events, State, jit, jit_kernel, make_events, make_state, typed_once
+from solitaire_env.core.engine import copy, decode, write_row
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.columns import (
+    MOVE_NAMES,
+    NUM_DIG,
+    NUM_MOVE,
+    NUM_PLAIN,
+    NUM_WAY,
+    position_names,
+)
+from solitaire_env.move_features.dig_outs import planning_rules
+from solitaire_env.move_features.lookahead import look_ahead, play
+from solitaire_env.move_features.moves import Room, make_room, measure, survey
+from solitaire_env.move_features.observed import GAME, place_cards, place_seen
+from solitaire_env.move_features.positions import (
+    AFTER,
+    ROWS,
+    Notes,
+    make_notes,
+    note_pile,
+    note_unseen,
+    write_position,
+)
+
+Array = npt.NDArray[Any]
+
+NONE: Final = 0
+"""Neither a draw nor a round of dig-outs."""
+
+DIGS: Final = 2
+"""Rounds of dig-outs that are read unless another number is asked for."""
+
+
+NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
+"""Weights of the linear policy where it is not followed, or plays the first legal move."""
+
+Scratch = tuple[State, Events, Room, Notes]
+
+
+class MoveFeatures(NamedTuple):
+    """The legal moves of games, game by game, actions in order."""
+
+    games: Array
+    """int64 ``[moves]``."""
+    actions: Array
+    """int64 ``[moves]``."""
+    moves: Array
+    """float32 ``[moves, NUM_MOVE + features of a position]``: of the move, then of the position after it."""
+    positions: Array
+    """float32 ``[games, features of a position]``: of the positions that the moves are made in."""
+
+
+class MoveReader:
+    """Reads moves and positions of one game.
+
+    Parameters
+    ----------
+    spec
+        The game as the reader sees it, with ``observation="cards"``.
+    digs
+        Rounds of dig-out features.
+    reach
+        Number of relaxed-reachability features.
+    rollout
+        Moves that the rollout lookahead plays at most; 0: no lookahead.
+    """
+
+    def __init__(self, spec: GameSpec, digs: int = DIGS, reach: int = 0, rollout: int = 0) -> None:
+        if spec.settings.observation != "cards":
+            raise ValueError(
+                f"move features are read from observation 'cards', not {spec.settings.observation!r}"
+            )
+        if rollout and spec.variant.build != "same suit":
+            raise ValueError(f"rollout is {rollout} with build {spec.variant.build!r}, allowed: 0")
+        self.rules = spec.rules
+        self.plans = planning_rules(spec.rules)
+        self.digs, self.reach, self.rollout = digs, reach, rollout
+        self._free: list[Scratch] = []
+        self.position_names = position_names(digs, reach, rollout)
+        """The names of the features of a position, in order."""
+        self.move_names = MOVE_NAMES + self.position_names
+        """The names of the features of a move, in order."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of features of a move, and of a position."""
+        return len(self.move_names), len(self.position_names)
+
+    def read(self, observations: Array, masks: Array, weights: Array | None = None) -> MoveFeatures:
+        """The features of the legal moves of games, and of their positions.
+
+        Parameters
+        ----------
+        observations
+            int8 ``[n, size]``.
+        masks
+            int8 or bool ``[n, actions]``. An action that is not legal, such as those of finished games, is
+            read as one that does nothing.
+        weights
+            The linear policy's, float64 ``[NUM_MOVE]``, for the rollout lookahead; all 0 if not given.
+        """
+        observations, masks, features = self._room(observations, masks, self.sizes)
+        weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        with self._scratch() as (state, events, room, notes):
+            _read_all(
+                self.rules, self.plans, state, events, room, notes, observations, masks, self.digs,
+                self.reach, self.rollout, weights, *features,
+            )  # fmt: skip
+        return features
+
+    def read_moves(self, observations: Array, masks: Array) -> MoveFeatures:
+        """The features of the moves alone, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
+        observations, masks, features = self._room(observations, masks, (NUM_MOVE, 0))
+        with self._scratch() as (state, _, room, _):
+            _read_moves_alone(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
+        return features
+
+    def read_positions(self, observations: Array, weights: Array | None = None) -> Array:
+        """The features of the positions alone, float32 ``[n, features]``."""
+        nothing = np.zeros((len(observations), 0), dtype=np.int8)
+        return self.read(observations, nothing, weights).positions
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Scratch]:
+        """Scratch arrays that no other thread uses meanwhile."""
+        scratch = self._free.pop() if self._free else self._make_scratch()
+        try:
+            yield scratch
+        finally:
+            self._free.append(scratch)
+
+    def _make_scratch(self) -> Scratch:
+        rules = self.rules
+        return make_state(rules, ROWS), make_events(ROWS), make_room(rules), make_notes(rules)
+
+    def _room(
+        self, observations: Array, masks: Array, sizes: tuple[int, int]
+    ) -> tuple[Array, Array, MoveFeatures]:
+        """The arguments as kernels take them, and room for what is read."""
+        masks = np.ascontiguousarray(masks).view(np.int8)
+        moves = np.count_nonzero(masks)
+        features = MoveFeatures(
+            np.empty(moves, dtype=np.int64),
+            np.empty(moves, dtype=np.int64),
+            np.empty((moves, sizes[0]), dtype=np.float32),
+            np.empty((len(observations), sizes[1]), dtype=np.float32),
+        )
+        return np.ascontiguousarray(observations, dtype=np.int8), masks, features
+
+
+# ----------------------------------------------------------------------------------------- kernels
+
+
+@jit
+def _write_moves(  # type: ignore[no-untyped-def]
+    rules, state, room, mask, trusted, game, first, weights, games, actions, moves
+):  # fmt: skip
+    """Write the moves of the game in row ``GAME``, from place ``first`` on; where they end.
+
+    ``trusted`` says that the mask holds no action that is not legal: then the state's own mask is not needed.
+    """
+    view = survey(rules, state, GAME, room.near)
+    k = first
+    for action in range(mask.shape[0]):
+        if mask[action] == 0:
+            continue
+        games[k] = game
+        actions[k] = action
+        out = moves[k, :NUM_MOVE]
+        out[:] = 0.0
+        if trusted or is_legal(state, GAME, action):
+            measure(rules, state, GAME, action, view, room.near, weights, out)
+        k += 1
+    return k
+
+
+@jit
+def is_legal(state, b, action):  # type: ignore[no-untyped-def]
+    """Whether an action does something; none does in a finished game, whose mask is all ones."""
+    return int(state.status[b]) == PLAYING and int(state.mask[b, action]) != 0
+
+
+@jit_kernel
+def _read_moves(  # type: ignore[no-untyped-def]
+    rules, state, room, weights, observations, masks, games, actions, moves
+):  # fmt: skip
+    k = 0
+    for game in range(masks.shape[0]):
+        legal = 0
+        for action in range(masks.shape[1]):
+            legal += int(masks[game, action])
+        trusted = legal < rules.actions
+        if trusted:
+            place_cards(rules, state, int(GAME), observations[game])
+        else:
+            # A finished game, or a caller that has no mask: the state says what is legal.
+            place_seen(rules, state, int(GAME), observations[game])
+        k = _write_moves(
+            rules, state, room, masks[game], trusted, game, k, weights, games, actions, moves
+        )  # fmt: skip
+
+
+@jit
+def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
+    """Play a move from row ``GAME`` in row ``AFTER``, and note the piles there."""
+    source, target, _ = decode(rules, state, GAME, action)
+    copy(rules, state, GAME, AFTER)
+    play(rules, state, events, int(AFTER), action)
+    for pile in range(rules.piles):
+        if pile in (source, target):
+            note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
+        else:
+            for column in range(notes.piles.shape[2]):
+                notes.piles[AFTER, pile, column] = notes.piles[GAME, pile, column]
+
+
+# Arguments are written int(GAME): for a literal numba compiles the function that is called once more. The
+# position itself and its moves go through one loop for the same reason: what is called is compiled into each
+# caller.
+@jit_kernel
+def _read(  # type: ignore[no-untyped-def]
+    rules, plans, state, events, room, notes, observations, masks, digs, reach, limit, weights,
+    games, actions, moves, positions,
+):  # fmt: skip
+    size = NUM_PLAIN + digs * NUM_DIG + reach
+    way = positions.shape[1] - NUM_WAY
+    k = 0
+    for game in range(observations.shape[0]):
+        place_seen(rules, state, int(GAME), observations[game])
+        note_unseen(rules, state, int(GAME), notes.unseen)
+        for pile in range(rules.piles):
+            note_pile(rules, state, int(GAME), pile, notes.piles[GAME, pile])
+        first = k
+        k = _write_moves(
+            rules, state, room, masks[game], False, game, first, weights, games, actions, moves
+        )  # fmt: skip
+        here = positions[game]
+        for move in range(first - 1, k):
+            out = here
+            b = int(GAME)
+            drawn = 0
+            if move >= first:
+                out = moves[move, NUM_MOVE:]
+                action = actions[move]
+                if not is_legal(state, GAME, action):
+                    write_row(here, out)
+                    continue
+                if action < rules.home_actions:
+                    # It is looked ahead from as from the position itself.
+                    write_row(here, out)
+                    drawn = 1
+                else:
+                    _play(rules, state, events, action, notes)
+                    b = int(AFTER)
+            write_position(rules, plans, state, b, drawn, digs, notes, out[:size])
+            if limit == 0 or drawn:
+                continue
+            if b == GAME:
+                copy(rules, state, GAME, AFTER)
+            look_ahead(
+                rules, state, events, int(AFTER), weights, limit, room, int(state.home[GAME]), out[way:]
+            )  # fmt: skip
+            for pile in range(rules.piles):
+                note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
+            write_position(rules, plans, state, int(AFTER), int(NONE), int(NONE), notes, out[size:way])
+
+
+_read_all = typed_once(_read)
+_read_moves_alone = typed_once(_read_moves)

@@ -1,0 +1,42 @@
+"""Networks that read the rollout lookahead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch as th
+
+from agents.config import make_config
+from agents.learners.factory import make_model
+from agents.learners.pqn import PQN
+from agents.learners.training_env import make_env
+from agents.networks import MovesNetwork
+from solitaire_env import get_variant
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.policies.linear import weights_of
+from tests.games import ALL
+from tests.move_features.test_moves import played
+
+
+@th.no_grad()
+def test_networks_without_weights_go_nowhere() -> None:
+    network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, onward=3)
+    observations = played(ALL["busy-aces"], 10, 4).observations()
+    positions = network.look(observations, np.zeros((4, 0), dtype=np.int8)).positions
+    assert (positions[:, -2] == 0).all()
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("learner", ["ppo", "pqn"])
+def test_training_begins_with_the_linear_policy(learner: str) -> None:
+    """And neither changes its weights nor forgets them in what it keeps."""
+    sizes = {"hidden": [8], "width": 8, "onward": 3, "reach": 1}
+    given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}
+    config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")
+    env = make_env(config)
+    model = make_model(config, env)
+    weights = th.from_numpy(weights_of(GameSpec(get_variant("forty-bandits")))).float()
+    assert weights.abs().sum() > 0
+    model.learn(8 * 16)
+    kept = model.average.module if isinstance(model, PQN) else model.policy.network
+    assert isinstance(kept, MovesNetwork) and (kept.habit == weights).all()

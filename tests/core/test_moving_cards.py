@@ -1,0 +1,86 @@
+"""What moves cards alone does to them what a step does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from solitaire_env.core import jit_kernel
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.engine import (
+    carry,
+    carry_limit,
+    copy_cards,
+    decode,
+    empty_cell,
+    fills_space,
+    fits,
+    goes_home,
+    playable,
+    send_home,
+    sequence_length,
+    to_cell,
+)
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec
+from tests.games import ALL
+
+CARDS = ("heights", "waste", "home", "spaces", "empty_cells", "welcome")
+"""What follows from the cards, and is kept up to date as they move."""
+
+
+@jit_kernel
+def move_cards(rules, state, b, action, allowed):  # type: ignore[no-untyped-def]
+    """Play an action that is no draw; what the rules say of it goes into ``allowed``, int64 ``[3]``."""
+    source, target, count = decode(rules, state, b, action)
+    card = playable(rules, state, b, source)
+    deepest = card
+    if source < rules.piles:
+        allowed[0] = sequence_length(rules, state, b, source, int(state.heights[b, source])) >= count
+        end = source * rules.pile_capacity + int(state.heights[b, source])
+        deepest = int(state.rows[b, end - count])
+    if target < 0:
+        allowed[1] = goes_home(state, b, card)
+        send_home(rules, state, b, source)
+    elif target >= rules.first_cell:
+        allowed[1] = target == rules.first_cell + empty_cell(rules, state, b)
+        to_cell(rules, state, b, source, target - rules.first_cell)
+    else:
+        to_space = int(int(state.heights[b, target]) == 0)
+        if to_space:
+            allowed[1] = fills_space(rules, deepest)
+        else:
+            allowed[1] = fits(rules, deepest, playable(rules, state, b, target))
+        allowed[2] = count <= carry_limit(rules, state, b, to_space)
+        carry(rules, state, b, source, target, count)
+
+
+@jit_kernel
+def copy_row(rules, state, source, target):  # type: ignore[no-untyped-def]
+    copy_cards(rules, state, source, target)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_moved_cards_lie_where_a_step_puts_them(name: str) -> None:
+    variant = ALL[name]
+    batch = Batch(GameSpec(variant), 2)
+    rules, state = batch.rules, batch.state
+    random = np.random.default_rng(0)
+    for deal in range(4):
+        batch.deal(np.arange(2), [deal, deal])
+        for _ in range(60):
+            if state.status[0] != PLAYING:
+                break
+            action = int(random.choice(np.flatnonzero(state.mask[0])))
+            copy_row(rules, state, 0, 1)
+            if action >= rules.home_actions:
+                allowed = np.ones(3, dtype=np.int64)
+                move_cards(rules, state, 1, action, allowed)
+                assert allowed.all()
+            batch.step(np.array([action, 0]), np.array([1, 0], dtype=np.int8))
+            if action >= rules.home_actions:
+                visible = state.rows[:, : rules.row_stock]
+                np.testing.assert_array_equal(visible[1], visible[0])
+                for field in CARDS:
+                    values = getattr(state, field)
+                    np.testing.assert_array_equal(values[1], values[0], field)

@@ -1,0 +1,100 @@
+"""The rollout lookahead, against the same played slowly by the linear policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.autoplay import autoplay_safe_moves
+from solitaire_env.move_features.columns import NUM_DIG, NUM_MOVE, NUM_PLAIN, NUM_WAY
+from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.policies.linear import Linear, weights_for
+from solitaire_env.variants import VARIANTS, Variant
+from tests.games import ALL, ODD, OPTIONS
+from tests.move_features.test_moves import played, playing
+
+Array = npt.NDArray[Any]
+
+SUITED = {
+    name: variant
+    for name, variant in ({variant.name: variant for variant in VARIANTS} | OPTIONS | ODD).items()
+    if variant.build == "same suit"
+}
+LIMIT = 5
+
+
+def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[Array, int, int]:
+    """The observation that the linear policy comes to, in how many moves, and how many cards went home."""
+    batch = Batch(GameSpec(variant), 1)
+    batch.set_row(0, row)
+    before = int(batch.state.home[0])
+    draws = batch.rules.home_actions
+    if action >= draws:
+        batch.step(np.array([action]), batch.everyone)
+    made = 0
+    while True:
+        while (safe := autoplay_safe_moves(batch.rules, batch.state))[0] >= 0:
+            batch.step(safe, batch.everyone)
+            if batch.state.status[0] != PLAYING:
+                break
+        if made == LIMIT or batch.state.status[0] != PLAYING:
+            break
+        chosen = linear(batch.observations(), batch.state.mask)
+        if chosen[0] < draws:
+            break
+        batch.step(chosen, batch.everyone)
+        made += 1
+    return batch.observations()[0].copy(), made, int(batch.state.home[0]) - before
+
+
+@pytest.mark.parametrize("name", SUITED)
+@pytest.mark.parametrize("reach", [0, 2])
+def test_follows_the_linear_policy(name: str, reach: int) -> None:
+    variant = SUITED[name]
+    spec = GameSpec(variant)
+    weights = weights_for(variant.name, stock=variant.stock > 0)
+    linear = Linear(spec, weights)
+    plain = MoveReader(spec, 1, reach)
+    reader = MoveReader(spec, 1, reach, LIMIT)
+    width = NUM_PLAIN + reach + NUM_WAY
+    assert reader.sizes[1] - plain.sizes[1] == width
+    ends_reader = MoveReader(spec, 0, reach)
+    for steps in (0, 12, 60):
+        batch = played(variant, steps, 8)
+        rows, observations, masks = playing(batch)
+        if len(rows) == 0:
+            continue
+        seen = plain.read(observations, masks)
+        longer = reader.read(observations, masks, weights)
+        np.testing.assert_array_equal(longer.moves[:, :-width], seen.moves)
+        np.testing.assert_array_equal(longer.positions[:, :-width], seen.positions)
+        games = np.concatenate((seen.games, np.arange(len(rows))))
+        actions = np.concatenate((seen.actions, np.full(len(rows), -1)))
+        counted = [
+            slowly(variant, batch.state.rows[rows[game]], int(action), linear)
+            for game, action in zip(games, actions, strict=True)
+        ]
+        ways = np.array([[made / LIMIT, home / 13] for _, made, home in counted], dtype=np.float32)
+        ends = ends_reader.read_positions(np.array([end for end, _, _ in counted]))
+        expected = np.concatenate((ends, ways), 1)
+        np.testing.assert_array_equal(longer.moves[:, -width:], expected[: len(seen.games)])
+        np.testing.assert_array_equal(longer.positions[:, -width:], expected[len(seen.games) :])
+
+
+def test_finished_games_go_nowhere() -> None:
+    """All their actions pass for legal."""
+    spec = GameSpec(ALL["busy-aces"])
+    won = np.zeros((1, spec.observation_size), dtype=np.int8)
+    won[0, spec.slices["foundations"]] = 13
+    reader = MoveReader(spec, 1, 0, LIMIT)
+    seen = reader.read(won, np.ones((1, spec.num_actions), dtype=np.int8), np.ones(NUM_MOVE))
+    end = NUM_PLAIN + NUM_DIG
+    assert (seen.moves[:, NUM_MOVE:] == seen.positions).all()
+    assert (seen.positions[:, end : end + NUM_PLAIN] == seen.positions[:, :NUM_PLAIN]).all()
+    assert (seen.positions[:, -NUM_WAY:] == 0).all()

@@ -1,0 +1,85 @@
+"""The rules of the house that no import contract can say: names, lengths, folders."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CODE = [
+    path for name in ("solitaire_env", "agents", "benchmarks") for path in sorted((ROOT / name).rglob("*.py"))
+]
+LONGEST = 60
+"""Lines of a function, its docstring apart: it fits on a screen."""
+PUBLIC = {"_fields", "_replace", "_asdict"}
+"""Methods of named tuples."""
+
+
+def parsed() -> Iterator[tuple[Path, ast.Module]]:
+    for path in CODE:
+        yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC
+
+
+def test_private_names_stay_in_their_module() -> None:
+    """The compiler gate, ``core._jit``, is the core's own; others take its names from ``solitaire_env.core``."""
+    found = []
+    for path, tree in parsed():
+        imported = set()
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or str(node.module).split(".")[0] not in PACKAGES:
+                continue
+            imported |= {alias.asname or alias.name for alias in node.names}
+            inside_core = path.parts[:2] == ("solitaire_env", "core")
+            parts = [] if inside_core else str(node.module).split(".")
+            names = [alias.name for alias in node.names]
+            found += [f"{path}: {node.module} {name}" for name in [*parts, *names] if is_private(name)]
+        found += [
+            f"{path}: {ast.unparse(node)}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute)
+            and is_private(node.attr)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in imported
+        ]
+    assert not found
+
+
+def test_functions_fit_on_a_screen() -> None:
+    long = []
+    for path, tree in parsed():
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno is not None:
+                docstring = (ast.get_docstring(node, clean=False) or "").count("\n")
+                lines = node.end_lineno - node.lineno + 1 - docstring
+                if lines > LONGEST:
+                    long.append(f"{path}: {node.name}, {lines} lines")
+    assert not long
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_each_folder_says_what_lives_there(name: str) -> None:
+    for init in sorted((ROOT / name).rglob("__init__.py")):
+        docstring = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8")))
+        assert docstring, init
+    for folder in {path.parent for path in CODE if path.is_relative_to(ROOT / name)}:
+        assert (folder / "__init__.py").is_file(), folder
+
+
+def test_no_file_but_the_table_names_a_game() -> None:
+    """Weights and texts for a game are found by its data; help and examples may name one."""
+    from solitaire_env.variants import VARIANTS
+
+    rules = [path for path in CODE if path.is_relative_to(ROOT / "solitaire_env" / "core")]
+    for path in rules:
+        text = path.read_text(encoding="utf-8")
+        code = "\n".join(line.partition("#")[0] for line in text.splitlines())
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert node.value not in {variant.name for variant in VARIANTS}, path
