@@ -1,6 +1,7 @@
 """Policies that need what only ``agents`` has: search, networks in torch, zips of Stable-Baselines3.
 
-The package finds the first two by name through the entry points ``solitaire_env.policies`` of ``pyproject.toml``.
+The package finds the first two by name through the entry points ``solitaire_env.policies`` of
+``pyproject.toml``.
 """
 
 from pathlib import Path

@@ -1,9 +1,9 @@
 """Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
 
-It prints a line that wins, action by action, or the best that it found. With ``--deals`` it writes a verdict
-for each deal, as a JSON line, into ``results/solver/<game>.jsonl`` or another file; deals with a stored verdict
-other than ``unknown`` are not solved again. Every line is played again in the environment before its verdict
-is believed.
+It prints a line that wins, action by action, or the best that it found. With ``--deals`` it writes a
+verdict for each deal, as a JSON line, into ``results/solver/<game>.jsonl`` or another file; deals with a
+stored verdict other than ``unknown`` are not solved again. Every line is played again in the environment
+before its verdict is believed.
 """
 
 import json

@@ -50,8 +50,8 @@ _LAZY = {
     "evaluate": "solitaire_env.evaluation",
     "load_policy": "solitaire_env.policies",
 }
-_LAZY_MODULES = ("core", "env", "evaluation", "notation", "policies", "registration", "sb3", "testing", "transcripts",
-                 "variants", "vector", "wrappers")  # fmt: skip
+_LAZY_MODULES = ("core", "env", "evaluation", "notation", "policies", "registration", "sb3", "testing",
+                 "transcripts", "variants", "vector", "wrappers")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -398,8 +398,8 @@ class Serve:
     host: str = "127.0.0.1"
     """Address to listen on. Any but this machine's own lets others play, and ask the policies."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy to ask, as of watch: linear, shipped, runs/busy-aces-1, module:Class; as many as you like, each with
-    its own --policy."""
+    """A policy to ask, as of watch: linear, shipped, runs/busy-aces-1, module:Class; as many as you like,
+    each with its own --policy."""
 
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve

@@ -1,7 +1,7 @@
 """The games: one line of data each, and how they are found by name.
 
-A game is a :class:`~solitaire_env.core.variant.Variant`, a record of its rules. No other file names a game. What
-may be done in a position is in :mod:`solitaire_env.core.engine`.
+A game is a :class:`~solitaire_env.core.variant.Variant`, a record of its rules. No other file names a game.
+What may be done in a position is in :mod:`solitaire_env.core.engine`.
 """
 
 from typing import Final

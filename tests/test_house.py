@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CODE = [
-    path for name in ("solitaire_env", "agents", "benchmarks") for path in sorted((ROOT / name).rglob("*.py"))
-]
+PACKAGES = ("solitaire_env", "agents", "benchmarks")
+CODE = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
 LONGEST = 60
 """Lines of a function, its docstring apart: it fits on a screen."""
 PUBLIC = {"_fields", "_replace", "_asdict"}
@@ -28,7 +27,7 @@ def is_private(name: str) -> bool:
 
 
 def test_private_names_stay_in_their_module() -> None:
-    """The compiler gate, ``core._jit``, is the core's own; others take its names from ``solitaire_env.core``."""
+    """The compiler gate, ``core._jit``, is the core's own; ``solitaire_env.core`` exports its names."""
     found = []
     for path, tree in parsed():
         imported = set()

@@ -69,7 +69,9 @@ class Arguments:
 
 
 class LinearSets(Linear):
-    """The linear policy with a set of weights for each game: the first ``per_set`` games play the first set."""
+    """The linear policy with a set of weights for each game: the first ``per_set`` games play the first
+    set.
+    """
 
     stateful = True
 

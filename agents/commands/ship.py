@@ -1,8 +1,8 @@
 """Ship a trained policy: ``python -m agents ship runs/busy-aces-1`` makes it ``shipped``.
 
-Its network, configuration, versions and curve are copied to ``solitaire_env/policies/weights/<game>/``. It plays
-the deals of the leaderboard, and its model card and the leaderboard are written again. Further runs with other
-seeds show how much depends on the seed: their curves and games are copied too.
+Its network, configuration, versions and curve are copied to ``solitaire_env/policies/weights/<game>/``. It
+plays the deals of the leaderboard, and its model card and the leaderboard are written again. Further runs
+with other seeds show how much depends on the seed: their curves and games are copied too.
 """
 
 import csv

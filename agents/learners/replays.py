@@ -48,8 +48,8 @@ def replay(
 
     Returns
     -------
-    For each decision the game, int64 ``[n]``, the observation, ``[n, size]``, the mask as packed bits, the action,
-    and the discounted return from there on.
+    For each decision the game, int64 ``[n]``, the observation, ``[n, size]``, the mask as packed bits, the
+    action, and the discounted return from there on.
     """
     parts = []
     for single in (False, True):
@@ -112,7 +112,8 @@ def _starts(games: Sequence[Game], variant: Variant) -> list[Start]:
 
 
 class _Replayed(Scripted):
-    """Plays the actions of transcripts; with ``single`` it answers the supermoves that single cards spell out.
+    """Plays the actions of transcripts; with ``single`` it answers the supermoves that single cards spell
+    out.
 
     Where the single cards begin several supermoves, the longest was meant; all lead where the game went.
     """

@@ -1,6 +1,8 @@
-"""The rules and everything that is compiled: cards, layouts, the engine, deals, observations, batches of games.
+"""The rules and everything that is compiled: cards, layouts, the engine, deals, observations, batches of
+games.
 
-No Gymnasium, no text but names of cards and actions, no policies. Public: search, features and training call it.
+No Gymnasium, no text but names of cards and actions, no policies. Public: search, features and training
+call it.
 """
 
 from importlib import import_module

@@ -1,4 +1,6 @@
-"""What exactly is played and shown: the rules of a game with its settings, layouts and their hash, built once."""
+"""What exactly is played and shown: the rules of a game with its settings, layouts and their hash, built
+once.
+"""
 
 import hashlib
 import json
@@ -107,7 +109,8 @@ class GameSpec:
 
     @cached_property
     def layout(self) -> dict[str, Any]:
-        """The layouts as plain data (JSON-able): what a model must know to read observations and name actions.
+        """The layouts as plain data (JSON-able): what a model must know to read observations and name
+        actions.
 
         ``observation``, ``information``, ``size`` and ``slices`` (name to ``[start, stop]``) of the
         observation; ``actions``, ``offsets`` (kind to ``[start, stop]``) and ``space_counts`` of the actions;

@@ -81,20 +81,20 @@ def evaluate(
     seed
         Of a stochastic policy: with another it plays the same deals differently.
     results
-        A JSON-lines file to which every game is written as it ends; deals that are in it already are not played
-        again.
+        A JSON-lines file to which every game is written as it ends; deals that are in it already are not
+        played again.
     transcripts
-        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads, with the
-        thoughts of a policy that explains itself; a folder: each is written there as it ends, and deals that are in
-        ``results`` are played again if theirs is missing.
+        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads,
+        with the thoughts of a policy that explains itself; a folder: each is written there as it ends, and
+        deals that are in ``results`` are played again if theirs is missing.
     progress
         Called after each step.
 
     Raises
     ------
     ValueError
-        For a deal that is named twice, limits and seeds out of range, or a results file that holds rows of another
-        policy, game or seed.
+        For a deal that is named twice, limits and seeds out of range, or a results file that holds rows of
+        another policy, game or seed.
     IllegalActionError
         If the policy names an action that is not legal.
     """

@@ -3,8 +3,9 @@
 The same deal, policy and seed give the same game here, whatever is played beside it and whoever asks:
 evaluation, watching, hints and play-on in the browser, the solver's check of its lines, tuning, data sets.
 
-A policy looks at one view of the game (its action set, its observation); what it chooses is played in the game
-itself. The two differ when it plays a one-card game with supermoves: each is expanded and played as single cards.
+A policy looks at one view of the game (its action set, its observation); what it chooses is played in the
+game itself. The two differ when it plays a one-card game with supermoves: each is expanded and played as
+single cards.
 """
 
 import time
@@ -110,8 +111,8 @@ class Runner:
     policy
         Who plays.
     spec
-        The game that is played. Of its settings ``reward``, ``stall_limit`` and ``max_episode_steps`` count: a game is
-        cut off at either limit.
+        The game that is played. Of its settings ``reward``, ``stall_limit`` and ``max_episode_steps``
+        count: a game is cut off at either limit.
     num_envs
         Games in parallel.
     seed
@@ -283,7 +284,9 @@ class Runner:
             raise IllegalActionError(self.seen.explain_illegal(int(rows[k]), int(actions[k])))
 
     def expand(self, row: int, action: int) -> list[int]:
-        """An action of the policy's set, in the position that it was last shown, as actions of the game itself."""
+        """An action of the policy's set, in the position that it was last shown, as actions of the game
+        itself.
+        """
         self._refuse_illegal(np.array([row]), np.array([action]))
         return self.seen.expand(row, action) if self.expands else [action]
 

@@ -140,7 +140,9 @@ def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  
 
 @jit
 def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # type: ignore[no-untyped-def]
-    """Cards that go to a space: what fits onto the last, the rank of the first, the spaces that are left."""
+    """Cards that go to a space: what fits onto the last, the rank of the first, and the spaces that are
+    left.
+    """
     kind = MOVE.pile_to_space
     if source >= rules.piles:
         kind = MOVE.waste_to_space if source < rules.first_cell else MOVE.cell_to_space

@@ -28,7 +28,8 @@ class Advice(NamedTuple):
 
 
 class Adviser:
-    """A policy that is asked about single games. Played straight through, a game is the one that the runner plays.
+    """A policy that is asked about single games. Played straight through, a game is the one that the runner
+    plays.
 
     Parameters
     ----------
@@ -87,8 +88,8 @@ class Adviser:
 
 
 def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str] | None:
-    """An action to play next and a sentence about it, from the adviser or, without one, from the session's own
-    hint; None where no move is legal.
+    """An action to play next and a sentence about it, from the adviser or, without one, from the session's
+    own hint; None where no move is legal.
     """
     env = session.env
     if adviser is None:

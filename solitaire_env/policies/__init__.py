@@ -1,7 +1,7 @@
 """Policies that need no torch: random, greedy, linear, and the shipped networks with their weights.
 
-What a policy is (:class:`Policy`), and how one is found by name (:func:`load_policy`). Training them is the business
-of ``agents/``; playing them that of :mod:`solitaire_env.evaluation`.
+What a policy is (:class:`Policy`), and how one is found by name (:func:`load_policy`). Training them is the
+business of ``agents/``; playing them that of :mod:`solitaire_env.evaluation`.
 """
 
 from solitaire_env.policies.load import BUILT_IN, as_policy, load_class, load_policy

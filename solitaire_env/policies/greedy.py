@@ -132,7 +132,9 @@ class Greedy(Policy):
 
 
 class _Table:
-    """The cards of some games: tableau ``[n, piles, capacity]``, heights, and the playable card of each source."""
+    """The cards of some games: tableau ``[n, piles, capacity]``, heights, and the playable card of each
+    source.
+    """
 
     def __init__(self, policy: Greedy, codes: Array) -> None:
         n, piles, slices = len(codes), policy.piles, policy.layout["slices"]

@@ -85,7 +85,9 @@ def _best(games, actions, moves, weights, sets, chosen):  # type: ignore[no-unty
 
 
 def _entry_for(spec: GameSpec) -> tuple[dict[str, Any], GameSpec] | None:
-    """The stored entry for a game, and the game as it was fitted: a one-card game is played with supermoves."""
+    """The stored entry for a game, and the game as it was fitted: a one-card game is played with
+    supermoves.
+    """
     for entry in read_json(WEIGHTS).values():
         try:
             seen = spec.seen(moves=entry["moves"], observation="cards", information="player")

@@ -28,8 +28,8 @@ BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
 }
 """Those that the package brings."""
 GROUP: Final = "solitaire_env.policies"
-"""Entry points: a name, and a function that makes the policy from the name and a :class:`GameSpec`. The entry point
-``folder`` reads model folders that the package itself cannot play."""
+"""Entry points: a name, and a function that makes the policy from the name and a :class:`GameSpec`. The entry
+point ``folder`` reads model folders that the package itself cannot play."""
 
 
 def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Moves | None = None) -> Policy:
@@ -62,9 +62,9 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     if ":" in text:
         made = load_class(text)
         return with_moves(_made(text, made, _fitting(made, spec, moves)), moves)
+    names = (*BUILT_IN, *(name for name in added if name != "folder"))
     raise ValueError(
-        f"unknown policy {shown(text)}, allowed: {', '.join((*BUILT_IN, *(n for n in added if n != 'folder')))}, "
-        "a run or model folder, or module:Class"
+        f"unknown policy {shown(text)}, allowed: {', '.join(names)}, a run or model folder, or module:Class"
     )
 
 
@@ -85,7 +85,8 @@ def as_policy(policy: Any, game: str | Variant | GameSpec) -> Policy:
     if isinstance(policy, type) or not callable(policy):
         kind = "class" if isinstance(policy, type) else type(policy).__name__
         raise TypeError(
-            f"policy {shown(policy)} is a {kind}, allowed: a Policy, a name, a model folder, an SB3 model or a function"
+            f"policy {shown(policy)} is a {kind}, "
+            "allowed: a Policy, a name, a model folder, an SB3 model or a function"
         )
     return FunctionPolicy(policy)
 
@@ -142,7 +143,8 @@ def _loaded(point: Any) -> Callable[..., Any]:
         return point.load()  # type: ignore[no-any-return]
     except ImportError as error:
         raise ValueError(
-            f"policy {point.name!r} needs {one_line(error)}: run from a checkout of the project with the extra 'train'"
+            f"policy {point.name!r} needs {one_line(error)}: "
+            "run from a checkout of the project with the extra 'train'"
         ) from None
 
 

@@ -19,7 +19,9 @@ from solitaire_env.util.messages import shown
 
 Array = npt.NDArray[Any]
 Explanation = tuple[Array | None, Array | None]
-"""Probabilities float ``[n, actions]`` (0 where illegal) and expected returns float ``[n]``; None where unknown."""
+"""Probabilities float ``[n, actions]`` (0 where illegal) and expected returns float ``[n]``; None where
+unknown.
+"""
 
 
 class Policy:
@@ -35,16 +37,18 @@ class Policy:
     information: Information = "player"
     """Whether it sees the order of the stock (``"thoughtful"``)."""
     moves: Moves | None = None
-    """The action set that it chooses from; None: that of the game. ``"supermove"`` on a one-card game is expanded
-    and played as single cards."""
+    """The action set that it chooses from; None: that of the game. ``"supermove"`` on a one-card game is
+    expanded and played as single cards."""
     stochastic: bool = False
-    """Whether it needs random numbers. They depend only on the deal, the seed and the number of the decision, so a
-    game is the same whatever is played beside it."""
+    """Whether it needs random numbers. They depend only on the deal, the seed and the number of the
+    decision, so a game is the same whatever is played beside it."""
     stateful: bool = False
-    """Whether it remembers a game from move to move. It is told which game each row is, and when one is over."""
+    """Whether it remembers a game from move to move. It is told which game each row is, and when one is
+    over.
+    """
     deterministic: bool = False
-    """Whether equal observations get equal actions. When such a policy returns to a position it would go in circles,
-    and its game is cut off."""
+    """Whether equal observations get equal actions. When such a policy returns to a position it would go in
+    circles, and its game is cut off."""
 
     def __call__(
         self,
@@ -95,9 +99,9 @@ class Policy:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that differ between policies that play differently, as far as can be told from
-        their source code and their public attributes that are plain values or arrays. A result file refuses rows of a
-        policy with another one.
+        """Sixteen hexadecimal digits that differ between policies that play differently, as far as can be
+        told from their source code and their public attributes that are plain values or arrays. A result
+        file refuses rows of a policy with another one.
         """
         return _digest(_identity(self))
 
@@ -105,8 +109,9 @@ class Policy:
 class FunctionPolicy(Policy):
     """A plain function ``f(observations, masks) -> actions`` as a policy, or another callable object.
 
-    Attributes of the object that a policy declares (``moves``, ``observation``, ``stochastic``, ...) count. With
-    ``stochastic`` or ``stateful`` it is called as :meth:`Policy.__call__`, otherwise with two arguments.
+    Attributes of the object that a policy declares (``moves``, ``observation``, ``stochastic``, ...) count.
+    With ``stochastic`` or ``stateful`` it is called as :meth:`Policy.__call__`, otherwise with two
+    arguments.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -179,8 +184,8 @@ class SB3Policy(Policy):
     Parameters
     ----------
     model
-        Anything with ``predict`` and the two spaces. A model that takes no ``action_masks`` is not masked: an illegal
-        action is an error in evaluation.
+        Anything with ``predict`` and the two spaces. A model that takes no ``action_masks`` is not masked:
+        an illegal action is an error in evaluation.
     spec
         The game that is played. Observation kind and action set are those whose sizes fit the model.
 
@@ -204,8 +209,8 @@ class SB3Policy(Policy):
                 self.moves = seen.variant.moves
                 return
         raise ValueError(
-            f"the model has observations {shape} and {actions} actions; {spec.variant.name} has observations of "
-            f"{spec.observation_size} entries and {spec.num_actions} actions"
+            f"the model has observations {shape} and {actions} actions; {spec.variant.name} has "
+            f"observations of {spec.observation_size} entries and {spec.num_actions} actions"
         )
 
     @staticmethod
@@ -231,7 +236,9 @@ class SB3Policy(Policy):
         uniforms: npt.NDArray[np.float64] | None = None,
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """Actions drawn by the model's probabilities; of a model that has none, such as DQN, those it predicts."""
+        """Actions drawn by the model's probabilities; of a model that has none, such as DQN, those it
+        predicts.
+        """
         if self.stochastic:
             probabilities, _ = self.explain(observations, masks)
             assert probabilities is not None

@@ -5,6 +5,7 @@ from pathlib import Path
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies.policy import Policy
 from solitaire_env.util.files import read_json
+from solitaire_env.variants import get_variant
 
 SHIPPED = Path(__file__).with_name("weights")
 """A folder by the name of the game, each also a model folder."""
@@ -31,7 +32,8 @@ def load_shipped(spec: GameSpec) -> Policy:
             seen = spec.seen(moves=card.get("moves"))
         except ValueError:  # its moves cannot be played here
             continue
-        if seen.hash == card.get("layout_hash"):
+        # Layouts say nothing of what builds on what.
+        if seen.hash == card.get("layout_hash") and seen.variant.build == get_variant(game).build:
             return load_network(SHIPPED / game, spec, "shipped")
     raise ValueError(
         f"policy 'shipped' has no network for this game, only for {', '.join(games) or 'none yet'}; "

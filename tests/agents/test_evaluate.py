@@ -160,7 +160,7 @@ def test_ctrl_c(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     games = tmp_path / "games.jsonl"
     calls = []
 
-    def interrupted(self: Any, observations: Any, masks: Any, chances: Any) -> Any:
+    def interrupted(self: Any, observations: Any, masks: Any, *, uniforms: Any, games: Any) -> Any:
         calls.append(len(observations))
         if len(calls) > 60:
             raise KeyboardInterrupt

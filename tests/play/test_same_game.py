@@ -51,7 +51,7 @@ class Stochastic(Policy):
 
 
 class Stateful(Policy):
-    """Plays the n-th legal action at its n-th decision in a game: what it does depends on nothing but its memory."""
+    """Plays the n-th legal action at its n-th decision in a game: it needs its memory."""
 
     name = "stateful"
     stateful = True
