@@ -134,6 +134,15 @@ def jit_called(function: Kernel) -> Kernel:
     return _compile(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def jit_part(function: Kernel) -> Kernel:
+    """The same as ``jit`` for what few others call: it has no code of its own, but becomes part of theirs.
+
+    Numba optimizes all that a function calls anew with that function. So each level of calls above something
+    large takes its time again, and a level of this kind takes none.
+    """
+    return _compile(function, inline="always", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def jit_kernel(function: Kernel) -> Kernel:
     """Compile what Python calls, for one thread; the interpreter lock is released while it runs."""
     return _compile(function, nogil=True, _nrt=False)

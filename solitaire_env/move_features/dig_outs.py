@@ -10,7 +10,7 @@ Dig-outs are planned in suit and with supermoves, whatever the game builds by an
 
 from typing import Final
 
-from solitaire_env.core import Rules, jit
+from solitaire_env.core import Rules, jit, jit_called, jit_part
 from solitaire_env.core.engine import (
     carry,
     carry_limit,
@@ -113,7 +113,7 @@ def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
     return rules.row_waste, max(0, waste - WASTE_DIG), waste
 
 
-@jit
+@jit_part
 def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[no-untyped-def]
     """Dig out each next foundation card from the position in row ``start``; the number of dig-outs.
 
@@ -155,7 +155,7 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
     return number
 
 
-@jit
+@jit_called
 def write_dig_outs(rules, state, start, trial, best, out):  # type: ignore[no-untyped-def]
     """Write rounds of dig-outs into ``out``, float32 ``[rounds * NUM_DIG]``.
 

@@ -6,7 +6,7 @@ the next card of the stock. The features of the position where it stops are read
 the position that it is made in.
 """
 
-from solitaire_env.core import jit, jit_called
+from solitaire_env.core import jit_called, jit_part
 from solitaire_env.core.engine import step
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.move_features.autoplay import autoplay_safe_move
@@ -20,7 +20,7 @@ def play(rules, state, events, b, action):  # type: ignore[no-untyped-def]
     step(rules, state, events, b, action)
 
 
-@jit
+@jit_part
 def look_ahead(rules, state, events, b, weights, limit, room, home, out):  # type: ignore[no-untyped-def]
     """Play a game on where it stands, for ``limit`` moves at most, safe autoplay not counted.
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from solitaire_env.core import jit
+from solitaire_env.core import jit, jit_called
 from solitaire_env.core.engine import derive, derive_cards
 from solitaire_env.core.layout import MAX_STOCK_COUNT
 
@@ -37,7 +37,7 @@ def _write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
             state.rows[b, rules.row_stock + place] = PLACEHOLDER if place < left else 0
 
 
-@jit
+@jit_called
 def place_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
     """Set a game to what a ``cards`` observation (int8 ``[size]``) shows."""
     _write_seen(rules, state, b, observation)

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit, jit_called, lowest_bit
-from solitaire_env.core.engine import copy_cards, is_in, write_row
-from solitaire_env.move_features.columns import NUM_DIG, NUM_PLAIN, PLAIN
+from solitaire_env.core import Rules, jit, jit_called, jit_part, lowest_bit
+from solitaire_env.core.engine import copy_cards, is_in
+from solitaire_env.move_features.columns import NUM_PLAIN, PLAIN
 from solitaire_env.move_features.dig_outs import send_all_home, write_dig_outs
 from solitaire_env.move_features.moves import cards_in_sight, lowest_foundation
 from solitaire_env.move_features.reachability import write_reachability
@@ -355,24 +355,8 @@ def _play(plans, state, sight, out):  # type: ignore[no-untyped-def]
 
 
 @jit_called
-def write_position(rules, plans, state, b, drawn, digs, notes, out):  # type: ignore[no-untyped-def]
-    """Write the features of the position in row ``b`` of a state with ``ROWS`` rows.
-
-    Parameters
-    ----------
-    plans
-        :func:`~solitaire_env.move_features.dig_outs.planning_rules` of the rules.
-    b
-        ``GAME`` or ``AFTER``; mask and status are not read.
-    drawn
-        1 for the position after a draw from it, whose card is not known; else 0.
-    digs
-        Rounds of dig-outs.
-    notes
-        The unseen cards and the piles of row ``b`` are noted.
-    out
-        float32 ``[NUM_PLAIN + digs * NUM_DIG + reach]``.
-    """
+def _write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
+    """Write the plain features; the cards of the position go to row ``PLAN``."""
     piles = notes.piles[b]
     sight = _look(rules, state, b, drawn)
     _counts(rules, state, b, drawn, out)
@@ -388,10 +372,33 @@ def write_position(rules, plans, state, b, drawn, digs, notes, out):  # type: ig
         # The card on the waste is not known, so none of the waste can be planned with.
         state.waste[PLAN] = 0
     _play(plans, state, sight, out)
-    first_reach = NUM_PLAIN + digs * NUM_DIG
-    if out.shape[0] > first_reach:
-        # A card that was just drawn is one of the unseen ones, and can be played as they can.
-        copy_cards(rules, state, b, int(TRIAL))
-        write_row(notes.unseen, notes.hand)
-        write_reachability(plans, state, int(TRIAL), notes.hand, out[first_reach:])
-    write_dig_outs(plans, state, int(PLAN), int(TRIAL), int(BEST), out[NUM_PLAIN:first_reach])
+
+
+@jit_part
+def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
+    """Write the features of the position in row ``b`` of a state with ``ROWS`` rows, without reachability.
+
+    Parameters
+    ----------
+    plans
+        :func:`~solitaire_env.move_features.dig_outs.planning_rules` of the rules.
+    b
+        ``GAME`` or ``AFTER``; mask and status are not read.
+    drawn
+        1 for the position after a draw from it, whose card is not known; else 0.
+    notes
+        The unseen cards and the piles of row ``b`` are noted.
+    out
+        float32 ``[NUM_PLAIN + rounds of dig-outs * NUM_DIG]``.
+    """
+    _write_plain(rules, plans, state, b, drawn, notes, out)
+    write_dig_outs(plans, state, int(PLAN), int(TRIAL), int(BEST), out[NUM_PLAIN:])
+
+
+@jit_part
+def write_reach(plans, state, b, notes, out):  # type: ignore[no-untyped-def]
+    """Write the relaxed reachability from the position in row ``b``, the unseen cards being noted.
+
+    A card that was just drawn is one of the unseen ones, and can be played as they can.
+    """
+    write_reachability(plans, state, b, int(TRIAL), notes.unseen, notes.hand, out)

@@ -8,8 +8,8 @@ It is a relaxation: the stock comes in an order, and there is no room for cards 
 each other decides most of the games that are not won (docs/training.md).
 """
 
-from solitaire_env.core import jit
-from solitaire_env.core.engine import playable, put_home, take
+from solitaire_env.core import jit, jit_called
+from solitaire_env.core.engine import copy_cards, playable, put_home, take, write_row
 from solitaire_env.move_features.dig_outs import send_all_home
 
 
@@ -27,13 +27,24 @@ def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
     return any_did
 
 
-@jit
-def write_reachability(rules, state, b, hand, out):  # type: ignore[no-untyped-def]
-    """Write the share of all cards that come home into ``out``, float32: with the cards in ``hand``, int64
-    ``[64]``, how many of each; then with one more card of each pile and of the waste, and so on.
+@jit_called
+def write_reachability(rules, state, start, b, unseen, hand, out):  # type: ignore[no-untyped-def]
+    """Write the share of all cards that come home into ``out``, float32: with the unseen cards in hand; then
+    with one more card of each pile and of the waste, and so on.
 
-    Cards and ``hand`` are written over.
+    Parameters
+    ----------
+    start
+        The row of the cards.
+    b
+        A row in which cards are moved.
+    unseen
+        int64 ``[64]``: how many of each card the player has not seen.
+    hand
+        int64 ``[64]``, room for the cards in hand.
     """
+    copy_cards(rules, state, start, b)
+    write_row(unseen, hand)
     for taken in range(out.shape[0]):
         if taken:
             for source in range(rules.first_cell):

@@ -11,8 +11,25 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Events, State, jit, jit_kernel, make_events, make_state, typed_once
-from solitaire_env.core.engine import copy, decode, write_row
+from solitaire_env.core import (
+    Events,
+    State,
+    jit_kernel,
+    jit_part,
+    make_events,
+    make_state,
+    typed_once,
+)
+from solitaire_env.core.engine import (
+    carry,
+    copy,
+    copy_cards,
+    decode,
+    playable,
+    send_home,
+    to_cell,
+    write_row,
+)
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import (
@@ -20,7 +37,6 @@ from solitaire_env.move_features.columns import (
     NUM_DIG,
     NUM_MOVE,
     NUM_PLAIN,
-    NUM_WAY,
     position_names,
 )
 from solitaire_env.move_features.dig_outs import planning_rules
@@ -35,12 +51,15 @@ from solitaire_env.move_features.positions import (
     note_pile,
     note_unseen,
     write_position,
+    write_reach,
 )
 
 Array = npt.NDArray[Any]
 
 NONE: Final = 0
-"""Neither a draw nor a round of dig-outs."""
+"""No draw, no trust."""
+NOTHING: Final = -1
+"""Stands for an action, and for a row, where there is none."""
 
 DIGS: Final = 2
 """Rounds of dig-outs that are read unless another number is asked for."""
@@ -117,10 +136,15 @@ class MoveReader:
         observations, masks, features = self._room(observations, masks, self.sizes)
         weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         with self._scratch() as (state, events, room, notes):
-            _read_all(
-                self.rules, self.plans, state, events, room, notes, observations, masks, self.digs,
-                self.reach, self.rollout, weights, *features,
-            )  # fmt: skip
+            game = (self.rules, self.plans, state)
+            games = (room, notes, observations, masks)
+            if self.rollout:
+                limits = (self.digs, self.reach, self.rollout)
+                _read_all_ahead(*game, events, *games, *limits, weights, *features)
+            elif self.reach:
+                _read_all_reach(*game, *games, self.reach, weights, *features)
+            else:
+                _read_all(*game, *games, weights, *features)
         return features
 
     def read_moves(self, observations: Array, masks: Array) -> MoveFeatures:
@@ -164,17 +188,29 @@ class MoveReader:
 
 
 # ----------------------------------------------------------------------------------------- kernels
+#
+# All that a kernel calls is optimized anew with it, and with each function in between. So there is a kernel for
+# each kind of reader, which calls no more than that needs; what is large stays a call (`jit_called`); and what
+# calls something large is a part of the kernel (`jit_part`). Arguments are written int(GAME): for a literal
+# numba compiles the function that is called once more.
 
 
-@jit
+@jit_part
+def is_legal(state, b, action):  # type: ignore[no-untyped-def]
+    """Whether an action does something; none does in a finished game, whose mask is all ones."""
+    return int(state.status[b]) == PLAYING and int(state.mask[b, action]) != 0
+
+
+@jit_part
 def _write_moves(  # type: ignore[no-untyped-def]
     rules, state, room, mask, trusted, game, first, weights, games, actions, moves
 ):  # fmt: skip
     """Write the moves of the game in row ``GAME``, from place ``first`` on; where they end.
 
-    ``trusted`` says that the mask holds no action that is not legal: then the state's own mask is not needed.
+    ``trusted`` is 1 where the mask holds no action that is not legal: then the state's own mask is not
+    needed.
     """
-    view = survey(rules, state, GAME, room.near)
+    view = survey(rules, state, int(GAME), room.near)
     k = first
     for action in range(mask.shape[0]):
         if mask[action] == 0:
@@ -183,16 +219,10 @@ def _write_moves(  # type: ignore[no-untyped-def]
         actions[k] = action
         out = moves[k, :NUM_MOVE]
         out[:] = 0.0
-        if trusted or is_legal(state, GAME, action):
-            measure(rules, state, GAME, action, view, room.near, weights, out)
+        if trusted or is_legal(state, int(GAME), action):
+            measure(rules, state, int(GAME), action, view, room.near, weights, out)
         k += 1
     return k
-
-
-@jit
-def is_legal(state, b, action):  # type: ignore[no-untyped-def]
-    """Whether an action does something; none does in a finished game, whose mask is all ones."""
-    return int(state.status[b]) == PLAYING and int(state.mask[b, action]) != 0
 
 
 @jit_kernel
@@ -204,7 +234,7 @@ def _read_moves(  # type: ignore[no-untyped-def]
         legal = 0
         for action in range(masks.shape[1]):
             legal += int(masks[game, action])
-        trusted = legal < rules.actions
+        trusted = int(legal < rules.actions)
         if trusted:
             place_cards(rules, state, int(GAME), observations[game])
         else:
@@ -215,12 +245,39 @@ def _read_moves(  # type: ignore[no-untyped-def]
         )  # fmt: skip
 
 
-@jit
-def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
-    """Play a move from row ``GAME`` in row ``AFTER``, and note the piles there."""
-    source, target, _ = decode(rules, state, GAME, action)
-    copy(rules, state, GAME, AFTER)
-    play(rules, state, events, int(AFTER), action)
+@jit_part
+def _begin(  # type: ignore[no-untyped-def]
+    rules, state, room, notes, observation, mask, game, first, weights, games, actions, moves
+):  # fmt: skip
+    """Place a game in row ``GAME``, note what its positions share, and write its moves; where they end."""
+    place_seen(rules, state, int(GAME), observation)
+    note_unseen(rules, state, int(GAME), notes.unseen)
+    for pile in range(rules.piles):
+        note_pile(rules, state, int(GAME), pile, notes.piles[GAME, pile])
+    return _write_moves(
+        rules, state, room, mask, int(NONE), game, first, weights, games, actions, moves
+    )  # fmt: skip
+
+
+@jit_part
+def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
+    """Move the cards of an action that is no draw, from row ``GAME``, in row ``AFTER``; note the piles there.
+
+    That row has no mask and no status then.
+    """
+    source, target, count = decode(rules, state, int(GAME), action)
+    card = int(state.tops[GAME, source])
+    copy_cards(rules, state, int(GAME), int(AFTER))
+    if target < 0:
+        send_home(rules, state, int(AFTER), source, card)
+    elif target >= rules.first_cell:
+        to_cell(rules, state, int(AFTER), source, target - rules.first_cell, card)
+    else:
+        carry(rules, state, int(AFTER), source, target, count, card)
+    for other in range(rules.sources):
+        state.tops[AFTER, other] = state.tops[GAME, other]
+        if other in (source, target):
+            state.tops[AFTER, other] = playable(rules, state, int(AFTER), other)
     for pile in range(rules.piles):
         if pile in (source, target):
             note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
@@ -229,56 +286,126 @@ def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
                 notes.piles[AFTER, pile, column] = notes.piles[GAME, pile, column]
 
 
-# Arguments are written int(GAME): for a literal numba compiles the function that is called once more. The
-# position itself and its moves go through one loop for the same reason: what is called is compiled into each
-# caller.
+@jit_part
+def _write_after(rules, plans, state, notes, action, here, out, size):  # type: ignore[no-untyped-def]
+    """Write the features of the position after an action, the first ``size`` of ``out``; its row.
+
+    For the action ``NOTHING`` it is the position itself. All other features are those of the position itself,
+    ``here``, and so are all of an action that does nothing, for which the row is ``NOTHING``.
+    """
+    if action >= 0:
+        write_row(here, out)
+        if not is_legal(state, int(GAME), action):
+            return int(NOTHING)
+    b = int(GAME)
+    drawn = int(0 <= action < rules.home_actions)
+    if action >= rules.home_actions:
+        _move_cards(rules, state, action, notes)
+        b = int(AFTER)
+    write_position(rules, plans, state, b, drawn, notes, out[:size])
+    return b
+
+
 @jit_kernel
 def _read(  # type: ignore[no-untyped-def]
+    rules, plans, state, room, notes, observations, masks, weights, games, actions, moves, positions
+):  # fmt: skip
+    """Read games without relaxed reachability and rollout lookahead."""
+    size = positions.shape[1]
+    k = 0
+    for game in range(observations.shape[0]):
+        first = k
+        k = _begin(
+            rules, state, room, notes, observations[game], masks[game], game, first, weights, games, actions,
+            moves,
+        )  # fmt: skip
+        here = positions[game, :]
+        for move in range(first - 1, k):
+            action, out = _place_of(move, first, actions, moves, here)
+            _write_after(rules, plans, state, notes, action, here, out, size)
+
+
+@jit_part
+def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def]
+    """The action of a move, and where the features of the position after it go; before the first move, those
+    of the position itself.
+    """
+    action = int(NOTHING)
+    out = here
+    if move >= first:
+        action = actions[move]
+        out = moves[move, NUM_MOVE:]
+    return action, out
+
+
+@jit_kernel
+def _read_reach(  # type: ignore[no-untyped-def]
+    rules, plans, state, room, notes, observations, masks, reach, weights, games, actions, moves, positions
+):  # fmt: skip
+    """The same with the relaxed reachability."""
+    size = positions.shape[1] - reach
+    k = 0
+    for game in range(observations.shape[0]):
+        first = k
+        k = _begin(
+            rules, state, room, notes, observations[game], masks[game], game, first, weights, games, actions,
+            moves,
+        )  # fmt: skip
+        here = positions[game, :]
+        for move in range(first - 1, k):
+            action, out = _place_of(move, first, actions, moves, here)
+            b = _write_after(rules, plans, state, notes, action, here, out, size)
+            if b >= 0:
+                write_reach(plans, state, b, notes, out[size:])
+
+
+@jit_part
+def _write_ahead(  # type: ignore[no-untyped-def]
+    rules, plans, state, events, room, notes, weights, limit, reach, action, out
+):  # fmt: skip
+    """Look ahead from the position after an action; write the features of where that ends, and of the way."""
+    copy(rules, state, int(GAME), int(AFTER))
+    if action >= 0:
+        play(rules, state, events, int(AFTER), action)
+    way = NUM_PLAIN + reach
+    home = int(state.home[GAME])
+    look_ahead(rules, state, events, int(AFTER), weights, limit, room, home, out[way:])
+    for pile in range(rules.piles):
+        note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
+    write_position(rules, plans, state, int(AFTER), int(NONE), notes, out[:NUM_PLAIN])
+    if reach:
+        write_reach(plans, state, int(AFTER), notes, out[NUM_PLAIN:way])
+
+
+@jit_kernel
+def _read_ahead(  # type: ignore[no-untyped-def]
     rules, plans, state, events, room, notes, observations, masks, digs, reach, limit, weights,
     games, actions, moves, positions,
 ):  # fmt: skip
-    size = NUM_PLAIN + digs * NUM_DIG + reach
-    way = positions.shape[1] - NUM_WAY
+    """The same with the rollout lookahead."""
+    size = NUM_PLAIN + digs * NUM_DIG
     k = 0
     for game in range(observations.shape[0]):
-        place_seen(rules, state, int(GAME), observations[game])
-        note_unseen(rules, state, int(GAME), notes.unseen)
-        for pile in range(rules.piles):
-            note_pile(rules, state, int(GAME), pile, notes.piles[GAME, pile])
         first = k
-        k = _write_moves(
-            rules, state, room, masks[game], False, game, first, weights, games, actions, moves
+        k = _begin(
+            rules, state, room, notes, observations[game], masks[game], game, first, weights, games, actions,
+            moves,
         )  # fmt: skip
-        here = positions[game]
+        here = positions[game, :]
         for move in range(first - 1, k):
-            out = here
-            b = int(GAME)
-            drawn = 0
-            if move >= first:
-                out = moves[move, NUM_MOVE:]
-                action = actions[move]
-                if not is_legal(state, GAME, action):
-                    write_row(here, out)
-                    continue
-                if action < rules.home_actions:
-                    # It is looked ahead from as from the position itself.
-                    write_row(here, out)
-                    drawn = 1
-                else:
-                    _play(rules, state, events, action, notes)
-                    b = int(AFTER)
-            write_position(rules, plans, state, b, drawn, digs, notes, out[:size])
-            if limit == 0 or drawn:
-                continue
-            if b == GAME:
-                copy(rules, state, GAME, AFTER)
-            look_ahead(
-                rules, state, events, int(AFTER), weights, limit, room, int(state.home[GAME]), out[way:]
-            )  # fmt: skip
-            for pile in range(rules.piles):
-                note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
-            write_position(rules, plans, state, int(AFTER), int(NONE), int(NONE), notes, out[size:way])
+            action, out = _place_of(move, first, actions, moves, here)
+            b = _write_after(rules, plans, state, notes, action, here, out, size)
+            if reach and b >= 0:
+                write_reach(plans, state, b, notes, out[size : size + reach])
+            # A draw, from row GAME, is looked ahead from as from the position itself.
+            if b == AFTER or move < first:
+                _write_ahead(
+                    rules, plans, state, events, room, notes, weights, limit, reach, action,
+                    out[size + reach :],
+                )  # fmt: skip
 
 
 _read_all = typed_once(_read)
+_read_all_reach = typed_once(_read_reach)
+_read_all_ahead = typed_once(_read_ahead)
 _read_moves_alone = typed_once(_read_moves)

@@ -57,7 +57,7 @@ def test_parallel_kernels_write_to_plain_arrays(module: ModuleType) -> None:
             assert written == [], function.name
 
 
-INNER = {"jit", "jit_called", "jit_wrapping"}
+INNER = {"jit", "jit_called", "jit_part", "jit_wrapping"}
 """Decorators of functions that only compiled functions may call."""
 
 
