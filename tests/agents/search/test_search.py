@@ -41,7 +41,7 @@ from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.moves import make_room, score_moves
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import parse_position
-from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.play.hints import Adviser
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
@@ -167,7 +167,7 @@ def agree(variant: Variant, deals: range) -> Counter[str]:
         theirs = search(parse_position(env.position(), variant))
         assert theirs.ended
         assert solution.result == ("unwinnable" if theirs.line is None else "winnable"), f"deal {deal}"
-        texts, home, won = solve.check_line(variant, {"deal": deal}, solution.line)
+        texts, home, won = solve.check_line(variant, deal, solution.line)
         assert (len(texts), home) == (len(solution.line), solution.cards_home)
         assert won == (solution.result == "winnable")
         found[solution.result] += 1
@@ -192,7 +192,7 @@ def test_lines_can_be_played(variant: Variant) -> None:
     ours = Solver(variant)
     for deal in range(4):
         solution = ours.solve_deal(deal, nodes=20_000)
-        texts, home, won = solve.check_line(variant, {"deal": deal}, solution.line)
+        texts, home, won = solve.check_line(variant, deal, solution.line)
         assert len(texts) == len(solution.line) > 0
         assert (home, won) == (solution.cards_home, solution.result == "winnable")
 
@@ -235,7 +235,7 @@ def played_out(variant: Variant, cards: Array, found: Found, deal: int) -> int:
     """Play what a beam found in the environment: cards home."""
     batch = Batch(GameSpec(variant), 1)
     line = positions.spell_out(batch, cards, found.line, variant.build == "same suit", found.home)
-    *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(line))
+    *_, home, won = solve.check_line(variant, deal, tuple(line))
     assert won == (home == variant.cards)
     return home
 
@@ -311,7 +311,7 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
     """Deals of Forty Thieves: one that two seconds of rollouts lose, and one that nobody can win."""
     ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
     won = ours.solve_deal(3, seconds=120)
-    *_, home, is_won = solve.check_line(ours.strict, {"deal": 3}, won.line)
+    *_, home, is_won = solve.check_line(ours.strict, 3, won.line)
     assert (won.result, home, is_won) == ("winnable", 104, True)
     assert ours.solve_deal(18, seconds=120).result == "unwinnable"
 
@@ -759,7 +759,8 @@ def test_search_goes_by_a_network(refuses: Refuses) -> None:
 def test_it_gives_hints() -> None:
     env = SolitaireEnv("eights-down", on_invalid="raise")
     env.reset(options={"deal": 20000})
-    adviser = Adviser(load_policy("agents:policy@search", env.variant), env.variant)
+    spec = GameSpec(env.variant)
+    adviser = Adviser(load_search("search", spec), spec)
     terminated = False
     while not terminated:
         advice = adviser.advise(env)
