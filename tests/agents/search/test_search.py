@@ -42,6 +42,7 @@ from solitaire_env.move_features.moves import make_room, score_moves
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import parse_position
 from solitaire_env.play.hints import Adviser
+from solitaire_env.play.session import Session
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
@@ -764,10 +765,10 @@ def test_it_gives_hints() -> None:
     env.reset(options={"deal": 20000})
     spec = GameSpec(env.variant)
     adviser = Adviser(load_search("search", spec), env.variant)
-    terminated = False
-    while not terminated:
-        advice = adviser.advise(env)
+    session = Session(env)
+    while session.legal():
+        advice = adviser.advise(session)
         assert advice is not None
-        for action in advice.actions:
-            *_, terminated, _, info = env.step(action)
-    assert info["is_success"]
+        for place, action in enumerate(advice.actions):
+            session.play(action, decides=place == 0)
+    assert session.won
