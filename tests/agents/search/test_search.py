@@ -41,7 +41,8 @@ from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.moves import make_room, score_moves
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import parse_position
-from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.play.hints import Adviser
+from solitaire_env.policies import load_policy
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
@@ -759,7 +760,7 @@ def test_search_goes_by_a_network(refuses: Refuses) -> None:
 def test_it_gives_hints() -> None:
     env = SolitaireEnv("eights-down", on_invalid="raise")
     env.reset(options={"deal": 20000})
-    adviser = Adviser(load_policy("agents:policy@search", env.variant), env.variant)
+    adviser = Adviser(load_policy("search", env.variant), env.variant)
     terminated = False
     while not terminated:
         advice = adviser.advise(env)
