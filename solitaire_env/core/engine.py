@@ -526,7 +526,10 @@ def _finish(rules, state, b):
 
 @jit
 def take(rules, state, b, source):
-    """Take the playable card of a source away and return it."""
+    """Take the playable card of a source away.
+
+    Who calls this, or what calls it, knows the card: a step from ``state.tops``, which is at hand earlier.
+    """
     if source < rules.piles:
         height = int(state.heights[b, _at(source)]) - 1
         place = source * rules.pile_capacity + height
@@ -539,20 +542,19 @@ def take(rules, state, b, source):
     else:
         place = rules.row_cells + source - rules.first_cell
         state.empty_cells[b] += 1
-    card = state.rows[b, _at(place)]
     state.rows[b, _at(place)] = 0
-    return card
 
 
 @jit
-def carry(rules, state, b, source, target, count):
-    """Move the last ``count`` cards of a source onto a pile, in their order."""
+def carry(rules, state, b, source, target, count, card):
+    """Move the last ``count`` cards of a source, ``card`` on top, onto a pile, in their order."""
     height = int(state.heights[b, _at(target)])
     start = target * rules.pile_capacity + height
     state.spaces[b] -= height == 0
     state.heights[b, _at(target)] = height + count
     if count == 1:
-        state.rows[b, _at(start)] = take(rules, state, b, source)
+        state.rows[b, _at(start)] = card
+        take(rules, state, b, source)
     else:
         height = int(state.heights[b, source]) - count
         end = source * rules.pile_capacity + height
@@ -572,15 +574,17 @@ def put_home(rules, state, b, card):
 
 
 @jit
-def send_home(rules, state, b, source):
+def send_home(rules, state, b, source, card):
     """Send the playable card of a source home, where it goes."""
-    put_home(rules, state, b, int(take(rules, state, b, source)))
+    take(rules, state, b, source)
+    put_home(rules, state, b, card)
 
 
 @jit
-def to_cell(rules, state, b, source, cell):
+def to_cell(rules, state, b, source, cell, card):
     """Move the playable card of a source to an empty cell, numbered from 0."""
-    state.rows[b, rules.row_cells + cell] = take(rules, state, b, source)
+    take(rules, state, b, source)
+    state.rows[b, rules.row_cells + cell] = card
     state.empty_cells[b] -= 1
 
 
@@ -658,16 +662,17 @@ def _play(rules, state, events, b, action):
     for place in (source, target):
         if place >= 0:
             _mask_tableau(rules, state, b, place, 0)
+    card = int(state.tops[b, _at(source)])
     if action < rules.home_actions:
         _draw(rules, state, b)
         events.drew[b] = 1
     elif action < rules.cell_actions:
-        send_home(rules, state, b, source)
+        send_home(rules, state, b, source, card)
         events.went_home[b] = 1
     elif action < rules.tableau_actions:
-        to_cell(rules, state, b, source, target - rules.first_cell)
+        to_cell(rules, state, b, source, target - rules.first_cell, card)
     else:
-        carry(rules, state, b, source, target, count)
+        carry(rules, state, b, source, target, count, card)
 
     capacity = carry_limit(rules, state, b, 0)
     for place in (source, target):

@@ -46,9 +46,11 @@ def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
     while gone > before:
         before = gone
         for source in range(rules.sources):
-            while goes_home(state, b, playable(rules, state, b, source)):
-                send_home(rules, state, b, source)
+            card = playable(rules, state, b, source)
+            while goes_home(state, b, card):
+                send_home(rules, state, b, source, card)
                 gone += 1
+                card = playable(rules, state, b, source)
     return gone
 
 
@@ -83,17 +85,19 @@ def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
 def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
     """Put away the last ``above`` cards of a source; whether that is possible. Moves cards alone."""
     while above > 0:
-        if goes_home(state, b, playable(rules, state, b, source)):
-            send_home(rules, state, b, source)
+        card = playable(rules, state, b, source)
+        if goes_home(state, b, card):
+            send_home(rules, state, b, source, card)
             above -= 1
             continue
         count = sequence_length(rules, state, b, source, above) if source < rules.piles else 1
         target = _target(rules, state, b, source, count)
         if target >= 0:
-            carry(rules, state, b, source, target, count)
+            carry(rules, state, b, source, target, count, card)
         elif count <= int(state.empty_cells[b]):
             for _ in range(count):
-                to_cell(rules, state, b, source, empty_cell(rules, state, b))
+                card = playable(rules, state, b, source)
+                to_cell(rules, state, b, source, empty_cell(rules, state, b), card)
         else:
             return False
         above -= count

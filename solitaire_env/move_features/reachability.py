@@ -37,8 +37,10 @@ def write_reachability(rules, state, b, hand, out):  # type: ignore[no-untyped-d
     for taken in range(out.shape[0]):
         if taken:
             for source in range(rules.first_cell):
-                if playable(rules, state, b, source):
-                    hand[int(take(rules, state, b, source))] += 1
+                card = playable(rules, state, b, source)
+                if card:
+                    take(rules, state, b, source)
+                    hand[card] += 1
         more = True
         while more:
             send_all_home(rules, state, b)

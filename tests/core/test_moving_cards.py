@@ -41,10 +41,10 @@ def move_cards(rules, state, b, action, allowed):  # type: ignore[no-untyped-def
         deepest = int(state.rows[b, end - count])
     if target < 0:
         allowed[1] = goes_home(state, b, card)
-        send_home(rules, state, b, source)
+        send_home(rules, state, b, source, card)
     elif target >= rules.first_cell:
         allowed[1] = target == rules.first_cell + empty_cell(rules, state, b)
-        to_cell(rules, state, b, source, target - rules.first_cell)
+        to_cell(rules, state, b, source, target - rules.first_cell, card)
     else:
         to_space = int(int(state.heights[b, target]) == 0)
         if to_space:
@@ -52,7 +52,7 @@ def move_cards(rules, state, b, action, allowed):  # type: ignore[no-untyped-def
         else:
             allowed[1] = fits(rules, deepest, playable(rules, state, b, target))
         allowed[2] = count <= carry_limit(rules, state, b, to_space)
-        carry(rules, state, b, source, target, count)
+        carry(rules, state, b, source, target, count, card)
 
 
 @jit_kernel
