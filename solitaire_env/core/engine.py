@@ -1,4 +1,4 @@
-"""The rules: what may be done in a position, and what it leads to, compiled for a batch of games.
+"""The rules: what fits where, what fills a space, what moves, and what a move leads to; compiled.
 
 Read in this order: state, what fits where, the mask, moves, deals, the kernels that others call. A kernel
 takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State`
