@@ -10,8 +10,7 @@ PEERS := .venvs/peers
 SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # The package's tests, long proofs too: without what needs torch, and what only reads the package's text.
 PACKAGE := -m "not slow and not oracle and not browser" \
-	--ignore=tests/agents --ignore-glob="tests/test_sb3*" \
-	--ignore=tests/test_mutants.py
+	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
 # Faults are generated in a copy of the project; an edit of the rules begins a new one.
 GENERATED := .cache/mutants
 

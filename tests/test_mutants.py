@@ -38,6 +38,7 @@ def test_mutants_that_do_not_fit(old: str, new: str, words: list[str], refuses: 
     refuses(lambda: mutated(ADD, Mutant("sums", "add.py", "f", old, new)), *words)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("test", "outcome"),
     [
@@ -56,16 +57,19 @@ def test_outcomes(test: str, outcome: str, tmp_path: Path, monkeypatch: pytest.M
     assert run_stage(tmp_path, ["test_add.py"]) == (outcome, "no end" in outcome)
 
 
+@pytest.mark.proof
 def test_a_run_that_fails_by_itself(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="pytest failed without a failing test"):
         run_stage(tmp_path, ["test_missing.py"])
 
 
+@pytest.mark.proof
 def test_a_run_that_takes_too_long(tmp_path: Path) -> None:
     (tmp_path / "test_add.py").write_text("import time\ntime.sleep(60)")
     assert run_stage(tmp_path, ["test_add.py"], seconds=1) == ("no end within 1 s", True)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("arguments", "failed", "said"),
     [
@@ -110,6 +114,7 @@ def test_main(
     assert said in re.sub(r" \d+ s$", "", capsys.readouterr().out, flags=re.MULTILINE)
 
 
+@pytest.mark.proof
 def test_tests_must_pass_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "copy_project", lambda folder: folder.mkdir())
     monkeypatch.setattr(mutants, "run_tests", lambda folder: mutants.Outcome("test_it - wrong"))

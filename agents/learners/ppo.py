@@ -1,4 +1,4 @@
-"""PPO (``learner: ppo``): sb3-contrib's MaskablePPO, whose ``train`` has the loss, on our networks.
+"""PPO (``learner: ppo``): the wiring of sb3-contrib's MaskablePPO; override its ``train`` for another loss.
 
 Each update collects ``n_steps`` of all games, estimates advantages (``gamma``, ``gae_lambda``) and takes
 ``n_epochs`` passes over minibatches of ``batch_size`` steps. The loss is the clipped policy loss

@@ -40,9 +40,9 @@ _edited: Final[set[str]] = set()
 def stamp_of(file: str) -> str | None:
     """A hash of all source files that can be compiled into the functions of a file that is being imported.
 
-    These are the core's files, because kernels take constants from all of them; the other files of
-    ``solitaire_env`` that hold compiled code; and those of the file's own top-level package, or of its folder
-    if it is in no package.
+    These are the files of all folders of ``solitaire_env`` that hold compiled code, because kernels take
+    constants from files beside them; and those of the file's own top-level package, or of its folder if it is
+    in no package.
 
     Returns
     -------
@@ -80,16 +80,17 @@ def _digest(file: str, mtime: int, size: int) -> bytes:
 
 @cache
 def _digests(folder: Path, whole_tree: bool) -> dict[str, bytes]:
-    """The hashes of a folder's files with compiled code, and of all the core's, as they were at first."""
-    found = {}
+    """The hashes of the files, as they were at first, in those folders of a tree that hold compiled code."""
+    texts = {}
     for path in sorted(folder.rglob("*.py") if whole_tree else folder.glob("*.py")):
-        try:
-            text = path.read_bytes()
-        except OSError:  # an editor's lock file, for example; what cannot be read is not imported either
-            continue
-        if path.parent == _CORE or b"jit" in text:  # the name of every decorator of the gate has "jit" in it
-            found[str(path)] = hashlib.sha256(text).digest()
-    return found
+        # An editor's lock file, for example, cannot be read; it is not imported either.
+        with contextlib.suppress(OSError):
+            texts[path] = path.read_bytes()
+    # The name of every decorator of the gate has "jit" in it. Files beside kernels may hold their constants.
+    folders = {_CORE} | {path.parent for path, text in texts.items() if b"jit" in text}
+    return {
+        str(path): hashlib.sha256(text).digest() for path, text in texts.items() if path.parent in folders
+    }
 
 
 @cache

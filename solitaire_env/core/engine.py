@@ -1,4 +1,4 @@
-"""The rules: what may be done in a position, and what it leads to, compiled for a batch of games.
+"""The rules: what fits where, what fills a space, what moves, and what a move leads to; compiled.
 
 Read in this order: state, what fits where, the mask, moves, deals, the kernels that others call. A kernel
 takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State`
@@ -218,11 +218,12 @@ def playable(rules, state, b, source):
 @jit
 def sequence_length(rules, state, b, pile, most):
     """How many cards at the end of a pile lie in sequence; ``most``, at most its height, are looked at."""
+    if most == 0:
+        return 0
     last = pile * rules.pile_capacity + int(state.heights[b, _at(pile)]) - 1
-    length = min(most, 1)
-    while length < most and fits(
-        rules, int(state.rows[b, _at(last - length + 1)]), int(state.rows[b, _at(last - length)])
-    ):
+    key = _key(rules, int(state.rows[b, _at(last)]))
+    length = 1
+    while length < most and _key(rules, int(state.rows[b, _at(last - length)])) == key + 4 * length:
         length += 1
     return length
 
@@ -305,8 +306,9 @@ def _update_source(rules, state, b, source, capacity):
     card = playable(rules, state, b, source)
     if source < rules.piles:
         height = int(state.heights[b, _at(source)])
-        most = min(height, 1) if rules.moves == ONE_CARD else height
-        run = sequence_length(rules, state, b, source, most)
+        run = min(height, 1)
+        if rules.moves != ONE_CARD:
+            run = sequence_length(rules, state, b, source, height)
         state.runs[b, _at(source)] = run
         state.units[b, _at(source)] = min(run, capacity)
     else:

@@ -346,13 +346,15 @@ def test_a_file_that_another_process_reads_on_windows(
 
 
 def make_package(folder: Path) -> dict[str, Path]:
-    """A package with two files of kernels and one without."""
+    """A package with two files of kernels, one beside them, and one in a folder without kernels."""
     texts = {
         "__init__": "",
         "kernels": "@jit\ndef one(x): return x",
         "inner/__init__": "",
         "inner/more": "from gate import jit_kernel",
-        "plain": "LIMIT = 3",
+        "beside": "LIMIT = 3",
+        "apart/__init__": "",
+        "apart/plain": "",
     }
     paths = {name: folder / f"{name}.py" for name in texts}
     for name, path in paths.items():
@@ -370,10 +372,11 @@ def stamp(path: Path) -> str | None:
 
 
 def test_a_stamp_covers_all_files_with_compiled_code(tmp_path: Path) -> None:
+    """Files beside kernels may hold their constants."""
     paths = make_package(tmp_path / "package")
     first = stamp(paths["kernels"])
     assert first is not None and first == stamp(paths["inner/more"])
-    for name, covered in (("plain", False), ("inner/more", True), ("kernels", True)):
+    for name, covered in (("apart/plain", False), ("beside", True), ("inner/more", True), ("kernels", True)):
         before = stamp(paths["kernels"])
         paths[name].write_text(paths[name].read_text() + "\n# edited")
         assert (stamp(paths["kernels"]) != before) == covered, name

@@ -1,4 +1,4 @@
-"""The games that are played in the browser, in the memory of one process, and the policies that may be asked.
+"""Room: the games that a server holds in memory, and the policies that may be asked about them.
 
 What a request may hold is checked here, whatever brings it: :mod:`solitaire_env.play.server` does, over HTTP.
 """

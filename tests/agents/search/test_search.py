@@ -41,7 +41,8 @@ from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.moves import make_room, score_moves
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import parse_position
-from solitaire_env.play.hints import Adviser, load_policy
+from solitaire_env.play.hints import Adviser
+from solitaire_env.play.session import Session
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
@@ -167,7 +168,7 @@ def agree(variant: Variant, deals: range) -> Counter[str]:
         theirs = search(parse_position(env.position(), variant))
         assert theirs.ended
         assert solution.result == ("unwinnable" if theirs.line is None else "winnable"), f"deal {deal}"
-        texts, home, won = solve.check_line(variant, {"deal": deal}, solution.line)
+        texts, home, won = solve.check_line(variant, deal, solution.line)
         assert (len(texts), home) == (len(solution.line), solution.cards_home)
         assert won == (solution.result == "winnable")
         found[solution.result] += 1
@@ -192,7 +193,7 @@ def test_lines_can_be_played(variant: Variant) -> None:
     ours = Solver(variant)
     for deal in range(4):
         solution = ours.solve_deal(deal, nodes=20_000)
-        texts, home, won = solve.check_line(variant, {"deal": deal}, solution.line)
+        texts, home, won = solve.check_line(variant, deal, solution.line)
         assert len(texts) == len(solution.line) > 0
         assert (home, won) == (solution.cards_home, solution.result == "winnable")
 
@@ -235,7 +236,7 @@ def played_out(variant: Variant, cards: Array, found: Found, deal: int) -> int:
     """Play what a beam found in the environment: cards home."""
     batch = Batch(GameSpec(variant), 1)
     line = positions.spell_out(batch, cards, found.line, variant.build == "same suit", found.home)
-    *_, home, won = solve.check_line(variant, {"deal": deal}, tuple(line))
+    *_, home, won = solve.check_line(variant, deal, tuple(line))
     assert won == (home == variant.cards)
     return home
 
@@ -311,7 +312,7 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
     """Deals of Forty Thieves: one that two seconds of rollouts lose, and one that nobody can win."""
     ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
     won = ours.solve_deal(3, seconds=120)
-    *_, home, is_won = solve.check_line(ours.strict, {"deal": 3}, won.line)
+    *_, home, is_won = solve.check_line(ours.strict, 3, won.line)
     assert (won.result, home, is_won) == ("winnable", 104, True)
     assert ours.solve_deal(18, seconds=120).result == "unwinnable"
 
@@ -355,8 +356,9 @@ def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
 def test_all_is_compiled_before_time_counts() -> None:
     """Each kernel that solving calls from Python is known to have been called by then."""
     code = """
-from solitaire_env.policies.shipped import load_shipped
+from agents.policies import torch_network
 from agents.search import beam, exhaustive, layers, positions, rollouts, solver
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.variants import get_variant
 
 def called():
@@ -479,7 +481,7 @@ def test_what_stays_unknown_keeps_the_best_line_and_the_longest_search(tmp_path:
         (["busy-aces", "--deal", "7", "--seconds", "0"], ["seconds is 0", "above 0"]),
         (["busy-aces", "--deal", "7", "--memory", "0"], ["memory is 0", "1 to"]),
         (["busy-aces", "--position", "nowhere.txt"], ["nowhere.txt"]),
-        (["busy-aces", "--deal", "7", "--network", "greedy"], ["network is 'greedy'", "none"]),
+        (["busy-aces", "--deal", "7", "--network", "greedy"], ["'greedy'", "network"]),
         (["busy-aces", "--deal", "7", "--network", "nowhere"], ["nowhere"]),
     ],
 )
@@ -671,7 +673,9 @@ def test_no_position_comes_back_while_another_move_is_left() -> None:
     random = np.random.default_rng(0)
     for _ in range(60):
         seen.add(batch.observations()[0].tobytes())
-        chosen = player(batch.observations(), batch.state.mask, random.random(1), games=np.array([-5]))
+        chosen = player(
+            batch.observations(), batch.state.mask, uniforms=random.random(1), games=np.array([-5])
+        )
         batch.step(chosen, batch.everyone)
     assert len(seen) == 60
     assert player.games[-5].back == 0
@@ -708,7 +712,7 @@ def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
     for _ in range(10):
-        chosen = player(batch.observations(), batch.state.mask, np.array([0.3]))
+        chosen = player(batch.observations(), batch.state.mask, uniforms=np.array([0.3]))
         assert batch.state.mask[0, chosen[0]]
         batch.step(chosen, batch.everyone)
 
@@ -759,11 +763,12 @@ def test_search_goes_by_a_network(refuses: Refuses) -> None:
 def test_it_gives_hints() -> None:
     env = SolitaireEnv("eights-down", on_invalid="raise")
     env.reset(options={"deal": 20000})
-    adviser = Adviser(load_policy("agents:policy@search", env.variant), env.variant)
-    terminated = False
-    while not terminated:
-        advice = adviser.advise(env)
+    spec = GameSpec(env.variant)
+    adviser = Adviser(load_search("search", spec), env.variant)
+    session = Session(env)
+    while session.legal():
+        advice = adviser.advise(session)
         assert advice is not None
-        for action in advice.actions:
-            *_, terminated, _, info = env.step(action)
-    assert info["is_success"]
+        for place, action in enumerate(advice.actions):
+            session.play(action, decides=place == 0)
+    assert session.won

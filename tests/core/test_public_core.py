@@ -1,0 +1,45 @@
+"""The public face of the core: its names, and games that are placed from rows by compiled callers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solitaire_env import core
+from solitaire_env.core import GameSpec, jit_kernel
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.engine import make_state, place
+from solitaire_env.testing import check_state
+from solitaire_env.util.files import read_json, write_json
+from solitaire_env.variants import VARIANTS, Variant
+
+
+def test_dir_lists_the_public_names() -> None:
+    assert dir(core) == sorted(core.__all__)
+    for name in core.__all__:
+        assert getattr(core, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        core.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+@jit_kernel
+def _place_first(rules, state, row):  # type: ignore[no-untyped-def]
+    place(rules, state, 0, row)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_place_sets_a_game_to_a_position_row(variant: Variant) -> None:
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.zeros(1, dtype=np.int64), [5])
+    state = make_state(batch.rules, 1)
+    _place_first(batch.rules, state, batch.state.rows[0].copy())
+    for name, expected, got in zip(state._fields, batch.state, state, strict=True):
+        np.testing.assert_array_equal(got, expected, name)
+    assert check_state(batch) == []
+
+
+def test_json_files_are_written_and_read(tmp_path: Path) -> None:
+    write_json(tmp_path / "told.json", {"deal": 7})
+    assert read_json(tmp_path / "told.json") == {"deal": 7}
