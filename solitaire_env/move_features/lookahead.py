@@ -6,7 +6,7 @@ the next card of the stock. The features of the position where it stops are read
 the position that it is made in.
 """
 
-from solitaire_env.core import jit_called, jit_part
+from solitaire_env.core import jit
 from solitaire_env.core.engine import step
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.move_features.autoplay import autoplay_safe_move
@@ -14,13 +14,7 @@ from solitaire_env.move_features.columns import WAY
 from solitaire_env.move_features.moves import best_move
 
 
-@jit_called
-def play(rules, state, events, b, action):  # type: ignore[no-untyped-def]
-    """Play an action: :func:`~solitaire_env.core.engine.step`, compiled once for all who call it here."""
-    step(rules, state, events, b, action)
-
-
-@jit_part
+@jit
 def look_ahead(rules, state, events, b, weights, limit, room, home, out):  # type: ignore[no-untyped-def]
     """Play a game on where it stands, for ``limit`` moves at most, safe autoplay not counted.
 
@@ -43,6 +37,6 @@ def look_ahead(rules, state, events, b, weights, limit, room, home, out):  # typ
             if action < rules.home_actions:  # a draw
                 break
             made += 1
-        play(rules, state, events, b, action)
+        step(rules, state, events, b, action)
     out[WAY.moves] = made / limit
     out[WAY.home] = (int(state.home[b]) - home) / 13

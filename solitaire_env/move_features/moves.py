@@ -85,7 +85,11 @@ def _nearness(rules, state, b, pile, next_cards):  # type: ignore[no-untyped-def
     for above in range(height):
         card = int(state.rows[b, end - above])
         if (both >> card) & 1:
-            near = max(near, (1.0 if (next_cards >> card) & 1 else 0.5) / (1 + above))
+            if (next_cards >> card) & 1:
+                # All others that lie deeper count less.
+                near = max(near, 1.0 / (1 + above))
+                break
+            near = max(near, 0.5 / (1 + above))
     return near
 
 

@@ -355,7 +355,7 @@ def _play(plans, state, sight, out):  # type: ignore[no-untyped-def]
 
 
 @jit_called
-def _write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
+def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
     """Write the plain features; the cards of the position go to row ``PLAN``."""
     piles = notes.piles[b]
     sight = _look(rules, state, b, drawn)
@@ -391,7 +391,7 @@ def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[n
     out
         float32 ``[NUM_PLAIN + rounds of dig-outs * NUM_DIG]``.
     """
-    _write_plain(rules, plans, state, b, drawn, notes, out)
+    write_plain(rules, plans, state, b, drawn, notes, out)
     write_dig_outs(plans, state, int(PLAN), int(TRIAL), int(BEST), out[NUM_PLAIN:])
 
 

@@ -4,8 +4,6 @@ Nothing is known here that the player does not see: an observation becomes a gam
 stock is filled with placeholders, and moves are played there.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -27,6 +25,7 @@ from solitaire_env.core.engine import (
     decode,
     playable,
     send_home,
+    step,
     to_cell,
     write_row,
 )
@@ -40,7 +39,7 @@ from solitaire_env.move_features.columns import (
     position_names,
 )
 from solitaire_env.move_features.dig_outs import planning_rules
-from solitaire_env.move_features.lookahead import look_ahead, play
+from solitaire_env.move_features.lookahead import look_ahead
 from solitaire_env.move_features.moves import Room, make_room, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
@@ -50,6 +49,7 @@ from solitaire_env.move_features.positions import (
     make_notes,
     note_pile,
     note_unseen,
+    write_plain,
     write_position,
     write_reach,
 )
@@ -59,7 +59,7 @@ Array = npt.NDArray[Any]
 NONE: Final = 0
 """No draw, no trust."""
 NOTHING: Final = -1
-"""Stands for an action, and for a row, where there is none."""
+"""Stands for an action where there is none."""
 
 DIGS: Final = 2
 """Rounds of dig-outs that are read unless another number is asked for."""
@@ -135,23 +135,25 @@ class MoveReader:
         """
         observations, masks, features = self._room(observations, masks, self.sizes)
         weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        with self._scratch() as (state, events, room, notes):
-            game = (self.rules, self.plans, state)
-            games = (room, notes, observations, masks)
-            if self.rollout:
-                limits = (self.digs, self.reach, self.rollout)
-                _read_all_ahead(*game, events, *games, *limits, weights, *features)
-            elif self.reach:
-                _read_all_reach(*game, *games, self.reach, weights, *features)
-            else:
-                _read_all(*game, *games, weights, *features)
+        scratch = state, events, room, notes = self._take_scratch()
+        game = (self.rules, self.plans, state)
+        games = (room, notes, observations, masks)
+        if self.rollout:
+            limits = (self.digs, self.reach, self.rollout)
+            _read_all_ahead(*game, events, *games, *limits, weights, *features)
+        elif self.reach:
+            _read_all_reach(*game, *games, self.reach, weights, *features)
+        else:
+            _read_all(*game, *games, weights, *features)
+        self._free.append(scratch)
         return features
 
     def read_moves(self, observations: Array, masks: Array) -> MoveFeatures:
         """The features of the moves alone, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
         observations, masks, features = self._room(observations, masks, (NUM_MOVE, 0))
-        with self._scratch() as (state, _, room, _):
-            _read_moves_alone(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
+        scratch = state, _, room, _ = self._take_scratch()
+        _read_moves_alone(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
+        self._free.append(scratch)
         return features
 
     def read_positions(self, observations: Array, weights: Array | None = None) -> Array:
@@ -159,14 +161,9 @@ class MoveReader:
         nothing = np.zeros((len(observations), 0), dtype=np.int8)
         return self.read(observations, nothing, weights).positions
 
-    @contextmanager
-    def _scratch(self) -> Iterator[Scratch]:
-        """Scratch arrays that no other thread uses meanwhile."""
-        scratch = self._free.pop() if self._free else self._make_scratch()
-        try:
-            yield scratch
-        finally:
-            self._free.append(scratch)
+    def _take_scratch(self) -> Scratch:
+        """Scratch arrays that no other thread uses meanwhile; the caller gives them back."""
+        return self._free.pop() if self._free else self._make_scratch()
 
     def _make_scratch(self) -> Scratch:
         rules = self.rules
@@ -189,10 +186,10 @@ class MoveReader:
 
 # ----------------------------------------------------------------------------------------- kernels
 #
-# All that a kernel calls is optimized anew with it, and with each function in between. So there is a kernel for
-# each kind of reader, which calls no more than that needs; what is large stays a call (`jit_called`); and what
-# calls something large is a part of the kernel (`jit_part`). Arguments are written int(GAME): for a literal
-# numba compiles the function that is called once more.
+# All that a kernel calls is optimized anew with it, and with each function in between. So there is a kernel
+# for each kind of reader, which calls no more than that needs; what is large stays a call (`jit_called`); and
+# what calls something large is a part of the kernel (`jit_part`). Arguments are written int(GAME): for a
+# literal numba compiles the function that is called once more.
 
 
 @jit_part
@@ -231,10 +228,10 @@ def _read_moves(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     k = 0
     for game in range(masks.shape[0]):
-        legal = 0
-        for action in range(masks.shape[1]):
-            legal += int(masks[game, action])
-        trusted = int(legal < rules.actions)
+        ones = 0
+        while ones < masks.shape[1] and masks[game, ones] != 0:
+            ones += 1
+        trusted = int(ones < masks.shape[1])
         if trusted:
             place_cards(rules, state, int(GAME), observations[game])
         else:
@@ -278,6 +275,21 @@ def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
         state.tops[AFTER, other] = state.tops[GAME, other]
         if other in (source, target):
             state.tops[AFTER, other] = playable(rules, state, int(AFTER), other)
+    _note_after(rules, state, source, target, notes)
+
+
+@jit_part
+def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
+    """Play an action that is no draw, from row ``GAME``, in row ``AFTER``; note the piles there."""
+    source, target, _ = decode(rules, state, int(GAME), action)
+    copy(rules, state, int(GAME), int(AFTER))
+    step(rules, state, events, int(AFTER), action)
+    _note_after(rules, state, source, target, notes)
+
+
+@jit_part
+def _note_after(rules, state, source, target, notes):  # type: ignore[no-untyped-def]
+    """Note the piles after a move from a source to a target."""
     for pile in range(rules.piles):
         if pile in (source, target):
             note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
@@ -287,23 +299,25 @@ def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
 
 
 @jit_part
-def _write_after(rules, plans, state, notes, action, here, out, size):  # type: ignore[no-untyped-def]
-    """Write the features of the position after an action, the first ``size`` of ``out``; its row.
-
-    For the action ``NOTHING`` it is the position itself. All other features are those of the position itself,
-    ``here``, and so are all of an action that does nothing, for which the row is ``NOTHING``.
+def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def]
+    """The action of a move, and where the features of the position after it go. Before the first move comes
+    ``NOTHING``, for the position itself, whose features go ``here``.
     """
-    if action >= 0:
-        write_row(here, out)
-        if not is_legal(state, int(GAME), action):
-            return int(NOTHING)
-    b = int(GAME)
-    drawn = int(0 <= action < rules.home_actions)
-    if action >= rules.home_actions:
-        _move_cards(rules, state, action, notes)
-        b = int(AFTER)
-    write_position(rules, plans, state, b, drawn, notes, out[:size])
-    return b
+    action = int(NOTHING)
+    out = here
+    if move >= first:
+        action = actions[move]
+        out = moves[move, NUM_MOVE:]
+    return action, out
+
+
+@jit_part
+def _begin_after(rules, state, action, here, out):  # type: ignore[no-untyped-def]
+    """Write for an action what it shares with the position itself; whether it does something."""
+    if action < 0:
+        return True
+    write_row(here, out)
+    return is_legal(state, int(GAME), action)
 
 
 @jit_kernel
@@ -322,20 +336,14 @@ def _read(  # type: ignore[no-untyped-def]
         here = positions[game, :]
         for move in range(first - 1, k):
             action, out = _place_of(move, first, actions, moves, here)
-            _write_after(rules, plans, state, notes, action, here, out, size)
-
-
-@jit_part
-def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def]
-    """The action of a move, and where the features of the position after it go; before the first move, those
-    of the position itself.
-    """
-    action = int(NOTHING)
-    out = here
-    if move >= first:
-        action = actions[move]
-        out = moves[move, NUM_MOVE:]
-    return action, out
+            if not _begin_after(rules, state, action, here, out):
+                continue
+            b = int(GAME)
+            if action >= rules.home_actions:
+                _move_cards(rules, state, action, notes)
+                b = int(AFTER)
+            drawn = int(0 <= action < rules.home_actions)
+            write_position(rules, plans, state, b, drawn, notes, out[:size])
 
 
 @jit_kernel
@@ -354,25 +362,28 @@ def _read_reach(  # type: ignore[no-untyped-def]
         here = positions[game, :]
         for move in range(first - 1, k):
             action, out = _place_of(move, first, actions, moves, here)
-            b = _write_after(rules, plans, state, notes, action, here, out, size)
-            if b >= 0:
-                write_reach(plans, state, b, notes, out[size:])
+            if not _begin_after(rules, state, action, here, out):
+                continue
+            b = int(GAME)
+            if action >= rules.home_actions:
+                _move_cards(rules, state, action, notes)
+                b = int(AFTER)
+            drawn = int(0 <= action < rules.home_actions)
+            write_position(rules, plans, state, b, drawn, notes, out[:size])
+            write_reach(plans, state, b, notes, out[size:])
 
 
 @jit_part
 def _write_ahead(  # type: ignore[no-untyped-def]
-    rules, plans, state, events, room, notes, weights, limit, reach, action, out
+    rules, plans, state, events, room, notes, weights, limit, reach, out
 ):  # fmt: skip
-    """Look ahead from the position after an action; write the features of where that ends, and of the way."""
-    copy(rules, state, int(GAME), int(AFTER))
-    if action >= 0:
-        play(rules, state, events, int(AFTER), action)
+    """Look ahead from row ``AFTER``; write the features of where that ends, and of the way."""
     way = NUM_PLAIN + reach
     home = int(state.home[GAME])
     look_ahead(rules, state, events, int(AFTER), weights, limit, room, home, out[way:])
     for pile in range(rules.piles):
         note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
-    write_position(rules, plans, state, int(AFTER), int(NONE), notes, out[:NUM_PLAIN])
+    write_plain(rules, plans, state, int(AFTER), int(NONE), notes, out[:NUM_PLAIN])
     if reach:
         write_reach(plans, state, int(AFTER), notes, out[NUM_PLAIN:way])
 
@@ -394,15 +405,24 @@ def _read_ahead(  # type: ignore[no-untyped-def]
         here = positions[game, :]
         for move in range(first - 1, k):
             action, out = _place_of(move, first, actions, moves, here)
-            b = _write_after(rules, plans, state, notes, action, here, out, size)
-            if reach and b >= 0:
+            if not _begin_after(rules, state, action, here, out):
+                continue
+            b = int(GAME)
+            if action >= rules.home_actions:
+                _play(rules, state, events, action, notes)
+                b = int(AFTER)
+            drawn = int(0 <= action < rules.home_actions)
+            write_position(rules, plans, state, b, drawn, notes, out[:size])
+            if reach:
                 write_reach(plans, state, b, notes, out[size : size + reach])
-            # A draw, from row GAME, is looked ahead from as from the position itself.
-            if b == AFTER or move < first:
-                _write_ahead(
-                    rules, plans, state, events, room, notes, weights, limit, reach, action,
-                    out[size + reach :],
-                )  # fmt: skip
+            if drawn:
+                # It is looked ahead from as from the position itself.
+                continue
+            if action < 0:
+                copy(rules, state, int(GAME), int(AFTER))
+            _write_ahead(
+                rules, plans, state, events, room, notes, weights, limit, reach, out[size + reach :]
+            )  # fmt: skip
 
 
 _read_all = typed_once(_read)
