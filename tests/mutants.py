@@ -53,8 +53,8 @@ STAGES = (
     ),
 )
 """Tests are run in this order, hand-made positions first; then all others of the package."""
-LEFT_OUT = re.compile(r"tests/(agents/|test_sb3|test_mutants)")
-"""Tests that need torch, and those of the list of mutants, which no mutated source fits."""
+LEFT_OUT = re.compile(r"tests/(agents/|browser/|test_sb3|test_mutants)")
+"""Tests that need torch or a browser, and those of the list of mutants, which no mutated source fits."""
 
 
 class Mutant(NamedTuple):
