@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from solitaire_env.core.layout import PLAYING, STUCK, WON, Rules, make_rules
     from solitaire_env.core.position import Position
     from solitaire_env.core.spec import GameSpec, Settings
+    from solitaire_env.core.threads import run_parts, split_evenly
     from solitaire_env.core.variant import Variant
 
 __all__ = [
@@ -72,7 +73,9 @@ __all__ = [
     "max_threads",
     "place",
     "prange",
+    "run_parts",
     "set_num_threads",
+    "split_evenly",
     "step",
     "typed_once",
 ]
@@ -87,6 +90,7 @@ _MODULES: Final = {
     "layout": ("PLAYING", "STUCK", "WON", "Rules", "make_rules"),
     "position": ("Position",),
     "spec": ("GameSpec", "Settings"),
+    "threads": ("run_parts", "split_evenly"),
     "variant": ("Variant",),
 }  # fmt: skip
 _HOME: Final = {name: module for module, names in _MODULES.items() for name in names}

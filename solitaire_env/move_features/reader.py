@@ -4,6 +4,7 @@ Nothing is known here that the player does not see: an observation becomes a gam
 stock is filled with placeholders, and moves are played there.
 """
 
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from solitaire_env.core import (
     jit_part,
     make_events,
     make_state,
+    run_parts,
+    split_evenly,
     typed_once,
 )
 from solitaire_env.core.engine import (
@@ -67,6 +70,9 @@ DIGS: Final = 2
 
 NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 """Weights of the linear policy where it is not followed, or plays the first legal move."""
+
+SMALLEST_PART: Final = 16
+"""Games that are worth a thread of their own."""
 
 Scratch = tuple[State, Events, Room, Notes]
 
@@ -135,25 +141,51 @@ class MoveReader:
         """
         observations, masks, features = self._room(observations, masks, self.sizes)
         weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        scratch = state, events, room, notes = self._take_scratch()
-        game = (self.rules, self.plans, state)
-        games = (room, notes, observations, masks)
-        if self.rollout:
-            limits = (self.digs, self.reach, self.rollout)
-            _read_all_ahead(*game, events, *games, *limits, weights, *features)
-        elif self.reach:
-            _read_all_reach(*game, *games, self.reach, weights, *features)
-        else:
-            _read_all(*game, *games, weights, *features)
-        self._free.append(scratch)
-        return features
+
+        def read_part(scratch: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
+            state, events, room, notes = scratch
+            game = (self.rules, self.plans, state)
+            games = (room, notes, observations, masks)
+            if self.rollout:
+                limits = (self.digs, self.reach, self.rollout)
+                _read_all_ahead(*game, events, *games, *limits, weights, *features)
+            elif self.reach:
+                _read_all_reach(*game, *games, self.reach, weights, *features)
+            else:
+                _read_all(*game, *games, weights, *features)
+
+        return self._in_parts(read_part, observations, masks, features)
 
     def read_moves(self, observations: Array, masks: Array) -> MoveFeatures:
         """The features of the moves alone, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
         observations, masks, features = self._room(observations, masks, (NUM_MOVE, 0))
-        scratch = state, _, room, _ = self._take_scratch()
-        _read_moves_alone(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
-        self._free.append(scratch)
+
+        def read_part(scratch: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
+            state, _, room, _ = scratch
+            _read_moves_alone(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
+
+        return self._in_parts(read_part, observations, masks, features)
+
+    def _in_parts(
+        self, read_part: Callable[[Scratch, Array, Array, MoveFeatures], None], observations: Array,
+        masks: Array, features: MoveFeatures,
+    ) -> MoveFeatures:  # fmt: skip
+        """Read games, the parts of them on several threads."""
+        ends = np.zeros(len(masks) + 1, dtype=np.int64)
+        np.cumsum(np.count_nonzero(masks, axis=1), out=ends[1:])
+
+        def read(part: slice) -> None:
+            moves = slice(ends[part.start], ends[part.stop])
+            games = features.games[moves]
+            scratch = self._take_scratch()
+            read_part(
+                scratch, observations[part], masks[part],
+                MoveFeatures(games, features.actions[moves], features.moves[moves], features.positions[part]),
+            )  # fmt: skip
+            self._free.append(scratch)
+            games += part.start
+
+        run_parts(read, list(split_evenly(len(masks), SMALLEST_PART)))
         return features
 
     def read_positions(self, observations: Array, weights: Array | None = None) -> Array:

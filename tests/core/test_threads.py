@@ -1,0 +1,74 @@
+"""Work that is spread over threads."""
+
+import multiprocessing
+import threading
+
+import pytest
+
+from solitaire_env.core import run_parts, split_evenly
+from solitaire_env.core.threads import _workers
+
+
+@pytest.fixture(autouse=True, params=[1, 2])
+def threads(request, monkeypatch):
+    """Each test with one thread and with two; numba may have fewer here."""
+    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: request.param)
+    return request.param
+
+
+def test_results_are_in_order(threads):
+    assert run_parts(lambda part: part * part, range(50)) == [n * n for n in range(50)]
+    assert run_parts(str, []) == []
+
+
+def test_two_threads_work_at_the_same_time(threads):
+    meeting = threading.Barrier(threads, timeout=30)
+    run_parts(lambda _: meeting.wait(), range(threads))
+
+
+def test_nothing_is_spread_within_a_part(threads):
+    inner = run_parts(lambda _: set(run_parts(lambda _: threading.get_ident(), range(8))), range(4))
+    assert all(len(idents) == 1 for idents in inner)
+
+
+def test_an_error_is_raised_when_all_parts_have_ended(threads):
+    running = []
+
+    def fail_at_three(part):
+        running.append(part)
+        try:
+            if part == 3:
+                raise ValueError("three")
+        finally:
+            running.remove(part)
+
+    with pytest.raises(ValueError, match="three"):
+        run_parts(fail_at_three, range(10))
+    assert not running
+    assert run_parts(str, range(3)) == ["0", "1", "2"]  # and work goes on
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 31, 32, 33, 1000])
+def test_slices_cover_all_games_once(count, threads):
+    slices = list(split_evenly(count, 16))
+    assert [n for part in slices for n in range(part.start, part.stop)] == list(range(count))
+    assert 1 <= len(slices) <= 2 * threads
+    assert len(slices) == 1 or all(part.stop - part.start >= 16 for part in slices)
+
+
+def _square_in_child(numbers):
+    return run_parts(lambda n: n * n, numbers)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own(threads):
+    run_parts(str, range(4))
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_square_in_child, ([1, 2, 3],)).get(60) == [1, 4, 9]
+
+
+def test_a_pool_grows_when_more_threads_are_asked_for():
+    first = _workers.get(1)
+    assert _workers.get(1) is first
+    assert _workers.get(_workers.size + 1) is not first
