@@ -50,9 +50,9 @@ class TrainConfig:
     """What is sure to go home goes home by itself, in training and in the model's play: a card whose next
     lower ones are home, of all decks (cards, built by same suit)."""
 
-    learner: Literal["ppo", "pqn", "playouts"] = "ppo"
-    """PPO learns how likely to make each move (sb3-contrib's MaskablePPO), PQN what each is worth; "playouts"
-    learns which of a network's likely moves playouts find best."""
+    learner: Literal["ppo", "maskable-ppo", "pqn", "playouts"] = "ppo"
+    """PPO learns how likely to make each move ("maskable-ppo" is sb3-contrib's, slower), PQN what each is
+    worth; "playouts" learns which of a network's likely moves playouts find best."""
     network: Literal["moves", "piles", "mlp"] = "moves"
     """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "mlp" is a
     plain multilayer perceptron."""
@@ -290,10 +290,10 @@ CONFLICTS: Final = (
     ),
     Conflict(
         # The standard deviation of one advantage is not a number.
-        lambda c: c.learner == "ppo" and c.num_envs * c.n_steps % c.batch_size == 1,
+        lambda c: c.learner == "maskable-ppo" and c.num_envs * c.n_steps % c.batch_size == 1,
         lambda c: (
             f"num_envs x n_steps is {c.num_envs * c.n_steps} and batch_size {c.batch_size}: "
-            "a minibatch of one step would be left, which PPO cannot learn from"
+            "a minibatch of one step would be left, which MaskablePPO cannot learn from"
         ),
     ),
     Conflict(

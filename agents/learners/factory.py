@@ -9,15 +9,15 @@ from sb3_contrib import MaskablePPO
 
 from agents.config import TrainConfig
 from agents.learners.initial_weights import initialize
-from agents.learners.ppo import make_ppo
+from agents.learners.maskable_ppo import make_maskable_ppo
+from agents.learners.ppo import PPO, make_ppo
 from agents.learners.pqn import PQN, make_pqn
 from agents.learners.rollout import RolloutEvaluator, RolloutLearner, make_rollout_learner
 from agents.learners.training_env import TrainingEnv, make_env
-from agents.networks import NETWORKS, MovesNetwork
-from agents.networks.cache import Memory
+from agents.networks import NETWORKS
 from agents.networks.sb3_policy import NetworkPolicy
 
-Learner = MaskablePPO | PQN | RolloutLearner
+Learner = PPO | MaskablePPO | PQN | RolloutLearner
 
 
 def make_model(config: TrainConfig, env: TrainingEnv, share: Callable[[], float] = lambda: 0.0) -> Learner:
@@ -32,6 +32,8 @@ def make_model(config: TrainConfig, env: TrainingEnv, share: Callable[[], float]
         model = make_pqn(config, env, rate, kwargs, share)
     elif config.learner == "playouts":
         model = make_rollout_learner(config, env, rate, kwargs)
+    elif config.learner == "maskable-ppo":
+        model = make_maskable_ppo(config, env, rate, kwargs)
     else:
         model = make_ppo(config, env, rate, kwargs)
     policy = model.policy
@@ -39,9 +41,6 @@ def make_model(config: TrainConfig, env: TrainingEnv, share: Callable[[], float]
     initialize(config, policy)
     if isinstance(model, RolloutLearner):
         model.hold()
-    if config.learner != "pqn" and isinstance(policy.network, MovesNetwork):
-        network = policy.network
-        network.memory = Memory(network.look, network.sizes, config.num_envs * config.n_steps)
     return model
 
 

@@ -1,33 +1,218 @@
-"""PPO (``learner: ppo``): the wiring of sb3-contrib's MaskablePPO; override its ``train`` for another loss.
+"""PPO (``learner: ppo``) over legal moves; :meth:`PPO.loss` is the loss.
 
-Each update collects ``n_steps`` of all games, estimates advantages (``gamma``, ``gae_lambda``) and takes
-``n_epochs`` passes over minibatches of ``batch_size`` steps. The loss is the clipped policy loss
-(``clip_range``), plus ``vf_coef`` times the value loss, minus ``ent_coef`` times the entropy. Log
-probabilities, values and entropies come from :class:`agents.networks.sb3_policy.NetworkPolicy`, over the
-legal moves alone. For the first ``value_steps`` steps only the value head learns.
+Schulman et al., "Proximal Policy Optimization Algorithms" (2017). Each update plays ``n_steps`` of all games,
+estimates advantages (``gamma``, ``gae_lambda``) and takes ``n_epochs`` passes over minibatches of
+``batch_size`` positions. What is read of a position is kept for all passes. Each minibatch is learned in parts
+on all threads.
+
+:mod:`agents.learners.maskable_ppo` is sb3-contrib's, which computes the same loss in several times the time.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, NamedTuple
 
-from sb3_contrib import MaskablePPO
+import numpy as np
+import numpy.typing as npt
+import torch as th
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.config import TrainConfig
+from agents.learners.parallel import score_in_parts, set_gradients
 from agents.learners.training_env import TrainingEnv
+from agents.networks.kept import Kept, Rows
 from agents.networks.sb3_policy import NetworkPolicy
 
-KEYS: Final = (
+Floats = npt.NDArray[np.float32]
+
+
+class Steps(NamedTuple):
+    """So many steps of all games; arrays ``[steps, games]``."""
+
+    actions: Rows
+    logs: Floats
+    """Logarithms of the probabilities of the actions."""
+    values: Floats
+    """Of the positions before them."""
+    rewards: Floats
+    ended: npt.NDArray[np.bool_]
+
+
+class Targets(NamedTuple):
+    """What a position is to learn, arrays ``[positions]``."""
+
+    actions: th.Tensor
+    logs: th.Tensor
+    """Logarithms of the probabilities of the actions when they were played."""
+    advantages: th.Tensor
+    returns: th.Tensor
+
+
+def estimate_advantages(steps: Steps, last: Floats, gamma: float, gae_lambda: float) -> Floats:
+    """Generalized advantage estimates, ``[steps, games]``; ``last`` ``[games]`` are the values after them."""
+    advantages = np.empty_like(steps.rewards)
+    after, trace = last, np.zeros_like(last)
+    for t in reversed(range(len(advantages))):
+        goes_on = ~steps.ended[t]
+        delta = steps.rewards[t] + gamma * goes_on * after - steps.values[t]
+        advantages[t] = trace = delta + gamma * gae_lambda * goes_on * trace
+        after = steps.values[t]
+    return advantages
+
+
+class PPO(BaseAlgorithm):
+    """See the module; parameters are keys of :class:`agents.config.TrainConfig`."""
+
+    policy: NetworkPolicy
+    env: TrainingEnv
+
+    def __init__(
+        self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
+        n_epochs: int, gamma: float, gae_lambda: float, clip_range: float, ent_coef: float, vf_coef: float,
+        max_grad_norm: float, seed: int, device: str, policy_kwargs: dict[str, Any],
+    ) -> None:  # fmt: skip
+        super().__init__(
+            NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
+            support_multi_env=True,
+        )  # fmt: skip
+        self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
+        self.gamma, self.gae_lambda, self.clip_range = gamma, gae_lambda, clip_range
+        self.ent_coef, self.vf_coef, self.max_grad_norm = ent_coef, vf_coef, max_grad_norm
+        self._setup_model()
+
+    def _setup_model(self) -> None:
+        self._setup_lr_schedule()
+        self.set_random_seed(self.seed)
+        self.random = np.random.default_rng(self.seed)
+        self.policy = NetworkPolicy(
+            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
+        ).to(self.device)
+
+    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
+        return ["policy", "policy.optimizer"], []
+
+    def learn(
+        self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
+        tb_log_name: str = "ppo", reset_num_timesteps: bool = True, progress_bar: bool = False,
+    ) -> "PPO":  # fmt: skip
+        """Play and learn until the callback ends it, or after so many steps of all games."""
+        total, callback = self._setup_learn(
+            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
+        )
+        self.kept: Kept = self.policy.network.make_kept()
+        self.seen = np.asarray(self._last_obs)
+        callback.on_training_start(locals(), globals())
+        while self.num_timesteps < total:
+            targets = self.play(callback)
+            if targets is None:
+                break
+            self.train(targets)
+            self.logger.dump(self.num_timesteps)
+        callback.on_training_end()
+        return self
+
+    # ------------------------------------------------------------------------------- playing
+
+    def play(self, callback: Any) -> Targets | None:
+        """Some steps of all games; None when the callback ends the training."""
+        callback.on_rollout_start()
+        self.kept.clear()
+        shape = (self.n_steps, self.env.num_envs)
+        steps = Steps(
+            np.empty(shape, dtype=np.int64),
+            np.empty(shape, dtype=np.float32),
+            np.empty(shape, dtype=np.float32),
+            np.empty(shape, dtype=np.float32),
+            np.empty(shape, dtype=np.bool_),
+        )
+        for t in range(self.n_steps):
+            steps.actions[t], steps.logs[t], steps.values[t] = self.act()
+            self.seen, steps.rewards[t], dones, infos = self.env.step(steps.actions[t])
+            steps.ended[t] = dones
+            self.num_timesteps += self.env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return None
+        callback.on_rollout_end()
+        _, _, last = self.act()  # kept as well, but never learned from
+        advantages = estimate_advantages(steps, last, self.gamma, self.gae_lambda)
+        parts = (steps.actions, steps.logs, advantages, advantages + steps.values)
+        return Targets(*(th.from_numpy(part.ravel()).to(self.device) for part in parts))
+
+    def act(self) -> tuple[Rows, Floats, Floats]:
+        """Keep the present positions, and choose a move of each: the actions, the logarithms of their
+        probabilities and the values of the positions, ``[games]`` each.
+        """
+        rows = self.kept.add(self.seen, self.env.action_masks())
+        with th.inference_mode():
+            seen = score_in_parts(self.policy.network, self.kept, rows)
+            logs = seen.logs()
+            actions, chosen_logs = self.policy.choose(seen, logs, deterministic=False)
+            values = self.policy.value_net(seen.features)[:, 0]
+            return tuple(tensor.cpu().numpy() for tensor in (actions, chosen_logs, values))
+
+    # ------------------------------------------------------------------------------- learning
+
+    def loss(self, rows: Rows, targets: Targets, n: int) -> tuple[th.Tensor, th.Tensor]:
+        """The part of some positions in the loss of a minibatch of ``n``, and what is logged of them: losses
+        of policy, value and entropy, the divergence from the policy that played, and clipped probabilities.
+        """
+        seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
+        actions, before, advantages, returns = (part[rows] for part in targets)
+        all_logs = seen.logs()
+        logs = seen.of(actions, all_logs)
+        errors = (self.policy.value_net(seen.features)[:, 0] - returns).square()
+        change = logs - before
+        ratio = change.exp()
+        clipped = ratio.clamp(1 - self.clip_range, 1 + self.clip_range)
+        gains = th.minimum(advantages * ratio, advantages * clipped)
+        total = self.vf_coef * errors.sum()
+        negative_entropy = gains.new_zeros(())
+        if self.ent_coef:
+            negative_entropy = (all_logs.exp() * all_logs).sum()
+        if not self.policy.value_only:
+            total = total - gains.sum() + self.ent_coef * negative_entropy
+        divergence = (ratio - 1 - change).sum()
+        logged = (-gains.sum(), errors.sum(), negative_entropy, divergence, (ratio != clipped).sum())
+        return total / n, th.stack([number.detach().float() for number in logged]) / n
+
+    def train(self, targets: Targets) -> None:
+        """Take the passes of an update."""
+        self._update_learning_rate(self.policy.optimizer)
+        unexplained, spread = targets.advantages.var().item(), targets.returns.var().item()
+        self.logger.record("train/explained_variance", 1 - unexplained / max(spread, 1e-12))
+        scale = targets.advantages.std() + 1e-8
+        targets = targets._replace(advantages=(targets.advantages - targets.advantages.mean()) / scale)
+        size = len(targets.actions)
+        logged = []
+        for _ in range(self.n_epochs):
+            order = self.random.permutation(size)
+            for rows in np.split(order, range(self.batch_size, size, self.batch_size)):
+                logged.append(self.learn_minibatch(rows, targets))
+        names = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction")
+        for name, number in zip(names, np.mean(logged, axis=0), strict=True):
+            self.logger.record(f"train/{name}", float(number))
+
+    def learn_minibatch(self, rows: Rows, targets: Targets) -> npt.NDArray[np.float64]:
+        """Take one step of Adam; what is logged of it."""
+        parameters = list(self.policy.parameters())
+        logged = set_gradients(parameters, lambda part: self.loss(part, targets, len(rows)), rows)
+        th.nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
+        self.policy.optimizer.step()
+        return logged
+
+
+KEYS = (
     "n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range", "ent_coef", "vf_coef",
     "max_grad_norm", "seed", "device",
 )  # fmt: skip
-"""Keys of a configuration that MaskablePPO takes as they are."""
+"""Keys of a configuration that PPO takes as they are."""
 
 
 def make_ppo(
     config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any]
-) -> MaskablePPO:
-    """The learner; ``policy`` is what :class:`NetworkPolicy` is made with."""
-    return MaskablePPO(
-        NetworkPolicy, env, learning_rate=rate, policy_kwargs=policy,
-        **{key: getattr(config, key) for key in KEYS},
+) -> PPO:
+    """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
+    return PPO(
+        env, learning_rate=rate, policy_kwargs=policy, **{key: getattr(config, key) for key in KEYS}
     )  # fmt: skip

@@ -10,6 +10,7 @@ batch a step. So this is an algorithm of its own on SB3's base class, with SB3's
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +19,11 @@ import torch as th
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.vec_env import VecEnv
-from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from agents.config import TrainConfig
+from agents.learners.parallel import score_in_parts, set_gradients
+from agents.networks.kept import Rows
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
 
@@ -37,9 +39,7 @@ HIGH = 1e3
 class Steps(NamedTuple):
     """So many steps of all games; arrays ``[steps, games]`` first."""
 
-    observations: Array
-    masks: Array
-    """Of the move that was made alone, so that the network reads no other."""
+    actions: Array
     rewards: Array
     ended: Array
     best: Array
@@ -122,6 +122,7 @@ class PQN(BaseAlgorithm):
         assert self.env is not None
         self.seen = np.asarray(self._last_obs)
         self.masks = np.asarray(self.env.env_method("action_masks"))
+        self.kept = self.policy.network.make_kept()
         self.values = self.value()
         callback.on_training_start(locals(), globals())
         while self.num_timesteps < total:
@@ -133,11 +134,10 @@ class PQN(BaseAlgorithm):
         callback.on_training_end()
         return self
 
-    @th.inference_mode()
     def value(self) -> Scores:
-        """What the legal moves of the positions in hand are worth."""
-        self.policy.set_training_mode(False)
-        return self.policy.network.score(th.as_tensor(self.seen, device=self.device), self.masks)
+        """Keep the positions in hand: what their legal moves are worth."""
+        rows = self.kept.add(self.seen, self.masks)
+        return score_in_parts(self.policy.network, self.kept, rows)
 
     def choose(self) -> Array:
         """Moves of highest value, ``[games]``, and now and then any legal one."""
@@ -154,19 +154,18 @@ class PQN(BaseAlgorithm):
         """Some steps of all games; None when the callback ends the training."""
         assert self.env is not None
         callback.on_rollout_start()
-        n, size = self.masks.shape
-        rows = np.arange(n)
+        n = len(self.masks)
+        self.kept.clear()
+        self.values = self.value()
         steps = Steps(
-            np.empty((self.n_steps, *self.seen.shape), self.seen.dtype),
-            np.zeros((self.n_steps, n, size), dtype=np.int8),
+            np.empty((self.n_steps, n), dtype=np.int64),
             np.empty((self.n_steps, n), dtype=np.float32),
             np.empty((self.n_steps, n), dtype=np.bool_),
             np.empty((self.n_steps, n), dtype=np.float32),
         )
         for t in range(self.n_steps):
             actions = self.choose()
-            steps.observations[t] = self.seen
-            steps.masks[t, rows, actions] = 1
+            steps.actions[t] = actions
             observations, rewards, dones, infos = self.env.step(actions)
             self.seen = np.asarray(observations)
             self.masks = np.asarray(self.env.env_method("action_masks"))
@@ -182,25 +181,27 @@ class PQN(BaseAlgorithm):
 
     def train(self, steps: Steps) -> None:
         """Learn what the moves of these steps were worth."""
-        self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         worth = th.from_numpy(returns(steps, self.gamma, self.trace).ravel()).to(self.device)
-        observations = steps.observations.reshape(len(worth), -1)
-        masks = steps.masks.reshape(len(worth), -1)
+        last = self.values.actions[self.values.choose(self.values.scores)].cpu().numpy()
+        kept = self.kept.choose(np.concatenate((steps.actions.ravel(), last)))
+        network = self.policy.network
+        parameters = list(network.parameters())
+
+        def loss_of(rows: Rows, n: int) -> tuple[th.Tensor, th.Tensor]:
+            scores = network.score_kept(kept, rows).scores  # type: ignore[arg-type]
+            loss = (scores - worth[rows]).square().sum() / n
+            return loss, loss[None]
+
         losses = []
         for _ in range(self.n_epochs):
             order = self.random.permutation(len(worth))
-            for part in np.split(order, range(self.batch_size, len(order), self.batch_size)):
-                scores = self.policy.network.score(
-                    th.as_tensor(observations[part], device=self.device), masks[part]
-                ).scores
-                loss = F.mse_loss(scores, worth[th.from_numpy(part).to(self.device)])
-                self.policy.optimizer.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                th.nn.utils.clip_grad_norm_(self.policy.network.parameters(), self.max_grad_norm)
+            for rows in np.split(order, range(self.batch_size, len(order), self.batch_size)):
+                [loss] = set_gradients(parameters, partial(loss_of, n=len(rows)), rows)
+                th.nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
                 self.policy.optimizer.step()
-                self.average.update_parameters(self.policy.network)
-                losses.append(loss.item())
+                self.average.update_parameters(network)
+                losses.append(loss)
         self.logger.record("train/value_loss", float(np.mean(losses)))
         self.logger.record("train/explained_variance", 1 - losses[-1] / max(worth.var().item(), 1e-12))
         self.logger.record("train/value", worth.mean().item())

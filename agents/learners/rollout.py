@@ -13,6 +13,7 @@ Classification", 2003). Nothing but observations is read: the network plays bett
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.config import TrainConfig
-from agents.networks.moves import MovesNetwork
+from agents.learners.parallel import score_in_parts, set_gradients
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
 from agents.search.player import PATIENCE
@@ -38,6 +39,8 @@ Array = npt.NDArray[Any]
 
 CANDIDATES: Final = 6
 """At most this many moves of a position are played out, the likeliest."""
+BATCH: Final = 1024
+"""Decisions that are looked at together before an update."""
 TOGETHER: Final = 4096
 """Number of rollouts that are played together; at least those of one move."""
 
@@ -103,8 +106,8 @@ class RolloutEvaluator:
 class Decisions(NamedTuple):
     """Positions with more than one likely move; the first axis of each array is ``[n]``."""
 
-    observations: Array
-    masks: Array
+    rows: Array
+    """Their numbers among the kept positions, int64 ``[n]``."""
     gains: Array
     """float32 ``[n, actions]``: advantages, the value of a move minus the mean of the likely moves, weighted
     by their probabilities; 0 for moves that were not played out."""
@@ -172,9 +175,7 @@ class RolloutLearner(BaseAlgorithm):
             total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
         )
         self.seen = np.asarray(self._last_obs)
-        network, start = self.policy.network, self.start
-        if isinstance(network, MovesNetwork) and isinstance(start, MovesNetwork):
-            start.memory = network.memory  # both read the same features
+        self.kept = self.policy.network.make_kept()  # what the network of the start reads is the same
         callback.on_training_start(locals(), globals())
         while self.num_timesteps < total:
             decisions = self.play(callback)
@@ -189,13 +190,15 @@ class RolloutLearner(BaseAlgorithm):
         """Some steps of all games; None when the callback ends the training."""
         self.policy.set_training_mode(False)
         callback.on_rollout_start()
+        self.kept.clear()
         parts: list[Decisions] = []
         for _ in range(self.n_steps):
-            masks = np.asarray(self.env.env_method("action_masks")).view(np.int8)
+            rows = self.kept.add(self.seen, self.env.action_masks())
             with th.inference_mode():
-                seen, logs = self.policy.log_probabilities(th.as_tensor(self.seen, device=self.device), masks)
+                seen = score_in_parts(self.policy.network, self.kept, rows)
+                logs = seen.logs()
                 actions, _ = self.policy.choose(seen, logs, deterministic=False)
-                parts.append(self.decide(masks, seen, logs))
+                parts.append(self.decide(rows, seen, logs))
             observations, _, dones, infos = self.env.step(actions.cpu().numpy())
             self.seen = np.asarray(observations)
             self.num_timesteps += len(dones)
@@ -205,7 +208,7 @@ class RolloutLearner(BaseAlgorithm):
         callback.on_rollout_end()
         return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def decide(self, masks: Array, seen: Scores, logs: th.Tensor) -> Decisions:
+    def decide(self, kept_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
         """The present positions with more than one likely move, and the advantages of these moves."""
         games, actions = seen.games.cpu().numpy(), seen.actions.cpu().numpy()
         shares = logs.exp().cpu().numpy().astype(np.float64)
@@ -213,56 +216,61 @@ class RolloutLearner(BaseAlgorithm):
         games, actions, shares = games[order], actions[order], shares[order]
         place = np.arange(len(games)) - np.searchsorted(games, games)  # the likeliest move of a game is 0
         likely = (place < CANDIDATES) & (shares >= self.min_prob)
-        rows = np.flatnonzero(np.bincount(games[likely], minlength=len(masks)) > 1)
+        rows = np.flatnonzero(np.bincount(games[likely], minlength=len(kept_rows)) > 1)
         likely &= np.isin(games, rows)
         games, actions, shares = np.searchsorted(rows, games[likely]), actions[likely], shares[likely]
 
         values = self.evaluator(self.seen[rows], games, actions, self.random)
         sums = np.bincount(games, shares * values, len(rows)) / np.bincount(games, shares, len(rows))
-        gains = np.zeros((len(rows), masks.shape[1]), dtype=np.float32)
+        gains = np.zeros((len(rows), int(self.action_space.n)), dtype=np.float32)  # type: ignore[attr-defined]
         gains[games, actions] = values - sums[games]
-        observations = self.seen[rows]
-        start = self.start.score(th.as_tensor(observations, device=self.device), masks[rows])
         before = np.zeros_like(gains)
-        before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
-        return Decisions(observations, masks[rows], gains, before)
+        if len(rows):
+            start = score_in_parts(self.start, self.kept, kept_rows[rows])
+            before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
+        return Decisions(kept_rows[rows], gains, before)
 
     def train(self, decisions: Decisions) -> None:
         """Learn from decisions. What is logged is computed before the update."""
-        self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
-        n = len(decisions.masks)
-        parts = [
-            self._expect(decisions, part, grad=False) for part in np.split(np.arange(n), range(1024, n, 1024))
-        ]
+        n = len(decisions.rows)
+        with th.inference_mode():
+            parts = [
+                self._expect(decisions, part)
+                for part in np.split(np.arange(n), range(BATCH, n, BATCH))
+                if len(part)
+            ]
         gain, divergence = (float(np.sum([t[k].item() for t in parts])) / max(n, 1) for k in (0, 1))
         start = float((np.exp(decisions.before) * decisions.gains).sum()) / max(n, 1)
         self.logger.record("train/gain", gain - start)
         self.logger.record("train/divergence", divergence)
+        parameters = list(self.policy.network.parameters())
+
+        def loss_of(part: Array, size: int) -> tuple[th.Tensor, th.Tensor]:
+            gain, divergence = self._expect(decisions, part)
+            # In nats: against a reward of one card the smallest step of Adam would be large.
+            loss = (divergence - gain / self.kl_coef) / size
+            return loss, loss[None]
+
         for _ in range(self.n_epochs):
             order = self.random.permutation(n)
             for part in np.split(order, range(self.batch_size, n, self.batch_size)):
-                gain_of, divergence_of = self._expect(decisions, part)
-                # In nats: against a reward of one card the smallest step of Adam would be large.
-                loss = (divergence_of - gain_of / self.kl_coef) / max(len(part), 1)
-                self.policy.optimizer.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                th.nn.utils.clip_grad_norm_(self.policy.network.parameters(), self.max_grad_norm)
-                self.policy.optimizer.step()
+                if len(part):
+                    set_gradients(parameters, partial(loss_of, size=len(part)), part)
+                    th.nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
+                    self.policy.optimizer.step()
 
-    def _expect(self, decisions: Decisions, part: Array, *, grad: bool = True) -> tuple[th.Tensor, th.Tensor]:
+    def _expect(self, decisions: Decisions, part: Array) -> tuple[th.Tensor, th.Tensor]:
         """Sums over some decisions: the expected advantage, and the KL divergence from the start."""
-        with th.set_grad_enabled(grad):
-            seen, logs = self.policy.log_probabilities(
-                th.as_tensor(decisions.observations[part], device=self.device), decisions.masks[part]
-            )
-            shares = logs.exp()
-            places = part[seen.games.cpu().numpy()], seen.actions.cpu().numpy()
-            gains, before = (
-                th.as_tensor(numbers[places], device=self.device)
-                for numbers in (decisions.gains, decisions.before)
-            )
-            return (shares * gains).sum(), (shares * (logs - before)).sum()
+        seen = self.policy.network.score_kept(self.kept, decisions.rows[part])  # type: ignore[arg-type]
+        logs = seen.logs()
+        shares = logs.exp()
+        places = part[seen.games.cpu().numpy()], seen.actions.cpu().numpy()
+        gains, before = (
+            th.as_tensor(numbers[places], device=self.device)
+            for numbers in (decisions.gains, decisions.before)
+        )
+        return (shares * gains).sum(), (shares * (logs - before)).sum()
 
 
 def make_rollout_learner(

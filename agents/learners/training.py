@@ -19,13 +19,13 @@ from agents.config import ConfigError, TrainConfig
 from agents.learners.factory import Learner, make_model, warm_up
 from agents.learners.pqn import PQN
 from agents.learners.training_env import TrainingEnv, make_env
-from agents.networks import MovesNetwork
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config
 from agents.runs.folders import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve
 from agents.runs.interrupt import Interrupt, first_interrupt
 from agents.runs.models import save_model
+from solitaire_env.core import max_threads, set_num_threads
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, clock
 
@@ -81,8 +81,6 @@ class Watch(BaseCallback):
         policy = self.model.policy
         assert isinstance(policy, NetworkPolicy)
         policy.value_only = self.model.num_timesteps < self.config.value_steps
-        if isinstance(policy.network, MovesNetwork) and policy.network.memory:
-            policy.network.memory.forget()
 
     def _on_step(self) -> bool:
         for row in np.flatnonzero(self.locals["dones"]).tolist():
@@ -142,7 +140,7 @@ def learn(
     on_update
         Called before each update; what it raises ends the training.
     """
-    th.set_num_threads(config.threads or os.cpu_count() or 1)
+    _set_threads(config)
     # Checking every distribution costs a tenth of the time; masked ones are never invalid.
     th.distributions.Distribution.set_default_validate_args(False)
     warm_up(config)
@@ -164,6 +162,14 @@ def learn(
     save_checkpoint(run / CHECKPOINT, model, watch.progress)
     _save(config, run, model, env)
     return not interrupt.requested
+
+
+def _set_threads(config: TrainConfig) -> None:
+    """Use as many threads as the configuration says."""
+    threads = config.threads or os.cpu_count() or 1
+    set_num_threads(min(threads, max_threads()))
+    # The others learn parts of a minibatch at the same time; torch's own threads would be in their way.
+    th.set_num_threads(threads if config.learner == "maskable-ppo" else 1)
 
 
 def _begin(config: TrainConfig, env: TrainingEnv) -> dict[str, Any]:

@@ -3,14 +3,17 @@
 from itertools import pairwise
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 import torch as th
 from torch import nn
 
+from agents.networks.kept import KeptObservations
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
 
 NUM_CODES: Final = 64
 """Card codes are below this."""
@@ -24,6 +27,15 @@ class DenseNetwork(nn.Module):
         scores, features = self(observations)
         games, actions = (th.from_numpy(part).to(scores.device) for part in masks.nonzero())
         return Scores(games, actions, scores[games, actions], features)
+
+    def make_kept(self) -> KeptObservations:
+        """Makes room for positions that are scored more than once."""
+        return KeptObservations()
+
+    def score_kept(self, kept: KeptObservations, rows: Rows) -> Scores:
+        """The same for positions that were kept, int64 ``[n]``."""
+        observations, masks = kept.of(rows)
+        return self.score(th.from_numpy(observations).to(next(self.parameters()).device), masks)
 
     def value(self, observations: th.Tensor) -> th.Tensor:
         """The features for the value alone, ``[n, width]``."""

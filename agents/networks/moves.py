@@ -7,14 +7,17 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 from torch import nn
+from torch.nn import functional as F
 
-from agents.networks.cache import Memory
+from agents.networks.kept import KeptFeatures
+from agents.networks.layers import normalize_relu, read_moves, weigh_moves
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
 
 Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
 
 
 class MovesNetwork(nn.Module):
@@ -47,8 +50,6 @@ class MovesNetwork(nn.Module):
     ) -> None:  # fmt: skip
         super().__init__()
         self.width = width
-        self.memory: Memory | None = None
-        """A cache of move features for positions that are scored several times, if any."""
         self.habit: th.Tensor
         """The linear policy's weights that rollout lookahead plays by; part of the model, not trained. With
         zeros it does not play on."""
@@ -75,9 +76,43 @@ class MovesNetwork(nn.Module):
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
         """Observations ``[n, size]``, masks ``[n, actions]``."""
-        device = observations.device
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        seen = self.memory.look(codes, masks) if self.memory else self.look(codes, masks)
+        seen = self.look(codes, masks)
+        if not self._is_compiled:
+            return self._score(seen, observations.device)
+        kept = self.make_kept()
+        return self.score_kept(kept, kept.add_features(seen))
+
+    def make_kept(self) -> KeptFeatures:
+        """Makes room for positions that are scored more than once."""
+        return KeptFeatures(self.look, self.sizes)
+
+    def score_kept(self, kept: KeptFeatures, rows: Rows) -> Scores:
+        """The same for positions that were kept, int64 ``[n]``."""
+        if not self._is_compiled:
+            return self._score(kept.unpack(rows), self.head.weight.device)
+        ends = kept.ends(rows)
+        positions = th.from_numpy(kept.packed.positions[rows])
+        # Moves are kept as differences from the position before them.
+        after = self.read_move.weight[:, NUM_MOVE:]
+        here = F.linear(positions, self.read_position.weight + after, self.read_move.bias)
+        hidden = read_moves(self.read_move.weight.t(), here, kept, rows, ends)
+        hidden = normalize_relu(hidden, self.norms[0])
+        for layer, norm in zip(self.body, self.norms[1:], strict=True):
+            hidden = normalize_relu(layer(hidden), norm)
+        scores = self.head(hidden)[:, 0] + weigh_moves(self.linear.weight[0], kept, rows, ends)
+        games = np.repeat(np.arange(len(rows)), np.diff(ends))
+        actions = kept.actions[kept.moves(rows, ends)]
+        return Scores(th.from_numpy(games), th.from_numpy(actions), scores, self.to_value(positions))
+
+    @property
+    def _is_compiled(self) -> bool:
+        """Whether the compiled kernels compute: float32 on the CPU."""
+        weight = self.head.weight
+        return weight.dtype == th.float32 and weight.device.type == "cpu"
+
+    def _score(self, seen: MoveFeatures, device: th.device) -> Scores:
+        """The same by torch's layers, on any device and with any precision."""
         games, actions, moves, positions = (th.from_numpy(part).to(device) for part in seen)
         hidden = self.read_move(moves) + self.read_position(positions)[games]
         hidden = th.relu(self.norms[0](hidden))

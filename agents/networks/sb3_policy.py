@@ -9,6 +9,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
 from agents.networks import NETWORKS
+from agents.networks.adam import Adam
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 
@@ -42,8 +43,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         self.action_net = nn.Identity()
         nn.init.zeros_(self.value_net.weight)
         nn.init.zeros_(self.value_net.bias)
-        rate = {"lr": lr_schedule(1)}
-        self.optimizer = self.optimizer_class(self.parameters(), **rate, **self.optimizer_kwargs)
+        self.optimizer = Adam(self.parameters(), lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[assignment]
 
     def log_probabilities(self, observations: th.Tensor, masks: Any) -> tuple[Scores, th.Tensor]:
         """The network's scores, and logarithms of the probabilities of the moves."""

@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import torch as th
+
+from agents.networks.layers import log_softmax
 
 
 class Scores(NamedTuple):
@@ -37,6 +40,9 @@ class Scores(NamedTuple):
 
     def logs(self) -> th.Tensor:
         """Logarithms of the probabilities of the moves, the scores being logits: ``[moves]``."""
+        if self.scores.dtype == th.float32 and self.scores.device.type == "cpu":
+            games = self.games.numpy()
+            return log_softmax(self.scores, np.searchsorted(games, np.arange(len(self.features) + 1)))
         shifted = self.scores - self.highest(self.scores.detach())[self.games]
         total = shifted.new_zeros(len(self.features)).index_add(0, self.games, shifted.exp())
         return shifted - total.log()[self.games]

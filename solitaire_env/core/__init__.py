@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         jit,
         jit_allocating,
         jit_called,
+        jit_fast,
         jit_inline,
         jit_kernel,
         jit_parallel,
@@ -62,6 +63,7 @@ __all__ = [
     "jit",
     "jit_allocating",
     "jit_called",
+    "jit_fast",
     "jit_inline",
     "jit_kernel",
     "jit_parallel",
@@ -82,9 +84,9 @@ __all__ = [
 
 # Loaded with the first use: numba takes half a second to import, and listing the games needs none of it.
 _MODULES: Final = {
-    "_jit": ("get_num_threads", "jit", "jit_allocating", "jit_called", "jit_inline", "jit_kernel",
-             "jit_parallel", "jit_part", "lowest_bit", "max_threads", "prange", "set_num_threads",
-             "typed_once"),
+    "_jit": ("get_num_threads", "jit", "jit_allocating", "jit_called", "jit_fast", "jit_inline",
+             "jit_kernel", "jit_parallel", "jit_part", "lowest_bit", "max_threads", "prange",
+             "set_num_threads", "typed_once"),
     "batch": ("Batch", "IllegalActionError"),
     "engine": ("Events", "State", "copy", "decode", "derive", "make_events", "make_state", "place", "step"),
     "layout": ("PLAYING", "STUCK", "WON", "Rules", "make_rules"),

@@ -153,6 +153,18 @@ def jit_allocating(function: Kernel) -> Kernel:
     return _compile(function, nogil=True)
 
 
+# A dictionary, for its text is part of what compiled code is kept under, and a set's order changes.
+_FAST: Final = {"contract": True, "nsz": True, "reassoc": True}
+
+
+def jit_fast(function: Kernel) -> Kernel:
+    """The same as ``jit_kernel``, but sums may be added in any order and products fused into them.
+
+    The last bits of a result depend on the processor then: for learning, never for what plays stored games.
+    """
+    return _compile(function, nogil=True, _nrt=False, fastmath=_FAST)
+
+
 def jit_wrapping(function: Kernel) -> Kernel:
     """The same as ``jit`` for sums and products meant to wrap at 64 bits: interpreted, numpy would warn."""
     return jit(np.errstate(over="ignore")(function) if _INTERPRETED else function)

@@ -1,0 +1,36 @@
+"""sb3-contrib's MaskablePPO (``learner: maskable-ppo``); override its ``train`` for another loss.
+
+It reads each position again in every pass: :mod:`agents.learners.ppo` computes the same in a fraction of the
+time.
+
+Each update collects ``n_steps`` of all games, estimates advantages (``gamma``, ``gae_lambda``) and takes
+``n_epochs`` passes over minibatches of ``batch_size`` steps. The loss is the clipped policy loss
+(``clip_range``), plus ``vf_coef`` times the value loss, minus ``ent_coef`` times the entropy. Log
+probabilities, values and entropies come from :class:`agents.networks.sb3_policy.NetworkPolicy`, over the
+legal moves alone. For the first ``value_steps`` steps only the value head learns.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sb3_contrib import MaskablePPO
+
+from agents.config import TrainConfig
+from agents.learners.training_env import TrainingEnv
+from agents.networks.sb3_policy import NetworkPolicy
+
+KEYS: Final = (
+    "n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range", "ent_coef", "vf_coef",
+    "max_grad_norm", "seed", "device",
+)  # fmt: skip
+"""Keys of a configuration that MaskablePPO takes as they are."""
+
+
+def make_maskable_ppo(
+    config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any]
+) -> MaskablePPO:
+    """The learner; ``policy`` is what :class:`NetworkPolicy` is made with."""
+    return MaskablePPO(
+        NetworkPolicy, env, learning_rate=rate, policy_kwargs=policy,
+        **{key: getattr(config, key) for key in KEYS},
+    )  # fmt: skip

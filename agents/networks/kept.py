@@ -1,0 +1,214 @@
+"""Positions that are kept: each is read once as it is played, and learned from in every pass of an update."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.networks.kernels import pack, unpack
+from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.reader import MoveFeatures
+
+Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
+
+ROOM: Final = 2**12
+"""Positions, moves and numbers that there is room for at first; it doubles when it is full."""
+
+
+class Packed(NamedTuple):
+    """Features as the kernels read them (:func:`agents.networks.kernels.pack`)."""
+
+    move_ends: Array
+    """int64 ``[positions + 1]``: where the moves of each position end; the first entry is 0."""
+    entry_ends: Array
+    """int64 ``[moves + 1]``: where the numbers of each move end; the first entry is 0."""
+    columns: Array
+    """uint16 ``[numbers]``: which feature."""
+    values: Array
+    """float32 ``[numbers]``: what it is."""
+    positions: Array
+    """float32 ``[positions, features]``."""
+
+
+class Kept(Protocol):
+    """Positions and their legal moves, as a network keeps them; they are numbered in the order in which they
+    were added.
+    """
+
+    size: int
+    """Number of positions."""
+
+    def add(self, observations: Array, masks: Array) -> Rows:
+        """Keep positions: observations ``[n, size]``, masks ``[n, actions]``. Their numbers, int64 ``[n]``."""
+        ...
+
+    def clear(self) -> None:
+        """Forget all positions."""
+        ...
+
+    def count_moves(self, rows: Rows) -> int:
+        """How many legal moves some positions have in all."""
+        ...
+
+    def choose(self, actions: Rows) -> "Kept":
+        """The same positions with one legal move each, int64 ``[size]``."""
+        ...
+
+
+class KeptObservations:
+    """Observations and masks as they are, for networks that read nothing else."""
+
+    def __init__(self) -> None:
+        self.observations: list[Array] = []
+        self.masks: list[Array] = []
+        self.size = 0
+        self._joined: tuple[Array, Array] | None = None
+
+    def add(self, observations: Array, masks: Array) -> Rows:
+        """See :class:`Kept`."""
+        self.observations.append(observations.copy())
+        self.masks.append(np.array(masks, dtype=np.int8))
+        self._joined = None
+        self.size += len(masks)
+        return np.arange(self.size - len(masks), self.size)
+
+    def clear(self) -> None:
+        """See :class:`Kept`."""
+        self.__init__()  # type: ignore[misc]
+
+    def of(self, rows: Rows) -> tuple[Array, Array]:
+        """The observations and masks of some positions."""
+        if self._joined is None:
+            self._joined = np.concatenate(self.observations), np.concatenate(self.masks)
+        observations, masks = self._joined
+        return observations[rows], masks[rows]
+
+    def count_moves(self, rows: Rows) -> int:
+        """See :class:`Kept`."""
+        return int(np.count_nonzero(self.of(rows)[1]))
+
+    def choose(self, actions: Rows) -> "KeptObservations":
+        """See :class:`Kept`."""
+        rows = np.arange(self.size)
+        observations, masks = self.of(rows)
+        chosen = KeptObservations()
+        masks[:] = 0
+        masks[rows, actions] = 1
+        chosen.add(observations, masks)
+        return chosen
+
+
+class KeptFeatures:
+    """The features of positions and of their legal moves.
+
+    Parameters
+    ----------
+    look
+        Reads them from observations and masks.
+    sizes
+        Number of features of a move, and of a position.
+    """
+
+    def __init__(self, look: Callable[[Array, Array], MoveFeatures], sizes: tuple[int, int]) -> None:
+        self.look = look
+        self.sizes = sizes
+        self.packed = Packed(
+            np.zeros(ROOM + 1, dtype=np.int64),
+            np.zeros(ROOM + 1, dtype=np.int64),
+            np.empty(ROOM, dtype=np.uint16),
+            np.empty(ROOM, dtype=np.float32),
+            np.empty((ROOM, sizes[1]), dtype=np.float32),
+        )
+        self.actions = np.empty(ROOM, dtype=np.int64)
+        """int64 ``[moves]``."""
+        self.size = 0
+
+    def clear(self) -> None:
+        """See :class:`Kept`."""
+        self.size = 0
+
+    def add(self, observations: Array, masks: Array) -> Rows:
+        """See :class:`Kept`."""
+        return self.add_features(self.look(observations, masks))
+
+    def add_features(self, features: MoveFeatures) -> Rows:
+        """Keep features that were read."""
+        old, n = self.packed, len(features.positions)
+        first_move = old.move_ends[self.size]
+        last_move = first_move + len(features.games)
+        # The kernel writes a number before it knows whether it is 0.
+        numbers = old.entry_ends[first_move] + features.moves.size + 1
+        packed = Packed(
+            _with_room(old.move_ends, self.size + n + 1),
+            _with_room(old.entry_ends, last_move + 1),
+            _with_room(old.columns, numbers),
+            _with_room(old.values, numbers),
+            _with_room(old.positions, self.size + n),
+        )
+        self.packed = packed
+        self.actions = _with_room(self.actions, last_move)
+        counts = np.bincount(features.games, minlength=n)
+        packed.move_ends[self.size + 1 : self.size + n + 1] = first_move + np.cumsum(counts)
+        packed.positions[self.size : self.size + n] = features.positions
+        self.actions[first_move:last_move] = features.actions
+        pack(
+            features.moves, features.positions, features.games, NUM_MOVE,
+            packed.entry_ends[first_move : last_move + 1], packed.columns, packed.values,
+        )  # fmt: skip
+        rows = np.arange(self.size, self.size + n)
+        self.size += n
+        return rows
+
+    def unpack(self, rows: Rows) -> MoveFeatures:
+        """The features of some positions as they were added, but for rounding."""
+        ends = self.ends(rows)
+        moves = np.empty((ends[-1], self.sizes[0]), dtype=np.float32)
+        unpack(rows, ends, *self.packed, moves, NUM_MOVE)
+        games = np.repeat(np.arange(len(rows)), np.diff(ends))
+        return MoveFeatures(games, self.actions[self.moves(rows, ends)], moves, self.packed.positions[rows])
+
+    def count_moves(self, rows: Rows) -> int:
+        """See :class:`Kept`."""
+        return int(self.ends(rows)[-1])
+
+    def choose(self, actions: Rows) -> "KeptFeatures":
+        """See :class:`Kept`; the features of the positions are shared."""
+        packed, n = self.packed, self.size
+        games = np.repeat(np.arange(n), np.diff(packed.move_ends[: n + 1]))
+        moves = np.flatnonzero(self.actions[: len(games)] == actions[games])
+        starts, ends = packed.entry_ends[moves], packed.entry_ends[moves + 1]
+        entry_ends = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(ends - starts, out=entry_ends[1:])
+        entries = np.arange(entry_ends[-1]) + np.repeat(starts - entry_ends[:-1], ends - starts)
+        chosen = KeptFeatures(self.look, self.sizes)
+        chosen.packed = Packed(
+            np.arange(n + 1), entry_ends, packed.columns[entries], packed.values[entries], packed.positions
+        )
+        chosen.actions, chosen.size = actions, n
+        return chosen
+
+    def ends(self, rows: Rows) -> Rows:
+        """Where the moves of each of some positions end, when they stand one after another: int64
+        ``[n + 1]``, the first entry 0.
+        """
+        ends = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(self.packed.move_ends[rows + 1] - self.packed.move_ends[rows], out=ends[1:])
+        return ends
+
+    def moves(self, rows: Rows, ends: Rows) -> Rows:
+        """Where the moves of some positions stand in ``actions``, int64 ``[moves]``; ``ends`` as from
+        :meth:`ends`.
+        """
+        shift = self.packed.move_ends[rows] - ends[:-1]
+        return np.arange(ends[-1]) + np.repeat(shift, np.diff(ends))
+
+
+def _with_room(array: Array, needed: int) -> Array:
+    """The array, or a larger one that begins with it."""
+    if needed <= len(array):
+        return array
+    larger = np.zeros((max(needed, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,122 @@
+"""Layers of torch over the compiled kernels: what is read of moves, layer normalization, softmax over moves.
+
+They hold for float32 on the CPU; :class:`agents.networks.moves.MovesNetwork` computes the same elsewhere.
+"""
+
+from typing import Any
+
+import torch as th
+from torch.autograd import Function
+
+from agents.networks import kernels
+from agents.networks.kept import KeptFeatures, Rows
+
+
+class _ReadMoves(Function):
+    @staticmethod
+    def forward(
+        ctx: Any, weight: th.Tensor, here: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows
+    ) -> Any:  # type: ignore[override]
+        out = th.empty(int(ends[-1]), weight.shape[1])
+        weight = weight.contiguous()
+        kernels.read_moves(rows, ends, *kept.packed[:-1], weight.numpy(), here.numpy(), out.numpy())
+        ctx.given, ctx.shape = (kept, rows, ends), weight.shape
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: th.Tensor) -> Any:
+        kept, rows, ends = ctx.given
+        gradient = gradients[0].contiguous()
+        weight, here = th.zeros(ctx.shape), th.empty(len(rows), ctx.shape[1])
+        kernels.read_moves_back(rows, ends, *kept.packed[:-1], gradient.numpy(), weight.numpy(), here.numpy())
+        return weight, here, None, None, None
+
+
+def read_moves(weight: th.Tensor, here: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -> th.Tensor:
+    """``here[n] + features @ weight`` for each move of position n, float32 ``[moves, outputs]``.
+
+    Parameters
+    ----------
+    weight
+        ``[features of a move, outputs]``.
+    here
+        ``[n, outputs]``.
+    rows
+        int64 ``[n]``: which of the kept positions.
+    ends
+        As :meth:`KeptFeatures.ends` gives them.
+    """
+    out: th.Tensor = _ReadMoves.apply(weight, here, kept, rows, ends)  # type: ignore[no-untyped-call]
+    return out
+
+
+class _WeighMoves(Function):
+    @staticmethod
+    def forward(ctx: Any, weight: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -> Any:  # type: ignore[override]
+        out = th.empty(int(ends[-1]))
+        kernels.weigh_moves(rows, ends, *kept.packed[:-1], weight.numpy(), out.numpy())
+        ctx.given, ctx.shape = (kept, rows, ends), weight.shape
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: th.Tensor) -> Any:
+        kept, rows, ends = ctx.given
+        weight = th.zeros(ctx.shape)
+        gradient = gradients[0].contiguous()
+        kernels.weigh_moves_back(rows, ends, *kept.packed[:-1], gradient.numpy(), weight.numpy())
+        return weight, None, None, None
+
+
+def weigh_moves(weight: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -> th.Tensor:
+    """The features of each move itself times ``weight`` ``[NUM_MOVE]``: float32 ``[moves]``."""
+    out: th.Tensor = _WeighMoves.apply(weight, kept, rows, ends)  # type: ignore[no-untyped-call]
+    return out
+
+
+class _NormalizeReLU(Function):
+    @staticmethod
+    def forward(ctx: Any, rows: th.Tensor, scale: th.Tensor, shift: th.Tensor) -> Any:  # type: ignore[override]
+        rows = rows.clone()
+        factors, out = rows.new_empty(len(rows)), th.empty_like(rows)
+        kernels.normalize(*(tensor.numpy() for tensor in (rows, scale, shift, factors, out)))
+        ctx.save_for_backward(rows, out, factors, scale)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: th.Tensor) -> Any:
+        rows, out, factors, scale = ctx.saved_tensors
+        gradient = gradients[0].clone(memory_format=th.contiguous_format)
+        sums = th.zeros_like(scale), th.zeros_like(scale)
+        kernels.normalize_back(*(t.numpy() for t in (gradient, rows, out, factors, scale, *sums)))
+        return gradient, *sums
+
+
+def normalize_relu(rows: th.Tensor, norm: th.nn.LayerNorm) -> th.Tensor:
+    """Layer normalization and ReLU, ``[n, size]``."""
+    out: th.Tensor = _NormalizeReLU.apply(rows, norm.weight, norm.bias)  # type: ignore[no-untyped-call]
+    return out
+
+
+class _LogSoftmax(Function):
+    @staticmethod
+    def forward(ctx: Any, scores: th.Tensor, ends: Rows) -> Any:  # type: ignore[override]
+        logs = th.empty_like(scores)
+        kernels.log_softmax(scores.contiguous().numpy(), ends, logs.numpy())
+        ctx.save_for_backward(logs)
+        ctx.ends = ends
+        return logs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: th.Tensor) -> Any:
+        (logs,) = ctx.saved_tensors
+        of_scores = th.empty_like(logs)
+        kernels.log_softmax_back(gradients[0].contiguous().numpy(), logs.numpy(), ctx.ends, of_scores.numpy())
+        return of_scores, None
+
+
+def log_softmax(scores: th.Tensor, ends: Rows) -> th.Tensor:
+    """The logarithms of the probabilities of the moves of games, ``[moves]``, scores being logits; the moves
+    of game n end at ``ends[n + 1]``.
+    """
+    logs: th.Tensor = _LogSoftmax.apply(scores, ends)  # type: ignore[no-untyped-call]
+    return logs
