@@ -406,18 +406,28 @@ def _read_reach(  # type: ignore[no-untyped-def]
 
 
 @jit_part
-def _write_ahead(  # type: ignore[no-untyped-def]
-    rules, plans, state, events, room, notes, weights, limit, reach, out
-):  # fmt: skip
-    """Look ahead from row ``AFTER``; write the features of where that ends, and of the way."""
-    way = NUM_PLAIN + reach
-    home = int(state.home[GAME])
-    look_ahead(rules, state, events, int(AFTER), weights, limit, room, home, out[way:])
+def _find_end(rules, state, notes, place):  # type: ignore[no-untyped-def]
+    """Keep the key of the position in row ``AFTER`` at a place of ``notes.ends``; an earlier place with the
+    same key, or -1.
+    """
+    key = np.uint64(0)
+    for k in range(rules.row_stock):
+        key += notes.mix[k] * np.uint64(state.rows[AFTER, k])
+    notes.ends[place] = key
+    for earlier in range(place):
+        if notes.ends[earlier] == key:
+            return earlier
+    return int(NOTHING)
+
+
+@jit_part
+def _write_end(rules, plans, state, notes, reach, out):  # type: ignore[no-untyped-def]
+    """Write the features of the position in row ``AFTER``, where the lookahead has come to."""
     for pile in range(rules.piles):
         note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
     write_plain(rules, plans, state, int(AFTER), int(NONE), notes, out[:NUM_PLAIN])
     if reach:
-        write_reach(plans, state, int(AFTER), notes, out[NUM_PLAIN:way])
+        write_reach(plans, state, int(AFTER), notes, out[NUM_PLAIN:])
 
 
 @jit_kernel
@@ -427,6 +437,7 @@ def _read_ahead(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """The same with the rollout lookahead."""
     size = NUM_PLAIN + digs * NUM_DIG
+    end, way = size + reach, NUM_PLAIN + reach
     k = 0
     for game in range(observations.shape[0]):
         first = k
@@ -435,6 +446,8 @@ def _read_ahead(  # type: ignore[no-untyped-def]
             moves,
         )  # fmt: skip
         here = positions[game, :]
+        for place in range(k - first + 1):
+            notes.ends[place] = 0
         for move in range(first - 1, k):
             action, out = _place_of(move, first, actions, moves, here)
             if not _begin_after(rules, state, action, here, out):
@@ -452,9 +465,15 @@ def _read_ahead(  # type: ignore[no-untyped-def]
                 continue
             if action < 0:
                 copy(rules, state, int(GAME), int(AFTER))
-            _write_ahead(
-                rules, plans, state, events, room, notes, weights, limit, reach, out[size + reach :]
-            )  # fmt: skip
+            home = int(state.home[GAME])
+            look_ahead(rules, state, events, int(AFTER), weights, limit, room, home, out[end + way :])
+            twin = _find_end(rules, state, notes, move - first + 1)
+            if twin >= 0:
+                # Different moves often come to the same position: it is read once.
+                _, same = _place_of(first - 1 + twin, first, actions, moves, here)
+                write_row(same[end : end + way], out[end : end + way])
+            else:
+                _write_end(rules, plans, state, notes, reach, out[end : end + way])
 
 
 _read_all = typed_once(_read)
