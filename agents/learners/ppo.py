@@ -2,8 +2,8 @@
 
 Schulman et al., "Proximal Policy Optimization Algorithms" (2017). Each update plays ``n_steps`` of all games,
 estimates advantages (``gamma``, ``gae_lambda``) and takes ``n_epochs`` passes over minibatches of
-``batch_size`` positions. What is read of a position is kept for all passes. Each minibatch is learned in parts
-on all threads.
+``batch_size`` positions. What is read of a position is kept for all passes. Each minibatch is learned in
+parts, on all threads.
 
 :mod:`agents.learners.maskable_ppo` is sb3-contrib's, which computes the same loss in several times the time.
 """
@@ -127,9 +127,10 @@ class PPO(BaseAlgorithm):
         )
         for t in range(self.n_steps):
             steps.actions[t], steps.logs[t], steps.values[t] = self.act()
-            self.seen, steps.rewards[t], dones, infos = self.env.step(steps.actions[t])
+            observations, steps.rewards[t], dones, infos = self.env.step(steps.actions[t])
+            self.seen = np.asarray(observations)
             steps.ended[t] = dones
-            self.num_timesteps += self.env.num_envs
+            self.num_timesteps += self.env.steps
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
@@ -149,7 +150,7 @@ class PPO(BaseAlgorithm):
             logs = seen.logs()
             actions, chosen_logs = self.policy.choose(seen, logs, deterministic=False)
             values = self.policy.value_net(seen.features)[:, 0]
-            return tuple(tensor.cpu().numpy() for tensor in (actions, chosen_logs, values))
+            return actions.cpu().numpy(), chosen_logs.cpu().numpy(), values.cpu().numpy()
 
     # ------------------------------------------------------------------------------- learning
 

@@ -18,11 +18,11 @@ import numpy.typing as npt
 import torch as th
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import MaybeCallback
-from stable_baselines3.common.vec_env import VecEnv
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from agents.config import TrainConfig
 from agents.learners.parallel import score_in_parts, set_gradients
+from agents.learners.training_env import TrainingEnv
 from agents.networks.kept import Rows
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
@@ -81,9 +81,10 @@ class PQN(BaseAlgorithm):
     """
 
     policy: NetworkPolicy
+    env: TrainingEnv
 
     def __init__(
-        self, env: VecEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
+        self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
         n_epochs: int, gamma: float, trace: float, exploration: tuple[float, float], max_grad_norm: float,
         share: Callable[[], float], seed: int, device: str, policy_kwargs: dict[str, Any],
     ) -> None:  # fmt: skip
@@ -119,9 +120,8 @@ class PQN(BaseAlgorithm):
         total, callback = self._setup_learn(
             total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
         )
-        assert self.env is not None
         self.seen = np.asarray(self._last_obs)
-        self.masks = np.asarray(self.env.env_method("action_masks"))
+        self.masks = self.env.action_masks()
         self.kept = self.policy.network.make_kept()
         self.values = self.value()
         callback.on_training_start(locals(), globals())
@@ -152,7 +152,6 @@ class PQN(BaseAlgorithm):
 
     def play(self, callback: Any) -> Steps | None:
         """Some steps of all games; None when the callback ends the training."""
-        assert self.env is not None
         callback.on_rollout_start()
         n = len(self.masks)
         self.kept.clear()
@@ -168,11 +167,11 @@ class PQN(BaseAlgorithm):
             steps.actions[t] = actions
             observations, rewards, dones, infos = self.env.step(actions)
             self.seen = np.asarray(observations)
-            self.masks = np.asarray(self.env.env_method("action_masks"))
+            self.masks = self.env.action_masks()
             self.values = self.value()
             steps.rewards[t], steps.ended[t] = rewards, dones
             steps.best[t] = self.values.highest(self.values.scores).cpu()
-            self.num_timesteps += n
+            self.num_timesteps += self.env.steps
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
@@ -208,7 +207,7 @@ class PQN(BaseAlgorithm):
 
 
 def make_pqn(
-    config: TrainConfig, env: VecEnv, rate: Callable[[float], float], policy: dict[str, Any],
+    config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any],
     share: Callable[[], float],
 ) -> PQN:  # fmt: skip
     """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""

@@ -24,6 +24,7 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.config import TrainConfig
 from agents.learners.parallel import score_in_parts, set_gradients
+from agents.learners.training_env import TrainingEnv
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
 from agents.search.player import PATIENCE
@@ -33,7 +34,6 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.moves import make_room
 from solitaire_env.policies.linear import weights_for
-from solitaire_env.sb3 import SolitaireVecEnv
 
 Array = npt.NDArray[Any]
 
@@ -130,10 +130,10 @@ class RolloutLearner(BaseAlgorithm):
     """
 
     policy: NetworkPolicy
-    env: SolitaireVecEnv
+    env: TrainingEnv
 
     def __init__(
-        self, env: SolitaireVecEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
+        self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
         n_epochs: int, num_playouts: int, min_prob: float, kl_coef: float, max_grad_norm: float, seed: int,
         device: str, policy_kwargs: dict[str, Any],
     ) -> None:  # fmt: skip
@@ -201,7 +201,7 @@ class RolloutLearner(BaseAlgorithm):
                 parts.append(self.decide(rows, seen, logs))
             observations, _, dones, infos = self.env.step(actions.cpu().numpy())
             self.seen = np.asarray(observations)
-            self.num_timesteps += len(dones)
+            self.num_timesteps += self.env.steps
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
@@ -274,7 +274,7 @@ class RolloutLearner(BaseAlgorithm):
 
 
 def make_rollout_learner(
-    config: TrainConfig, env: SolitaireVecEnv, rate: Callable[[float], float], policy: dict[str, Any]
+    config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any]
 ) -> RolloutLearner:
     """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
     keys = ("n_steps", "batch_size", "n_epochs", "num_playouts", "kl_coef", "max_grad_norm", "seed", "device")

@@ -1,6 +1,6 @@
 """The vector environment that all learners play in."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,42 +10,64 @@ from agents.config import TrainConfig
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import SolitaireVecEnv
 
+MOST_FORCED: Final = 32
+"""At most this many moves are played for a game within a step; then the learner is asked in any case."""
+
 
 class TrainingEnv(SolitaireVecEnv):
-    """The native vector environment, in which a truncated game counts as lost.
+    """The native vector environment, in which a truncated game counts as lost, and only choices are asked.
 
     PPO would add the value of the position at which a game was truncated: standing still would pay as well as
     playing on, and in games that cannot be won it would pay better.
 
-    With ``sure_home``, safe autoplay is played in the same step.
+    After each action, moves that are no choice are played in the same step, and their rewards are added:
+    where only one move is legal, and, with ``sure_home``, safe autoplay. In a third of the positions of some
+    games one move is legal.
     """
 
     def __init__(self, *args: Any, sure_home: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sure_home = sure_home
+        self.steps = 0
+        """Steps of all games in the last call, forced moves among them, but not safe autoplay."""
 
     def _play(self) -> int:
-        ended = super()._play()
-        if not self.sure_home:
-            return ended
+        super()._play()
+        self.steps = self.num_envs
         batch = self.batch
         rewards = batch.rewards.copy()
         flags = (batch.terminated, batch.truncated, batch.ended)
         ends = [flag.copy() for flag in flags]
-        while True:
-            safe = autoplay_safe_moves(batch.rules, batch.state)
-            sent = safe >= 0
-            if not sent.any():
+        for _ in range(MOST_FORCED):
+            actions, forced = self._moves_without_choice(ends[-1])
+            played = actions >= 0
+            if not played.any():
                 break
-            batch.step(np.maximum(safe, 0), sent.astype(np.int8))
+            batch.step(np.maximum(actions, 0), played.astype(np.int8))
+            self.steps += int(np.count_nonzero(forced))
             rewards += batch.rewards
             for end, now in zip(ends, flags, strict=True):
-                # A game at its stall limit continues, as a card went home.
-                end[sent] = now[sent]
+                # A game at its stall limit continues where a card goes home by itself.
+                end[played] = now[played]
         batch.rewards[:] = rewards
         for flag, end in zip(flags, ends, strict=True):
             flag[:] = end
         return int(np.count_nonzero(ends[-1]))
+
+    def _moves_without_choice(
+        self, ended: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """The move of each game that is no choice, int64 ``[num_envs]``, -1 where there is none; and which of
+        them are forced. A game that has ended makes none but safe autoplay.
+        """
+        batch = self.batch
+        forced = (np.count_nonzero(batch.state.mask, axis=1) == 1) & ~ended
+        actions = np.where(forced, batch.state.mask.argmax(1), -1)
+        if self.sure_home:
+            safe = autoplay_safe_moves(batch.rules, batch.state)
+            forced &= safe < 0
+            actions = np.where(safe >= 0, safe, actions)
+        return actions, forced
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The moves to choose among, bool ``[num_envs, actions]``."""

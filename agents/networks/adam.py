@@ -9,7 +9,7 @@ BETAS = (0.9, 0.999)
 
 
 class Adam:
-    """Adam over some parameters, with the interface of ``torch.optim.Adam`` that learners and checkpoints use.
+    """Adam over some parameters, with what learners and checkpoints use of ``torch.optim.Adam``.
 
     Parameters
     ----------

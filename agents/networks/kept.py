@@ -41,7 +41,7 @@ class Kept(Protocol):
     """Number of positions."""
 
     def add(self, observations: Array, masks: Array) -> Rows:
-        """Keep positions: observations ``[n, size]``, masks ``[n, actions]``. Their numbers, int64 ``[n]``."""
+        """Keep positions, observations ``[n, size]`` and masks ``[n, actions]``: their numbers, ``[n]``."""
         ...
 
     def clear(self) -> None:

@@ -51,7 +51,7 @@ def pack(moves, positions, games, own, entry_ends, columns, values):  # type: ig
 
 @jit_fast
 def unpack(rows, ends, move_ends, entry_ends, columns, values, positions, moves, own):  # type: ignore[no-untyped-def]
-    """Write the features of the moves of some positions as they were before :func:`pack`, but for rounding."""
+    """Write the features of some positions' moves as they were before :func:`pack`, but for rounding."""
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):
             for column in range(own):
@@ -125,8 +125,8 @@ def read_moves_back(  # type: ignore[no-untyped-def]
 def normalize(rows, scale, shift, factors, out):  # type: ignore[no-untyped-def]
     """Layer normalization and ReLU.
 
-    ``rows`` ``[n, size]`` are normalized in place, before ``scale`` and ``shift``; ``factors`` ``[n]`` becomes
-    what they were multiplied by; ``out`` is what the next layer reads.
+    ``rows`` ``[n, size]`` are normalized in place, before ``scale`` and ``shift``; ``factors`` ``[n]``
+    becomes what they were multiplied by; ``out`` is what the next layer reads.
     """
     size = np.float32(rows.shape[1])
     for n in range(rows.shape[0]):
@@ -172,8 +172,8 @@ def normalize_back(gradient, rows, out, factors, scale, of_scale, of_shift):  # 
 
 @jit_fast
 def weigh_moves(rows, ends, move_ends, entry_ends, columns, values, weight, out):  # type: ignore[no-untyped-def]
-    """Write ``own features @ weight`` for each move, ``[moves]``; arguments as for :func:`read_moves`, but for
-    ``weight``, ``[own features]``.
+    """Write ``own features @ weight`` for each move, ``[moves]``; arguments as for :func:`read_moves`, but
+    for ``weight``, ``[own features]``.
     """
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):

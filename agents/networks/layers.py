@@ -16,7 +16,7 @@ class _ReadMoves(Function):
     @staticmethod
     def forward(
         ctx: Any, weight: th.Tensor, here: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows
-    ) -> Any:  # type: ignore[override]
+    ) -> Any:
         out = th.empty(int(ends[-1]), weight.shape[1])
         weight = weight.contiguous()
         kernels.read_moves(rows, ends, *kept.packed[:-1], weight.numpy(), here.numpy(), out.numpy())
@@ -52,7 +52,7 @@ def read_moves(weight: th.Tensor, here: th.Tensor, kept: KeptFeatures, rows: Row
 
 class _WeighMoves(Function):
     @staticmethod
-    def forward(ctx: Any, weight: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -> Any:  # type: ignore[override]
+    def forward(ctx: Any, weight: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -> Any:
         out = th.empty(int(ends[-1]))
         kernels.weigh_moves(rows, ends, *kept.packed[:-1], weight.numpy(), out.numpy())
         ctx.given, ctx.shape = (kept, rows, ends), weight.shape
@@ -75,7 +75,7 @@ def weigh_moves(weight: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -
 
 class _NormalizeReLU(Function):
     @staticmethod
-    def forward(ctx: Any, rows: th.Tensor, scale: th.Tensor, shift: th.Tensor) -> Any:  # type: ignore[override]
+    def forward(ctx: Any, rows: th.Tensor, scale: th.Tensor, shift: th.Tensor) -> Any:
         rows = rows.clone()
         factors, out = rows.new_empty(len(rows)), th.empty_like(rows)
         kernels.normalize(*(tensor.numpy() for tensor in (rows, scale, shift, factors, out)))
@@ -91,7 +91,7 @@ class _NormalizeReLU(Function):
         return gradient, *sums
 
 
-def normalize_relu(rows: th.Tensor, norm: th.nn.LayerNorm) -> th.Tensor:
+def normalize_relu(rows: th.Tensor, norm: th.nn.Module) -> th.Tensor:
     """Layer normalization and ReLU, ``[n, size]``."""
     out: th.Tensor = _NormalizeReLU.apply(rows, norm.weight, norm.bias)  # type: ignore[no-untyped-call]
     return out
@@ -99,7 +99,7 @@ def normalize_relu(rows: th.Tensor, norm: th.nn.LayerNorm) -> th.Tensor:
 
 class _LogSoftmax(Function):
     @staticmethod
-    def forward(ctx: Any, scores: th.Tensor, ends: Rows) -> Any:  # type: ignore[override]
+    def forward(ctx: Any, scores: th.Tensor, ends: Rows) -> Any:
         logs = th.empty_like(scores)
         kernels.log_softmax(scores.contiguous().numpy(), ends, logs.numpy())
         ctx.save_for_backward(logs)
