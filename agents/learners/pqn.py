@@ -152,10 +152,10 @@ class PQN(BaseAlgorithm):
 
     def play(self, callback: Any) -> Steps | None:
         """Some steps of all games; None when the callback ends the training."""
-        callback.on_rollout_start()
-        n = len(self.masks)
         self.kept.clear()
         self.values = self.value()
+        callback.on_rollout_start()
+        n = len(self.masks)
         steps = Steps(
             np.empty((self.n_steps, n), dtype=np.int64),
             np.empty((self.n_steps, n), dtype=np.float32),

@@ -172,7 +172,10 @@ def test_network_sizes() -> None:
         ("busy-aces: {onward: 2, build: any suit}", ["onward is 2", "'any suit'", "allowed: 0"]),
         ("busy-aces: {reach: -1}", ["reach is -1", "0 to 100"]),
         ("busy-aces: {reach: 101}", ["reach is 101", "0 to 100"]),
-        ("busy-aces: {num_envs: 3, n_steps: 3, batch_size: 4}", ["is 9", "batch_size 4", "one step"]),
+        (
+            "busy-aces: {learner: maskable-ppo, num_envs: 3, n_steps: 3, batch_size: 4}",
+            ["is 9", "batch_size 4", "one step"],
+        ),
     ],
     ids=lambda value: str(value)[:50] if not isinstance(value, list) else "",
 )

@@ -28,7 +28,7 @@ from agents.config import TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
 from agents.learners.initial_weights import start_of
-from agents.learners.training_env import make_env
+from agents.learners.training_env import MOST_FORCED, make_env
 from agents.networks import MovesNetwork
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
@@ -46,6 +46,8 @@ from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
 STEPS = 2048
+MOST = 8 * (1 + MOST_FORCED)
+"""A step of all games is at most so many."""
 VALUES: dict[str, Any] = {
     "moves": "supermove",
     "minutes": None,
@@ -154,8 +156,11 @@ def test_run_folder(trained: tuple[Path, Outcome]) -> None:
     assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
     rows = curve(run)
     assert_monotone(rows)
-    assert tuple(rows[0]) == CURVE_COLUMNS and int(rows[-1]["steps"]) <= STEPS
-    assert progress(run)["steps"] == STEPS and progress(run)["games"] >= int(rows[-1]["games"]) > 5
+    assert tuple(rows[0]) == CURVE_COLUMNS and int(rows[-1]["steps"]) < STEPS + MOST
+    assert (
+        STEPS <= progress(run)["steps"] < STEPS + MOST
+        and progress(run)["games"] >= int(rows[-1]["games"]) > 5
+    )
 
 
 @pytest.mark.training
@@ -211,7 +216,7 @@ def test_resume(run: Path, joined: bool) -> None:
     outcome = command(*resume, "--total-steps", str(STEPS + 1024), "--eval-deals", "0:2", "--quiet")
     assert outcome.status == 0, outcome.err
     after, rows = progress(run), curve(run)
-    assert before["steps"] == STEPS and after["steps"] == STEPS + 1024
+    assert STEPS <= before["steps"] < STEPS + MOST and STEPS + 1024 <= after["steps"] < STEPS + 1024 + MOST
     assert after["seconds"] > before["seconds"] and after["games"] > before["games"]
     assert rows[: len(old_rows)] == old_rows and len(rows) > len(old_rows)
     assert_monotone(rows)
@@ -241,7 +246,6 @@ def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
     for name, weights in first.policy.state_dict().items():
         assert (second.policy.state_dict()[name] == weights).all(), name
     moments = [model.policy.optimizer.state_dict() for model in (first, second)]
-    assert moments[0]["param_groups"] == moments[1]["param_groups"]
     assert moments[0]["state"].keys() == moments[1]["state"].keys() and len(moments[0]["state"]) > 10
     for index, state in moments[0]["state"].items():
         for name, value in state.items():
@@ -304,7 +308,7 @@ def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
     assert rows[: len(old)] == old and len(rows) > len(old) > 5
     assert_monotone(rows)
     steps = np.diff([int(row["steps"]) for row in rows])
-    assert (steps == steps[0]).all()  # no row is missing
+    assert (steps >= 256).all() and (steps < 2 * 256).all()  # no row is missing
     after = progress(run)
     assert after["steps"] >= goal and after["games"] >= kept["games"] and after["seconds"] > kept["seconds"]
 
@@ -335,7 +339,7 @@ def test_signals_are_given_back(run: Path, number: signal.Signals) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "Watch", Sends)
         assert not training.learn(config, run, resume=True, quiet=True)
-    assert progress(run)["steps"] == STEPS + VALUES["num_envs"]
+    assert 0 < progress(run)["steps"] - STEPS < 2 * MOST
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
 
 
@@ -511,8 +515,9 @@ def test_a_game_that_is_cut_off_is_lost() -> None:
 
 
 @pytest.mark.parametrize("env", ["eights-down", "forty-thieves"])
-def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
-    """Beside it the same games one by one, in which each card is sent home by an action of its own."""
+def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
+    """Beside it the same games one by one, in which each card is sent home by an action of its own, and each
+    forced move is one."""
     config = make_config({"env": env, "sure_home": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
     autoplay = SafeAutoplay(GameSpec(training.variant, training.settings))
@@ -520,25 +525,34 @@ def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
     training.seed(3)
     training.reset()
     random = np.random.default_rng(0)
-    ended = sent = 0
+    ended = sent = forced = 0
     texts = training.env_method("position")
     paid = np.zeros(8)
     for _ in range(200):
         masks = training.action_masks()
         actions = np.array([random.choice(np.flatnonzero(mask)) for mask in masks])
+        stalls = training.batch.stalls.copy()
         _, rewards, dones, infos = training.step(actions)
         after = training.env_method("position")
         for row in range(8):
             # A new game begins where the environment says; limits are counted from there on.
             twin.reset(options={"position": texts[row]})
             total, done, action = 0.0, False, int(actions[row])
-            while action >= 0 and not done:
+            still = int(stalls[row])
+            for _ in range(1 + MOST_FORCED):
+                if action < 0 or done:
+                    break
                 _, reward, done, _, _ = twin.step(action)
                 total += float(reward)
+                still = 0 if reward or (action == 0 and training.batch.rules.has_stock) else still + 1
                 seen = twin.unwrapped.get_state()["row"]
                 seen = np.array(seen, dtype=np.int8)[None, : training.observation_space.shape[0]]
-                action = int(autoplay.moves(seen, twin.action_masks()[None].astype(np.int8))[0])
+                mask = twin.action_masks()
+                action = int(autoplay.moves(seen, mask[None].astype(np.int8))[0])
                 sent += action >= 0 and not done
+                if action < 0 and mask.sum() == 1 and still < 15:
+                    action = int(mask.argmax())
+                    forced += not done
             assert rewards[row] == pytest.approx(total, abs=1e-6)
             assert not (dones[row] and not done and total > 0), "it was cut off though a card went home"
             assert dones[row] or not done
@@ -552,7 +566,7 @@ def test_what_is_sure_to_go_home_goes_home_in_the_same_step(env: str) -> None:
                 assert after[row] == twin.position()
         texts = after
     assert ended > 2
-    assert sent > 20
+    assert sent > 20 and forced > 20
 
 
 def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refuses) -> None:

@@ -28,8 +28,7 @@ def test_returns_counted_slowly() -> None:
     random = np.random.default_rng(1)
     shape = (7, 5)
     steps = Steps(
-        np.zeros((*shape, 1)),
-        np.zeros((*shape, 1)),
+        np.zeros(shape, dtype=np.int64),
         random.random(shape).astype(np.float32),
         random.random(shape) < 0.3,
         random.random(shape).astype(np.float32),
@@ -92,7 +91,7 @@ def test_explores_among_legal_moves_less_and_less(share: float, greedy: float) -
     model = learner(exploration=(1.0, 0.0), share=lambda: share)
     record = Record(model)
     model.learn(2048, record)
-    assert all(record.legal) and len(record.legal) == 2048
+    assert all(record.legal) and 1024 < len(record.legal) <= 2048  # the others were forced
     by_chance = np.mean(record.highest)
     assert by_chance == 1 if greedy == 1 else greedy <= by_chance < greedy + 0.45
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch as th
 from safetensors.torch import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
@@ -114,23 +113,31 @@ def rollout(model: RolloutLearner) -> Decisions:
     callback.init_callback(model)
     model._setup_learn(0, callback)
     model.seen = np.asarray(model._last_obs)
+    model.kept = model.policy.network.make_kept()
     decisions = model.play(callback)
     assert decisions is not None
     return decisions
+
+
+def legal(model: RolloutLearner, decisions: Decisions) -> Any:
+    """The masks of decisions, int8 ``[n, actions]``."""
+    seen = model.policy.network.score_kept(model.kept, decisions.rows)
+    masks = np.zeros(decisions.gains.shape, dtype=np.int8)
+    masks[seen.games.numpy(), seen.actions.numpy()] = 1
+    return masks
 
 
 def test_decisions() -> None:
     """Likely moves alone are played out; what they gain is nothing on average, by their probabilities."""
     model = learner(least=0.05)
     decisions = rollout(model)
-    assert 20 < len(decisions.masks) < 8 * 32
-    seen, logs = model.policy.log_probabilities(th.from_numpy(decisions.observations), decisions.masks)
-    shares = np.zeros(decisions.masks.shape)
-    shares[seen.games.numpy(), seen.actions.numpy()] = logs.exp().numpy(force=True)
-    assert (decisions.masks.sum(1) > 1).all()
-    for mask, gains, share, before in zip(
-        decisions.masks, decisions.gains, shares, decisions.before, strict=True
-    ):
+    assert 20 < len(decisions.rows) < 8 * 32
+    masks = legal(model, decisions)
+    seen = model.policy.network.score_kept(model.kept, decisions.rows)
+    shares = np.zeros(masks.shape)
+    shares[seen.games.numpy(), seen.actions.numpy()] = seen.logs().exp().numpy(force=True)
+    assert (masks.sum(1) > 1).all()
+    for mask, gains, share, before in zip(masks, decisions.gains, shares, decisions.before, strict=True):
         assert not gains[(mask == 0) | (share < 0.05 - 1e-6)].any() and np.count_nonzero(gains) <= CANDIDATES
         assert (share * gains).sum() == pytest.approx(0, abs=1e-6)
         # It has learned nothing yet, and is what it is held to.
@@ -146,14 +153,15 @@ def test_learns_what_it_is_told() -> None:
         model = learner(kl_coef=weight, n_epochs=60, learning_rate=1e-2)
         decisions = rollout(model)
         # The move with the highest number is worth a third more than all others.
-        best = decisions.masks.shape[1] - 1 - decisions.masks[:, ::-1].argmax(1)
+        masks = legal(model, decisions)
+        best = masks.shape[1] - 1 - masks[:, ::-1].argmax(1)
         gains = np.zeros_like(decisions.gains)
         gains[np.arange(len(best)), best] = 0.3
         told = decisions._replace(gains=gains)
-        first = model._expect(told, np.arange(len(best)), grad=False)
+        first = model._expect(told, np.arange(len(best)))
         assert first[1].item() == pytest.approx(0, abs=1e-2)
         model.train(told)
-        after = model._expect(told, np.arange(len(best)), grad=False)
+        after = model._expect(told, np.arange(len(best)))
         assert after[0] > first[0] and after[1] > 0
         shares.append(after[0].item() / 0.3 / len(best))
     assert shares[0] < shares[1] and shares[1] > 0.8
