@@ -15,6 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from solitaire_env import Variant
 from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.variant import Moves
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.model_files import MAX_ONWARD, MAX_REACH
 from solitaire_env.registration import env_variant, resolve_variant
@@ -131,6 +132,9 @@ class TrainConfig:
     """Threads of torch, 0 for one a core."""
     checkpoint_minutes: float = 1.0
     """A stop loses at most so much."""
+    held_out_deals: str | None = "20000:20500"
+    """Deals by which the best network of the second half of the training is chosen, and kept; null: the last
+    is kept."""
     eval_deals: str = "0:1000"
     """Deals on which the policies are compared at the end."""
     wandb: str | None = None
@@ -161,6 +165,8 @@ class TrainConfig:
             if conflict.found(self):
                 raise ValueError(conflict.message(self))
         parse_deals(self.eval_deals)
+        if self.held_out_deals is not None:
+            parse_deals(self.held_out_deals)
 
     @property
     def starts(self) -> list[Path]:
@@ -176,6 +182,17 @@ class TrainConfig:
     def game(self) -> GameSpec:
         """The game as the network sees it, with the reward that it learns from; no limits."""
         return GameSpec(self.variant, Settings(self.observation, self.information, self.reward))
+
+    @property
+    def played_game(self) -> tuple[GameSpec, Moves | None]:
+        """The game that is played, and the action set of policies that leave it open, if it is another.
+
+        A one-card game is played by its own rule also when the network chooses supermoves.
+        """
+        published = env_variant(self.env).with_rules(build=self.build, spaces=self.spaces)
+        if self.moves == "supermove" and published.moves == "one card":
+            return GameSpec(published), "supermove"
+        return GameSpec(published.with_rules(moves=self.moves)), None
 
     def rate_at(self, share: float) -> float:
         """The learning rate after that share of the training, 0 to 1."""

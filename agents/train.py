@@ -8,6 +8,7 @@ the evaluation (``evaluation/*.jsonl``), a transcript of the best game (``best_g
 """
 
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,13 +17,10 @@ import tyro
 
 from agents.commands.options import parse_options, run_command
 from agents.config import TrainConfig
-from agents.learners.initial_weights import start_of
-from agents.learners.training import check_device, learn
-from agents.reports.compare import compare
-from agents.reports.plots import plot
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
 from solitaire_env import env_id
+from solitaire_env.util.progress import clock
 
 
 @dataclass
@@ -40,19 +38,25 @@ class Arguments:
 
 def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> int:
     """Train, compare, and say where things are; the exit status."""
-    name = config.variant.title
-    if not quiet:
-        print(
-            f"{name}: training {run}, {_budget(config)}; Ctrl-C stops and keeps what was learned",
-            file=sys.stderr,
-        )
+    from agents.learners.training import learn
+    from agents.reports.compare import compare
+    from agents.reports.plots import plot
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    start = time.monotonic()
     with tracked(config, run, quiet=quiet):
         ended = learn(config, run, resume=resume, quiet=quiet)
+    say(f"trained in {clock(time.monotonic() - start)}")
     plot([run], run, names=("curve",), quiet=quiet)
     if not ended:
         print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
         return 130
+    start = time.monotonic()
     table = compare(config, run, quiet=quiet)
+    say(f"compared in {clock(time.monotonic() - start)}")
     plot([run], run, names=("win_rates", "endings"), quiet=quiet)
     print(table)
     print(f"\nrun folder      {run}")
@@ -69,7 +73,7 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
     print(
         f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(config.variant)} --deals 1000:2000"
     )
-    print(f"      python -m solitaire_env watch {config.variant.name} --policy agents:policy@{run}")
+    print(f"      python -m solitaire_env watch {config.variant.name} --policy {run}")
     print(f"      python -m solitaire_env play {config.variant.name}{moves}")
     return 0
 
@@ -79,6 +83,25 @@ def _budget(config: TrainConfig) -> str:
     parts = [] if config.minutes is None else [f"{config.minutes:g} {unit}"]
     parts += [] if config.total_steps is None else [f"{config.total_steps:,} steps"]
     return " or ".join(parts)
+
+
+def _plan(config: TrainConfig) -> str:
+    return (
+        f"{config.variant.title}: training by {config.learner}, {_budget(config)}; then it and the policies "
+        f"that need no training play deals {config.eval_deals}. The time left is shown as soon as the speed "
+        "is known."
+    )
+
+
+def check_start(config: TrainConfig, *, resume: bool) -> None:
+    """Refuse what a training cannot start with, before anything is made."""
+    from agents.learners.initial_weights import start_of
+    from agents.learners.training import check_device
+
+    check_device(config.device)
+    check_wandb(config)
+    if not resume:
+        start_of(config)
 
 
 def parse_arguments(args: list[str]) -> Arguments:
@@ -93,13 +116,14 @@ def main(args: list[str] | None = None) -> int:
     def begin_or_resume() -> int:
         nonlocal run
         arguments = parse_arguments(sys.argv[1:] if args is None else args)
-        check_device(arguments.config.device)
-        check_wandb(arguments.config)
-        resume = arguments.resume is not None
-        if not resume:
-            start_of(arguments.config)  # which is refused before anything is made
-        run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, arguments.config)
-        return run_training(arguments.config, run, resume=resume, quiet=arguments.quiet)
+        config, resume = arguments.config, arguments.resume is not None
+        if not arguments.quiet:
+            print(_plan(config), file=sys.stderr, flush=True)  # before torch is loaded, which takes seconds
+        check_start(config, resume=resume)
+        run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, config)
+        if not arguments.quiet:
+            print(f"run folder: {run}; Ctrl-C stops and keeps what was learned", file=sys.stderr, flush=True)
+        return run_training(config, run, resume=resume, quiet=arguments.quiet)
 
     return run_command(begin_or_resume, lambda: f"stopped; what is done is in {run}" if run else "stopped")
 

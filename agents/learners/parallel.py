@@ -10,13 +10,13 @@ import torch as th
 from agents.networks import Network
 from agents.networks.kept import Kept, Rows
 from agents.networks.scores import Scores
-from solitaire_env.core import run_parts, split_evenly
+from solitaire_env.core import run_parts
 
 PART: Final = 512
 """Positions of a part. It does not depend on the number of threads, so that gradients do not either: they are
 added up in order."""
-SMALLEST_PART: Final = 64
-"""Positions that are worth a thread of their own when they are scored."""
+SCORED: Final = 128
+"""Positions that are scored together: a number of its own for the same reason."""
 
 
 def score_in_parts(network: Network, kept: Kept, rows: Rows) -> Scores:
@@ -26,7 +26,7 @@ def score_in_parts(network: Network, kept: Kept, rows: Rows) -> Scores:
         with th.inference_mode():
             return network.score_kept(kept, rows[part])  # type: ignore[arg-type]
 
-    slices = list(split_evenly(len(rows), SMALLEST_PART))
+    slices = [slice(first, first + SCORED) for first in range(0, len(rows), SCORED)]
     parts = run_parts(score, slices)
     games = [seen.games + part.start for seen, part in zip(parts, slices, strict=True)]
     return Scores(th.cat(games), *(th.cat(tensors) for tensors in list(zip(*parts, strict=True))[1:]))

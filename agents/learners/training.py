@@ -18,6 +18,7 @@ from stable_baselines3.common.logger import configure
 from agents.config import ConfigError, TrainConfig
 from agents.learners.factory import Learner, make_model, warm_up
 from agents.learners.pqn import PQN
+from agents.learners.selection import RIVAL, Selection
 from agents.learners.training_env import TrainingEnv, make_env
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
@@ -27,7 +28,7 @@ from agents.runs.interrupt import Interrupt, first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.core import max_threads, set_num_threads
 from solitaire_env.util.files import write_text
-from solitaire_env.util.progress import ProgressLine, clock
+from solitaire_env.util.progress import ProgressLine, bar, clock
 
 WINDOW: Final = 1000
 """The rates in progress line and curve are those of this many games, the last ones."""
@@ -37,14 +38,15 @@ class Watch(BaseCallback):
     """The callback of a training: progress line, curve, checkpoints and the end."""
 
     def __init__(
-        self, config: TrainConfig, run: Path, line: ProgressLine, progress: dict[str, Any],
-        interrupt: Interrupt, on_update: Callable[["Watch"], None] | None = None,
+        self, config: TrainConfig, run: Path, selection: Selection, line: ProgressLine,
+        progress: dict[str, Any], interrupt: Interrupt, on_update: Callable[["Watch"], None] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.interrupt = interrupt
         self.on_update = on_update
         self.config = config
         self.run = run
+        self.selection = selection
         self.line = line
         self.games = int(progress["games"])
         self.seconds_before = float(progress["seconds"])
@@ -56,6 +58,7 @@ class Watch(BaseCallback):
         self.start = time.monotonic()
         self.steps_before = self.model.num_timesteps
         self.saved = self.start
+        self.selection.begin(self.share)
 
     @property
     def seconds(self) -> float:
@@ -81,6 +84,7 @@ class Watch(BaseCallback):
         policy = self.model.policy
         assert isinstance(policy, NetworkPolicy)
         policy.value_only = self.model.num_timesteps < self.config.value_steps
+        self.selection.try_at(self.share, self.model.num_timesteps)
 
     def _on_step(self) -> bool:
         for row in np.flatnonzero(self.locals["dones"]).tolist():
@@ -95,13 +99,17 @@ class Watch(BaseCallback):
     def _text(self) -> str:
         steps = self.model.num_timesteps
         speed = (steps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
+        total = self.config.total_steps
+        done = f"{steps / 1e6:.2f} M" if total is None else f"{steps / 1e6:.2f} of {total / 1e6:.2f} M"
         rates = "no game has ended yet"
         if self.won:
             rates = f"won {100 * np.mean(self.won):.1f} %, cards home {np.mean(self.home):.1f}"
+        if self.selection.rival is not None:
+            rates += f" ({RIVAL}: won {100 * self.selection.rival:.1f} %)"
         share = self.share
         left = self.seconds * (1 - share) / share if share > 0.01 else None
         ends = f"{clock(left)} left" if left is not None else "starting"
-        return f"training: {steps / 1e6:.2f} M steps, {speed:,.0f}/s, {rates}, {ends}"
+        return f"training {bar(share)} {done} steps, {speed:,.0f}/s, {rates}, {ends}"
 
     def _on_rollout_end(self) -> None:
         if self.won:
@@ -152,15 +160,19 @@ def learn(
     progress = _resume(config, run, model, env) if resume else _begin(config, env)
     model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
     line = ProgressLine(quiet)
+    selection = Selection(config, run, lambda folder: _save(config, folder, model, env))
     with first_interrupt(signal.SIGTERM) as interrupt:
-        watch = Watch(config, run, line, progress, interrupt, on_update)
+        watch = Watch(config, run, selection, line, progress, interrupt, on_update)
         try:
             model.learn(total_timesteps=2**62, callback=watch, reset_num_timesteps=False)
         finally:
             line.close()
             model.logger.close()
     save_checkpoint(run / CHECKPOINT, model, watch.progress)
-    _save(config, run, model, env)
+    _save(config, run / "model", model, env)
+    if not interrupt.requested:
+        selection.try_at(watch.share, model.num_timesteps)
+        selection.keep(run / "model")
     return not interrupt.requested
 
 
@@ -189,13 +201,13 @@ def _resume(config: TrainConfig, run: Path, model: Learner, env: TrainingEnv) ->
     return progress
 
 
-def _save(config: TrainConfig, run: Path, model: Learner, env: TrainingEnv) -> None:
-    """Write the model of a run."""
+def _save(config: TrainConfig, folder: Path, model: Learner, env: TrainingEnv) -> None:
+    """Write the present network as a model folder."""
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
     values = isinstance(model, PQN)
     save_model(
-        run / "model",
+        folder,
         model.average.module if isinstance(model, PQN) else policy.network,
         env.game,
         kind=config.network,

@@ -8,26 +8,11 @@ from agents.reports.tables import summary_table
 from agents.runs.folders import BASELINES, policy_name
 from agents.search.budget import Budget
 from solitaire_env import env_id
-from solitaire_env.core import GameSpec
-from solitaire_env.core.variant import Moves
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.linear import has_weights
-from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
-from solitaire_env.util.progress import ProgressLine
-
-
-def played_game(config: TrainConfig) -> tuple[GameSpec, Moves | None]:
-    """The game that is played, and the action set of policies that leave it open, if it is another.
-
-    A one-card game is played by its own rule also when the configuration has its policies choose supermoves.
-    """
-    published = env_variant(config.env).with_rules(build=config.build, spaces=config.spaces)
-    shortcut: Moves | None = None
-    if config.moves == "supermove" and published.moves == "one card":
-        shortcut = "supermove"
-    return GameSpec(published if shortcut else published.with_rules(moves=config.moves)), shortcut
+from solitaire_env.util.progress import ProgressLine, bar
 
 
 def play_policy(
@@ -38,14 +23,19 @@ def play_policy(
     """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,
     ``prior`` and ``budget`` are for ``search``.
     """
-    spec, moves = played_game(config)
+    spec, moves = config.played_game
     policy = make_policy(name, spec, moves=moves, trust_model=trust_model, prior=prior, budget=budget)
     label = label or (Path(name).name if Path(name).exists() else name)
 
     def progress(games: list[Game], total: int) -> None:
         done = len(games)
         line.count(
-            done, total, lambda: f"playing {label}: {done} of {total} deals, {sum(g.won for g in games)} won"
+            done,
+            total,
+            lambda: (
+                f"playing {label} {bar(done / max(total, 1))} {done} of {total} deals, "
+                f"{sum(game.won for game in games)} won"
+            ),
         )
 
     done = evaluate(
@@ -67,6 +57,16 @@ def best_game(evaluation: Evaluation) -> Game:
     return max(evaluation.games, key=lambda game: (game.won, -game.steps if game.won else game.cards_home))
 
 
+def _sentence(own: str, trained: Summary, name: str, rival: Summary, p: float) -> str:
+    """Who wins more, by how much, and how sure that is."""
+    points = 100 * (trained.win_rate - rival.win_rate)
+    more = "more" if points >= 0 else "less"
+    return (
+        f"{own} wins {abs(points):.1f} points {more} than {name}: {100 * trained.win_rate:.1f} % of the "
+        f"deals against {100 * rival.win_rate:.1f} % (McNemar p = {p:.2g})."
+    )
+
+
 def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     """Evaluate the run's policy and the baselines: write all games and the best one; the table."""
     line = ProgressLine(quiet)
@@ -74,7 +74,7 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     folder.mkdir(exist_ok=True)
     rows: list[tuple[str, str, Summary]] = []
     evaluations = {}
-    spec, _ = played_game(config)
+    spec, _ = config.played_game
     own = policy_name(run)
     rivals = [name for name in BASELINES if name != "linear" or has_weights(spec)]
     for label in (*rivals, own):
@@ -95,5 +95,6 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     write_text(run / "evaluation.txt", table + "\n")
     return (
         f"\n{env_id(config.variant)}, deals {config.eval_deals}, intervals of 95 %\n\n{table}\n\n"
-        f"deals that only {own} won: {only_trained}, only {rival}: {only_rival} (McNemar p = {p:.2g})"
+        f"{_sentence(own, trained.summary, rival, evaluations[rival].summary, p)}\n"
+        f"Deals that only {own} won: {only_trained}, only {rival}: {only_rival}."
     )

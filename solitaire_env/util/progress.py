@@ -67,6 +67,13 @@ def _made(text: Text) -> str:
     return text if isinstance(text, str) else text()
 
 
+def bar(share: float, width: int = 20) -> str:
+    """A bar for a share, 0 to 1: ``[#####...............]  25 %``."""
+    share = min(1.0, max(0.0, share))
+    full = int(share * width)
+    return f"[{'#' * full}{'.' * (width - full)}] {100 * share:3.0f} %"
+
+
 def clock(seconds: float) -> str:
     """Seconds as ``4:05`` or ``1:02:03``."""
     minutes, rest = divmod(max(0, round(seconds)), 60)

@@ -1,0 +1,95 @@
+"""Chooses which of a training's networks is kept: the one that wins most on held-out deals.
+
+The last network of a training is not always the best of its last. From the middle of the training on it is
+tried now and then on deals that nothing reports, all the same ones.
+"""
+
+import csv
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from agents.config import TrainConfig
+from agents.policies import make_policy
+from solitaire_env.evaluation import evaluate
+from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.policies.linear import has_weights
+from solitaire_env.util.files import write_text
+
+SHARES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""How much of the training is done when the network is tried."""
+HELD_OUT: Final = "held_out.csv"
+"""File of a run folder with a row a trial: steps, games won, cards home a game."""
+BEST: Final = "best"
+"""Folder of a run that holds the best network so far."""
+RIVAL: Final = "linear"
+"""The policy that a training is compared with on the held-out deals, where the game has weights for it."""
+
+
+class Selection:
+    """Tries the networks of a training.
+
+    Parameters
+    ----------
+    config
+        Names the deals.
+    run
+        The run folder; what it holds of an earlier part of the training counts.
+    save
+        Writes the present network as a model folder.
+    """
+
+    def __init__(self, config: TrainConfig, run: Path, save: Callable[[Path], None]) -> None:
+        self.config = config
+        self.run = run
+        self.save = save
+        self.deals = parse_deals(config.held_out_deals) if config.held_out_deals else []
+        self.rival: float | None = None
+        """Share of the held-out deals that the linear policy wins."""
+        self.best: tuple[int, float] | None = None
+        """Wins and cards home of the best network so far."""
+        self.tried = 0.0
+        if not self.deals:
+            return
+        spec, moves = config.played_game
+        if has_weights(spec):
+            rival = evaluate(make_policy(RIVAL, spec, moves=moves), spec.variant, self.deals)
+            self.rival = rival.summary.win_rate
+        if (run / HELD_OUT).exists() and (run / BEST).is_dir():
+            with (run / HELD_OUT).open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+            self.best = max((int(row["won"]), float(row["cards_home"])) for row in rows)
+
+    def begin(self, share: float) -> None:
+        """Say how much of the training was done before."""
+        self.tried = max((point for point in SHARES if point <= share), default=0.0)
+
+    def try_at(self, share: float, steps: int) -> None:
+        """Try the present network, if it is time for it."""
+        due = max((point for point in SHARES if point <= share), default=0.0)
+        if self.deals and due > self.tried:
+            self.tried = due
+            self._try(steps)
+
+    def _try(self, steps: int) -> None:
+        folder = self.run / "tried"
+        self.save(folder)
+        spec, moves = self.config.played_game
+        summary = evaluate(make_policy(str(folder), spec, moves=moves), spec.variant, self.deals).summary
+        score = (summary.wins, summary.cards_home)
+        path = self.run / HELD_OUT
+        old = path.read_text(encoding="utf-8") if path.exists() else "steps,won,cards_home\n"
+        if self.best is None or score > self.best:
+            self.best = score
+            shutil.rmtree(self.run / BEST, ignore_errors=True)
+            folder.rename(self.run / BEST)
+        else:
+            shutil.rmtree(folder)
+        write_text(path, f"{old}{steps},{summary.wins},{summary.cards_home:.3f}\n")
+
+    def keep(self, model: Path) -> None:
+        """Put the best network in the place of the last one."""
+        if (self.run / BEST).is_dir():
+            shutil.rmtree(model, ignore_errors=True)
+            shutil.copytree(self.run / BEST, model)

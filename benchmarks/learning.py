@@ -1,0 +1,89 @@
+"""Steps a second of training, beside another commit's in the same run.
+
+::
+
+    python -m benchmarks.learning --against ../before                      the six configurations
+    python -m benchmarks.learning --against ../before --configs default    one of them
+
+``../before`` is a clone of another commit with an environment of its own (``make env`` there). Each side runs
+``python -m agents.train`` with its own configuration file, the two in turn; the speed is that of the learning
+curve from the end of the first update on.
+"""
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import tyro
+
+from benchmarks.table import markdown
+from solitaire_env.evaluation.speed import machine
+
+ROOT: Final = Path(__file__).parents[1]
+CONFIGS: Final = ("default", "busy-aces", "forty-thieves", "eighty-thieves", "forty-bandits", "eights-down")
+
+
+@dataclass
+class Arguments:
+    """Steps a second of training, beside another commit's."""
+
+    against: Path
+    """Clone of the other commit, with an environment of its own in ``.venv``."""
+    configs: tuple[str, ...] = CONFIGS
+    """Names of the files in ``configs/``."""
+    minutes: float = 0.5
+    """Of each training."""
+    rounds: int = 2
+    """Rounds in which the two take turns; the median counts."""
+    threads: int = 2
+    """Of each training."""
+
+
+def train(checkout: Path, config: str, arguments: Arguments) -> float:
+    """Steps a second of one training."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            [
+                ".venv/bin/python", "-m", "agents.train", f"configs/{config}.yaml", "--runs", folder,
+                "--minutes", str(arguments.minutes), "--total-steps", "None", "--value-steps", "0",
+                "--threads", str(arguments.threads), "--eval-deals", "0", "--quiet",
+            ],
+            cwd=checkout, check=True, stdout=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": "", "SOLITAIRE_ENV_QUIET": "1"},
+        )  # fmt: skip
+        [curve] = Path(folder).glob("*/curve.csv")
+        with curve.open(encoding="utf-8", newline="") as file:
+            rows = [(int(row["steps"]), 60 * float(row["minutes"])) for row in csv.DictReader(file)]
+    (first, begun), (last, ended) = rows[0], rows[-1]
+    if len(rows) < 3:
+        raise ValueError(f"{checkout}: {config} took {len(rows)} updates in {arguments.minutes} minutes")
+    return (last - first) / (ended - begun)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Measure and print the table; the exit status."""
+    arguments = tyro.cli(Arguments, prog="python -m benchmarks.learning", args=args)
+    rows = []
+    for config in arguments.configs:
+        before, now = [], []
+        for _ in range(arguments.rounds):
+            before.append(train(arguments.against, config, arguments))
+            now.append(train(ROOT, config, arguments))
+        ratio = median(new / old for old, new in zip(before, now, strict=True))
+        rows.append([config, f"{median(before):,.0f}", f"{median(now):,.0f}", f"{ratio:.2f}"])
+        print(" ".join(rows[-1]), file=sys.stderr)
+    print(markdown(("configuration", "before, steps/s", "now, steps/s", "ratio"), rows))
+    print(f"\n{arguments.rounds} rounds of {arguments.minutes} minutes, {arguments.threads} threads each.")
+    print(machine())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
