@@ -12,6 +12,7 @@ from solitaire_env.core import GameSpec
 from solitaire_env.core.variant import Moves
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
 from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.evaluation.runner import NUM_ENVS
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
@@ -32,7 +33,7 @@ def played_game(config: TrainConfig) -> tuple[GameSpec, Moves | None]:
 
 def play_policy(
     name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
-    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = 256, prior: str = "shipped",
+    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = NUM_ENVS, prior: str = "shipped",
     budget: Budget | None = None,
 ) -> Evaluation:  # fmt: skip
     """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,

@@ -72,9 +72,20 @@ def _account(
     return episodes
 
 
+@jit_kernel
+def _first_illegal(mask, rows, actions):
+    """The place of the first action that is not legal in its row of the mask; -1 where all are."""
+    for k in range(rows.shape[0]):
+        action = actions[k]
+        if action < 0 or action >= mask.shape[1] or int(mask[rows[k], action]) == 0:
+            return k
+    return -1
+
+
 _step_rows = typed_once(engine.step_rows)
 _copy_rows = typed_once(engine.copy_rows)
 _accounts = typed_once(_account)
+_find_illegal = typed_once(_first_illegal)
 
 
 def check_size(num_envs: Any) -> int:
@@ -335,12 +346,19 @@ class Batch:
 
     def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Refuse before anything is played, so that no game is left half a step ahead of the others."""
-        self._refuse_outside(actions, todo)
         played = np.flatnonzero(todo == PLAY)
-        illegal = played[self.state.mask[played, actions[played]] == 0]
-        if len(illegal):
-            row = int(illegal[0])
+        place = self.find_illegal(played, actions[played])
+        if place >= 0:
+            self._refuse_outside(actions, todo)
+            row = int(played[place])
             raise IllegalActionError(self.explain_illegal(row, int(actions[row])))
+
+    def find_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
+        """The place of the first of some actions that is not legal in its game, -1 where all are.
+
+        ``rows`` and ``actions`` are int64 ``[n]``; an action outside the space is not legal.
+        """
+        return int(_find_illegal(self.state.mask, rows, actions))
 
     def explain_illegal(self, row: int, action: int) -> str:
         """A sentence that names an illegal action, and the legal ones or the action space."""
@@ -356,6 +374,12 @@ class Batch:
     def expand(self, row: int, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only."""
         return supermoves.expand(self.variant, self.state, row, action)
+
+    def expand_rows(
+        self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The same of several games: see :func:`~solitaire_env.core.supermoves.expand_rows`."""
+        return supermoves.expand_rows(self.variant, self.state, rows, actions)
 
     # ---------------------------------------------------------------------------------- looking
 
