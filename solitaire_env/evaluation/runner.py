@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.batch import Batch, IllegalActionError, Start, check_size
-from solitaire_env.core.layout import LEAVE, PLAY, PLAYING, WON
+from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation.random_streams import RandomStreams, random_stream
@@ -159,8 +159,6 @@ class Runner:
         self.cut = np.zeros(rows, dtype=np.bool_)
         """Games that have run into a limit."""
         self._seats = _Seats(self.spec, rows)
-        self._actions = np.zeros(rows, dtype=np.int64)
-        self._todo = np.zeros(rows, dtype=np.int8)
         self.played = self.seen = Batch(self.spec, rows)
         if self.expands or self.view.settings != GameSpec(self.view.variant).settings:
             self.seen = Batch(self.view, rows)
@@ -212,10 +210,10 @@ class Runner:
     def step(self) -> list[Finished]:
         """One decision in every game that goes on; the games that are over then."""
         rows, state = np.flatnonzero(self.active), self.played.state
-        came_back = self._seats.repeats.add(state.rows, rows)
+        self._seats.repeats.add(state.rows, rows)
         if self.policy.deterministic:
-            # It would go in circles from there.
-            self._seats.circling[rows] = came_back
+            # It goes in circles from where it has been before.
+            self._seats.circling[rows] = self._seats.repeats.came_back(rows)
         deciding = rows[state.status[rows] == PLAYING]
         if len(deciding):
             decisions = self.decide(deciding)
@@ -241,7 +239,7 @@ class Runner:
             steps = self.spec.settings.max_episode_steps or steps
         return Finished(
             seats.starts[row], int(seats.numbers[row]), int(state.status[row]) == WON, int(state.home[row]),
-            steps, not over, int(seats.repeats.counts[row]), seats.positions[row], seats.moves[row],
+            steps, not over, seats.repeats.count(row), seats.positions[row], seats.moves[row],
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------- decisions
@@ -260,7 +258,7 @@ class Runner:
             If it names an action that is not legal.
         """
         self.show(rows)
-        observations, masks = self.seen.observations()[rows], self.seen.state.mask[rows]
+        observations, masks = self.seen.observations()[rows], self.seen.state.mask.take(rows, axis=0)
         thoughts: list[Thought | None] = [None] * len(rows)
         if self.record if explain is None else explain:
             # Copies: what a policy does to its arguments is its own affair.
@@ -303,26 +301,21 @@ class Runner:
         """Play what was decided, single actions one after another until the game is over or cut off."""
         rows, played = decisions.rows, self.played
         self.rewards[rows] = 0.0
-        for nth in range(decisions.singles.shape[1]):
-            going = np.flatnonzero((decisions.counts > nth) & ~self.cut[rows])
-            now = rows[going]
-            self._play(played, now, decisions.singles[going, nth])
+        going, now, nth = np.arange(len(rows)), rows, 0
+        while len(going):
+            played.play(now, decisions.singles[going, nth])
             self.rewards[now] += played.rewards[now]
             self.cut[now] = played.truncated[now]
             if self.record:
                 self._record(decisions, going, nth)
+            nth += 1
+            going = going[(decisions.counts[going] > nth) & ~self.cut[now]]
+            now = rows[going]
         if self.expands:
             # What is one action of both games is played in both: a game is derived when it is several.
             single = decisions.counts == 1
-            self._play(self.seen, rows[single], decisions.actions[single])
+            self.seen.play(rows[single], decisions.actions[single])
             self._seats.stale[rows[~single]] = True
-
-    def _play(self, batch: Batch, rows: Rows, actions: npt.NDArray[np.int64]) -> None:
-        """Play an action in some games of a batch."""
-        self._actions[rows] = actions
-        self._todo[:] = LEAVE
-        self._todo[rows] = PLAY
-        batch.step(self._actions, self._todo)
 
     def _record(self, decisions: Decisions, which: Rows, nth: int) -> None:
         """Keep the nth single action of some decisions."""
