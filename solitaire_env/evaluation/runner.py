@@ -299,23 +299,28 @@ class Runner:
 
     def carry_out(self, decisions: Decisions) -> None:
         """Play what was decided, single actions one after another until the game is over or cut off."""
-        rows, played = decisions.rows, self.played
-        self.rewards[rows] = 0.0
-        going, now, nth = np.arange(len(rows)), rows, 0
-        while len(going):
-            played.play(now, decisions.singles[going, nth])
-            self.rewards[now] += played.rewards[now]
-            self.cut[now] = played.truncated[now]
-            if self.record:
-                self._record(decisions, going, nth)
-            nth += 1
-            going = going[(decisions.counts[going] > nth) & ~self.cut[now]]
-            now = rows[going]
-        if self.expands:
-            # What is one action of both games is played in both: a game is derived when it is several.
-            single = decisions.counts == 1
-            self.seen.play(rows[single], decisions.actions[single])
-            self._seats.stale[rows[~single]] = True
+        self.rewards[decisions.rows] = 0.0
+        self._play_nth(decisions, 0, np.arange(len(decisions.rows)))
+        if not self.expands:
+            return
+        rows, counts = decisions.rows, decisions.counts
+        going = np.flatnonzero(counts > 1)
+        self._seats.stale[rows[going]] = True
+        for nth in range(1, decisions.singles.shape[1]):
+            going = going[(counts[going] > nth) & ~self.cut[rows[going]]]
+            self._play_nth(decisions, nth, going)
+        # What is one action of both games is played in both: a view is derived where it was several.
+        single = counts == 1
+        self.seen.play(rows[single], decisions.actions[single])
+
+    def _play_nth(self, decisions: Decisions, nth: int, which: Rows) -> None:
+        """Play the nth single action of some decisions."""
+        rows, played = decisions.rows[which], self.played
+        played.play(rows, decisions.singles[which, nth])
+        self.rewards[rows] += played.rewards[rows]
+        self.cut[rows] = played.truncated[rows]
+        if self.record:
+            self._record(decisions, which, nth)
 
     def _record(self, decisions: Decisions, which: Rows, nth: int) -> None:
         """Keep the nth single action of some decisions."""
