@@ -5,8 +5,9 @@
     git clone --branch COMMIT . ../old && make -C ../old     a clone with an environment of its own, in .venv
     python -m benchmarks.evaluation --against ../old
 
-Each policy plays the same deals by the old code and the new, in rounds of a new process each. Start-up does not
-count: a process imports, compiles or loads what is compiled, plays other deals, and then looks at the clock.
+Each policy plays the same deals by the old code and the new, in rounds of a new process each. Start-up does
+not count: a process imports, compiles or loads what is compiled, plays other deals, and then looks at the
+clock.
 """
 
 import json
@@ -77,9 +78,11 @@ def in_new_process(folder: Path, python: Path, policy: str, a: Arguments) -> Tim
         [python, "-c", TIMER.read_text(encoding="utf-8"), policy, a.env, a.deals],
         cwd=folder,
         env={
-            **os.environ, "PYTHONPATH": str(folder), "NUMBA_NUM_THREADS": threads,
+            **os.environ,
+            "PYTHONPATH": str(folder),
+            "NUMBA_NUM_THREADS": threads,
             "OMP_NUM_THREADS": threads,
-        },  # fmt: skip
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -1,7 +1,8 @@
-"""One evaluation against the clock, by the code in the current folder: a script for :mod:`benchmarks.evaluation`.
+"""One evaluation against the clock, by the code in the current folder.
 
-Its arguments are a policy, a game and deals; it prints seconds, seconds of processor time, and a digest of how
-the games ended. Modules have had other names in other commits; what ``python -m agents.evaluate`` calls has not.
+A script for :mod:`benchmarks.evaluation`. Its arguments are a policy, a game and deals; it prints seconds,
+seconds of processor time, and a digest of how the games ended. What ``python -m agents.evaluate`` calls has
+had the same arguments in other commits, in modules of other names.
 """
 
 import hashlib

@@ -33,8 +33,8 @@ def played_game(config: TrainConfig) -> tuple[GameSpec, Moves | None]:
 
 def play_policy(
     name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
-    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = NUM_ENVS, prior: str = "shipped",
-    budget: Budget | None = None,
+    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = NUM_ENVS,
+    prior: str = "shipped", budget: Budget | None = None,
 ) -> Evaluation:  # fmt: skip
     """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,
     ``prior`` and ``budget`` are for ``search``.

@@ -83,6 +83,7 @@ def _first_illegal(mask, rows, actions):
 
 
 _step_rows = typed_once(engine.step_rows)
+_step_rows_alone = typed_once(engine.step_rows.alone)
 _copy_rows = typed_once(engine.copy_rows)
 _accounts = typed_once(_account)
 _find_illegal = typed_once(_first_illegal)
@@ -336,7 +337,7 @@ class Batch:
         return self._account(todo)
 
     def play(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-        """Play an action in some games, as :meth:`step`, in this thread: for less work than threads are worth.
+        """Play an action in some games, as :meth:`step` does, in this thread alone: for few games.
 
         Parameters
         ----------
@@ -354,7 +355,7 @@ class Batch:
         self._actions[rows] = actions
         self._todo[:] = LEAVE
         self._todo[rows] = PLAY
-        _step_rows.alone(self.rules, self.deals, self.state, self.events, self._actions, self._todo)
+        _step_rows_alone(self.rules, self.deals, self.state, self.events, self._actions, self._todo)
         self._account(self._todo)
 
     def _account(self, todo: npt.NDArray[np.int8]) -> int:

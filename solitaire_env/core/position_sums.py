@@ -14,7 +14,7 @@ from solitaire_env.core.layout import Rules
 
 
 def make_sum_weights(rules: Rules) -> npt.NDArray[np.int64]:
-    """The weights of the places of a position row before the stock, int64 ``[row_stock]``; always the same."""
+    """The weights of the visible places of a position row, int64 ``[row_stock]``; always the same."""
     generator = np.random.Generator(np.random.PCG64(0))
     return generator.integers(2**63, size=rules.row_stock, dtype=np.int64)
 

@@ -13,8 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Position, jit_kernel, typed_once
-from solitaire_env.core._jit import jit_wrapping
+from solitaire_env.core import Position, jit_kernel, jit_wrapping, typed_once
 from solitaire_env.core.batch import Start
 from solitaire_env.notation import format_position
 

@@ -1,8 +1,8 @@
 """Positions that come back in a game.
 
-Of each position its sum is kept (:mod:`solitaire_env.core.position_sums`), in the order of the game: they are
-counted when it is over. Tried: a hash table for each game, which takes 70 ns more a decision, as it lies in no
-cache where a thousand games of 2,000 positions are played.
+Of each position its sum is kept (:mod:`solitaire_env.core.position_sums`), in the order of the game, and they
+are counted when it is over. Tried: a hash table for each game. It took 60 ns more a decision where a thousand
+games of 2,000 positions are played, as their tables do not fit into the cache.
 """
 
 from typing import Final

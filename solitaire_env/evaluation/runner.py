@@ -48,7 +48,8 @@ class Decisions(NamedTuple):
     actions: npt.NDArray[np.int64]
     """int64 ``[n]``, in its action set."""
     singles: npt.NDArray[np.int64]
-    """The actions of the game itself, int64 ``[n, most]``: several where a supermove is played card by card."""
+    """The actions of the game itself, int64 ``[n, most]``: several where a supermove is played card by
+    card."""
     counts: npt.NDArray[np.int64]
     """How many there are, int64 ``[n]``; what follows in a row means nothing."""
     thoughts: list[Thought | None]

@@ -204,8 +204,12 @@ class MoveReader:
     def _make_scratch(self) -> Scratch:
         rules = self.rules
         return (
-            make_state(rules, ROWS), make_events(ROWS), make_room(rules), make_notes(rules), make_passed(rules)
-        )  # fmt: skip
+            make_state(rules, ROWS),
+            make_events(ROWS),
+            make_room(rules),
+            make_notes(rules),
+            make_passed(rules),
+        )
 
     def _room(
         self, observations: Array, masks: Array, sizes: tuple[int, int]

@@ -96,9 +96,8 @@ class Weights(NamedTuple):
     """Of the first hidden layer, what reads a move and how the position after it differs from the one
     before."""
     position: Floats
-    """Of the first hidden layer, what reads the position before a move, ``[inputs, outputs]``. The network was
-    trained to read the position after the move itself, of which a move changes few features: so what that is
-    multiplied by is added here, and the products of a move are few."""
+    """Of the first hidden layer, what reads the position before a move, ``[inputs, outputs]``: the sum of the
+    weights for the positions before and after it. A move changes few features, so few products are left."""
     hidden: tuple[Layer, ...]
     """The other hidden layers."""
     norms: tuple[Floats, ...]
