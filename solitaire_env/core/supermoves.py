@@ -120,8 +120,8 @@ def _carry(strict, room, cards, from_place, to_place, singles, n):  # type: igno
     source = room.places[from_place]
     for held in range(cards - 1):
         singles[n + held] = strict.cell_actions + source
+        room.heights[source] -= 1
     n += cards - 1
-    room.heights[source] -= cards - 1
     if room.places[to_place] == LOWEST_SPACE:
         pile = 0
         while room.heights[pile]:

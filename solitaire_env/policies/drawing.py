@@ -65,12 +65,12 @@ def _draw_legal(masks, uniforms, counts, actions):  # type: ignore[no-untyped-de
         mask = masks[n]
         passed = min(uniforms[n], NEARLY_ONE) * _count_ones(mask, counts)
         part = ones = 0
-        while ones + counts[part] <= passed:
+        while ones + counts[part] <= passed and part < counts.shape[0] - 1:
             ones += counts[part]
             part += 1
-        action = PART * part
+        action = min(PART * part, mask.shape[0] - 1)
         ones += mask[action]
-        while ones <= passed:
+        while ones <= passed and action < mask.shape[0] - 1:
             action += 1
             ones += mask[action]
         actions[n] = action
