@@ -45,7 +45,7 @@ class Arguments:
     transcripts: Path | None = None
     """Write every game as text into this folder, as it ends."""
     num_envs: int = NUM_ENVS
-    """Games in parallel; no game depends on it."""
+    """Games in parallel; no game depends on it. With a slow policy fewer let the first games end sooner."""
     prior: str = "shipped"
     """Whose network search goes by: shipped, a run or model folder."""
     search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)

@@ -77,7 +77,8 @@ def evaluate(
     max_episode_steps
         Step limit, in actions of the game that is played; the registered one by default.
     num_envs
-        Games in parallel; no game depends on it.
+        Games in parallel; no game depends on it. With a slow policy fewer let the first games end, and be
+        written, sooner.
     seed
         Of a stochastic policy: with another it plays the same deals differently.
     results
