@@ -17,6 +17,7 @@ from agents.reports.compare import play_policy
 from agents.reports.tables import summary_table
 from agents.search.budget import Budget
 from solitaire_env import env_id
+from solitaire_env.evaluation.runner import NUM_ENVS
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine
 
@@ -43,8 +44,8 @@ class Arguments:
     """Write every game to this JSON-lines file; games that stand there are not played again."""
     transcripts: Path | None = None
     """Write every game as text into this folder, as it ends."""
-    num_envs: int = 256
-    """Games side by side."""
+    num_envs: int = NUM_ENVS
+    """Games in parallel; no game depends on it. With a slow policy fewer let the first games end sooner."""
     prior: str = "shipped"
     """Whose network search goes by: shipped, a run or model folder."""
     search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)

@@ -114,7 +114,7 @@ def play_sets(
     starts = list(deals) * len(weights)
     runner = Runner(LinearSets(spec, weights, len(deals)), spec, num_envs=len(starts))
     runner.begin(starts)
-    places = {seat.number: place for place, seat in enumerate(runner.seats)}
+    places = {number: place for place, number in enumerate(runner.numbers.tolist())}
     home = np.zeros(len(starts), dtype=np.int64)
     while runner.active.any():
         for end in runner.step():

@@ -132,7 +132,7 @@ class _Replayed(Scripted):
 
     def places_of(self, rows: npt.NDArray[np.int64], runner: Runner) -> npt.NDArray[np.int64]:
         """Which of the transcripts the games in some rows are."""
-        return np.array([self._places[runner.seats[row].number] for row in rows.tolist()], dtype=np.int64)
+        return np.array([self._places[number] for number in runner.numbers[rows].tolist()], dtype=np.int64)
 
     def __call__(
         self,
@@ -144,7 +144,7 @@ class _Replayed(Scripted):
     ) -> npt.NDArray[np.int64]:
         """The next decision of each game."""
         assert games is not None  # the runner tells a stateful policy
-        rows = {seat.number: row for row, seat in enumerate(self.runner.seats)}
+        rows = {number: row for row, number in enumerate(self.runner.numbers.tolist())}
         pairs = zip(games.tolist(), masks, strict=True)
         return np.array([self._decide(game, rows[game], mask) for game, mask in pairs], dtype=np.int64)
 
@@ -164,9 +164,9 @@ class _Replayed(Scripted):
     def stop_exhausted(self) -> None:
         """End the games whose transcripts have no more actions."""
         for row in np.flatnonzero(self.runner.active).tolist():
-            seat, state = self.runner.seats[row], self.runner.played.state
-            place = self._places[seat.number]
-            if self._played[seat.number] >= len(self.lines[place]):
+            number, state = int(self.runner.numbers[row]), self.runner.played.state
+            place = self._places[number]
+            if self._played[number] >= len(self.lines[place]):
                 _check_end(self.games[place], "truncated", int(state.home[row]))
                 self.runner.active[row] = False
 

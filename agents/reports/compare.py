@@ -10,6 +10,7 @@ from agents.search.budget import Budget
 from solitaire_env import env_id
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
 from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.evaluation.runner import NUM_ENVS
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, bar
@@ -17,8 +18,8 @@ from solitaire_env.util.progress import ProgressLine, bar
 
 def play_policy(
     name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
-    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = 256, prior: str = "shipped",
-    budget: Budget | None = None,
+    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = NUM_ENVS,
+    prior: str = "shipped", budget: Budget | None = None,
 ) -> Evaluation:  # fmt: skip
     """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,
     ``prior`` and ``budget`` are for ``search``.

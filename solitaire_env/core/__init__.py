@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         jit_kernel,
         jit_parallel,
         jit_part,
+        jit_wrapping,
         lowest_bit,
         max_threads,
         prange,
@@ -68,6 +69,7 @@ __all__ = [
     "jit_kernel",
     "jit_parallel",
     "jit_part",
+    "jit_wrapping",
     "lowest_bit",
     "make_events",
     "make_rules",
@@ -85,8 +87,8 @@ __all__ = [
 # Loaded with the first use: numba takes half a second to import, and listing the games needs none of it.
 _MODULES: Final = {
     "_jit": ("get_num_threads", "jit", "jit_allocating", "jit_called", "jit_fast", "jit_inline",
-             "jit_kernel", "jit_parallel", "jit_part", "lowest_bit", "max_threads", "prange",
-             "set_num_threads", "typed_once"),
+             "jit_kernel", "jit_parallel", "jit_part", "jit_wrapping", "lowest_bit", "max_threads",
+             "prange", "set_num_threads", "typed_once"),
     "batch": ("Batch", "IllegalActionError"),
     "engine": ("Events", "State", "copy", "decode", "derive", "make_events", "make_state", "place", "step"),
     "layout": ("PLAYING", "STUCK", "WON", "Rules", "make_rules"),

@@ -15,7 +15,7 @@ from solitaire_env.core import deals, engine, observations, supermoves
 from solitaire_env.core._jit import jit_kernel, typed_once
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.layout import DEAL, PLAY, PLAYING, WON
+from solitaire_env.core.layout import DEAL, LEAVE, PLAY, PLAYING, WON
 from solitaire_env.core.position import (
     Position,
     position_faults,
@@ -72,9 +72,21 @@ def _account(
     return episodes
 
 
+@jit_kernel
+def _first_illegal(mask, rows, actions):
+    """The place of the first action that is not legal in its row of the mask; -1 where all are."""
+    for k in range(rows.shape[0]):
+        action = actions[k]
+        if action < 0 or action >= mask.shape[1] or int(mask[rows[k], action]) == 0:
+            return k
+    return -1
+
+
 _step_rows = typed_once(engine.step_rows)
+_step_rows_alone = typed_once(engine.step_rows.alone)
 _copy_rows = typed_once(engine.copy_rows)
 _accounts = typed_once(_account)
+_find_illegal = typed_once(_first_illegal)
 
 
 def check_size(num_envs: Any) -> int:
@@ -118,6 +130,8 @@ class Batch:
         """Episodes that the last step ended: terminated, truncated or both."""
         self.won = np.zeros(size, dtype=np.bool_)
         """Games that are won."""
+        self._actions = np.zeros(size, dtype=np.int64)
+        self._todo = np.zeros(size, dtype=np.int8)
         self.everyone = np.full(size, PLAY, dtype=np.int8)
         reward = get_reward(settings.reward)
         self.pay = (float(reward.progress) / self.rules.cards, float(reward.win))
@@ -320,6 +334,32 @@ class Batch:
             self._refuse_outside(actions, todo)
         if self.deal_names:
             self._forget_names(np.flatnonzero(todo == DEAL))
+        return self._account(todo)
+
+    def play(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
+        """Play an action in some games, as :meth:`step` does, in this thread alone: for few games.
+
+        Parameters
+        ----------
+        rows, actions
+            int64 ``[n]``.
+
+        Raises
+        ------
+        IllegalActionError
+            Whatever ``on_invalid`` says; then nothing is played.
+        """
+        place = self.find_illegal(rows, actions)
+        if place >= 0:
+            raise IllegalActionError(self.explain_illegal(int(rows[place]), int(actions[place])))
+        self._actions[rows] = actions
+        self._todo[:] = LEAVE
+        self._todo[rows] = PLAY
+        _step_rows_alone(self.rules, self.deals, self.state, self.events, self._actions, self._todo)
+        self._account(self._todo)
+
+    def _account(self, todo: npt.NDArray[np.int8]) -> int:
+        """Bring rewards, limits and ends up to date after a step; how many episodes ended."""
         episodes = _accounts(
             *self.pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
             self.steps, self.stalls,
@@ -335,12 +375,19 @@ class Batch:
 
     def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Refuse before anything is played, so that no game is left half a step ahead of the others."""
-        self._refuse_outside(actions, todo)
         played = np.flatnonzero(todo == PLAY)
-        illegal = played[self.state.mask[played, actions[played]] == 0]
-        if len(illegal):
-            row = int(illegal[0])
+        place = self.find_illegal(played, actions[played])
+        if place >= 0:
+            self._refuse_outside(actions, todo)
+            row = int(played[place])
             raise IllegalActionError(self.explain_illegal(row, int(actions[row])))
+
+    def find_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
+        """The place of the first of some actions that is not legal in its game, -1 where all are.
+
+        ``rows`` and ``actions`` are int64 ``[n]``; an action outside the space is not legal.
+        """
+        return int(_find_illegal(self.state.mask, rows, actions))
 
     def explain_illegal(self, row: int, action: int) -> str:
         """A sentence that names an illegal action, and the legal ones or the action space."""
@@ -356,6 +403,12 @@ class Batch:
     def expand(self, row: int, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only."""
         return supermoves.expand(self.variant, self.state, row, action)
+
+    def expand_rows(
+        self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The same of several games: see :func:`~solitaire_env.core.supermoves.expand_rows`."""
+        return supermoves.expand_rows(self.variant, self.state, rows, actions)
 
     # ---------------------------------------------------------------------------------- looking
 

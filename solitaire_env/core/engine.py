@@ -340,7 +340,7 @@ def _mask_cell(rules, state, b, source):
 
 
 @jit
-def _tableau_action(rules, source, target):
+def tableau_action(rules, source, target):
     """Number of the action from a source onto a tableau pile; a pile has none onto itself."""
     return (
         rules.tableau_actions
@@ -380,7 +380,7 @@ def _mask_unit(rules, state, b, source, unit, legal):
     key = int(state.keys[b, _at(source)]) + 4 * unit
     target = int(state.links[b, _at(key + 4)]) - 1
     while 0 <= target < rules.piles:
-        state.mask[b, _at(_tableau_action(rules, source, target))] = legal
+        state.mask[b, _at(tableau_action(rules, source, target))] = legal
         target = int(state.links[b, _at(KEYS + target)]) - 1
     if unit > 0:
         state.deeper[b, _at(key >> 2)] ^= 1 << source
@@ -400,7 +400,7 @@ def _mask_tableau(rules, state, b, source, legal):
     if source < rules.piles:
         giver = int(state.links[b, _at(key - 4)]) - 1
         while giver >= 0:
-            state.mask[b, _at(_tableau_action(rules, giver, source))] = legal
+            state.mask[b, _at(tableau_action(rules, giver, source))] = legal
             giver = int(state.links[b, _at(KEYS + giver)]) - 1
         if rules.moves != ONE_CARD:
             givers = int(state.deeper[b, _at((key >> 2) - 1)])
@@ -408,7 +408,7 @@ def _mask_tableau(rules, state, b, source, legal):
                 giver = lowest_bit(givers)
                 givers &= givers - 1
                 if ((int(state.keys[b, _at(giver)]) ^ key) & 3) == 0:
-                    state.mask[b, _at(_tableau_action(rules, giver, source))] = legal
+                    state.mask[b, _at(tableau_action(rules, giver, source))] = legal
     if legal:
         _link(rules, state, b, source, key)
     else:
@@ -499,7 +499,7 @@ def _refresh_tight(rules, state, b):
     for target in range(rules.piles * int(state.tight[b])):
         for source in range(rules.sources):
             if source != target and not _has_room(rules, state, b, source, target):
-                state.mask[b, _tableau_action(rules, source, target)] = 0
+                state.mask[b, tableau_action(rules, source, target)] = 0
 
 
 @jit

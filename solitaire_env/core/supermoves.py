@@ -1,12 +1,50 @@
 """Supermoves as the single moves that they stand for."""
 
 from functools import cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from solitaire_env.core import engine
-from solitaire_env.core.layout import Action, action_layout, make_rules
+from solitaire_env.core._jit import jit, jit_kernel, typed_once
+from solitaire_env.core.layout import make_rules
 from solitaire_env.core.variant import Variant
+
+MOST_SINGLES: Final = 49
+"""A supermove stands for at most this many single moves: 13 cards carried through four spaces, no cell."""
+MOST_TASKS: Final = 14
+"""At most this many parts of a sequence wait to be carried."""
+
+LOWEST_SPACE: Final = -1
+"""Stands for a pile that is not chosen yet: the lowest space when the first card goes there."""
+
+
+class Task(NamedTuple):
+    """Columns of a part of a sequence that waits to be carried."""
+
+    cards: int
+    source: int
+    """The number of the place that they leave, in ``Room.places``; of the place they go to."""
+    target: int
+    between: int
+    """Spaces that may hold cards in between."""
+
+
+TASK: Final = Task(*range(len(Task._fields)))
+
+
+class Room(NamedTuple):
+    """Scratch arrays for one supermove, int64."""
+
+    heights: Any
+    """Cards in each pile ``[piles]``."""
+    cells: Any
+    """The empty cells, as sources, ``[cells + 1]``."""
+    places: Any
+    """The sources and piles that tasks name, ``[MOST_SINGLES]``."""
+    tasks: Any
+    """Columns of :class:`Task`, ``[MOST_TASKS, 4]``; the last of those that wait comes first."""
 
 
 @cache
@@ -28,53 +66,138 @@ def expand(variant: Variant, state: engine.State, row: int, number: int) -> list
     ValueError
         If the variant moves whole sequences freely, which single moves cannot do.
     """
+    singles, counts = expand_rows(
+        variant, state, np.array([row], dtype=np.int64), np.array([number], dtype=np.int64)
+    )
+    return [int(single) for single in singles[0, : counts[0]]]
+
+
+def expand_rows(
+    variant: Variant, state: engine.State, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The same of several games, each named once.
+
+    Parameters
+    ----------
+    rows, actions
+        Int64 ``[n]``.
+
+    Returns
+    -------
+    The single actions, int64 ``[n, most]``, each row filled up with what has no meaning; and how many there
+    are, int64 ``[n]``.
+    """
     if variant.moves == "sequence":
         raise ValueError(f"{variant.name} moves sequences freely; only supermoves expand to single moves")
-    rules = make_rules(variant)
-    layout = action_layout(strict_variant(variant))
-    action = action_layout(variant).decode(number)
-    if action.kind not in ("tableau", "space"):
-        return [layout.encode(action)]
-    source, target, count = engine.move_of(rules, state, row, number)
+    singles = np.empty((len(rows), MOST_SINGLES), dtype=np.int64)
+    counts = np.empty(len(rows), dtype=np.int64)
+    rules, strict = make_rules(variant), make_rules(strict_variant(variant))
+    sizes = (rules.piles, rules.cells + 1, MOST_SINGLES, (MOST_TASKS, len(TASK)))
+    room = Room(*(np.empty(size, dtype=np.int64) for size in sizes))
+    _expand_rows(rules, strict, state, rows, actions, room, singles, counts)
+    return singles[:, : counts.max(initial=0)], counts
 
-    heights = state.heights[row].astype(int).tolist()
-    cells = state.rows[row, rules.row_cells : rules.row_cells + rules.cells]
-    empty_cells = np.flatnonzero(cells == 0).tolist()
-    singles: list[int] = []
 
-    def single(kind: str, source: int, target: int = 0) -> None:
-        singles.append(layout.encode(Action(kind, source, target)))  # type: ignore[arg-type]
-        if source < rules.piles:
-            heights[source] -= 1
+# ----------------------------------------------------------------------------------------- kernels
 
-    def onto(source: int, target: int | None) -> int:
-        """One card onto a pile, or to the lowest space; the pile where it lies."""
-        if target is None:
-            target = heights.index(0)
-            single("space", source)
-        else:
-            single("tableau", source, target)
-        heights[target] += 1
-        return target
 
-    def carry(count: int, source: int, target: int | None, between: int) -> int:
-        """Carry a sequence to a pile or a space, with spaces in between; the pile where it lies."""
-        at_once = len(empty_cells) + 1
-        if count <= at_once:
-            held = [rules.first_cell + cell for cell in empty_cells[: count - 1]]
-            for _ in held:
-                single("cell", source)
-            target = onto(source, target)
-            for cell in reversed(held):
-                onto(cell, target)
-            return target
+@jit
+def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no-untyped-def]
+    """Add a card's move onto a pile, or to it as a space; how many moves there are then."""
+    if heights[target]:
+        singles[n] = engine.tableau_action(strict, source, target)
+    else:
+        singles[n] = strict.space_actions + source
+    heights[target] += 1
+    if source < strict.piles:
+        heights[source] -= 1
+    return n + 1
+
+
+@jit
+def _carry(strict, room, cards, from_place, to_place, singles, n):  # type: ignore[no-untyped-def]
+    """Carry cards with none in spaces in between: all but the deepest to cells, then onto it again."""
+    source = room.places[from_place]
+    for held in range(cards - 1):
+        singles[n + held] = strict.cell_actions + source
+        room.heights[source] -= 1
+    n += cards - 1
+    if room.places[to_place] == LOWEST_SPACE:
+        pile = 0
+        while room.heights[pile]:
+            pile += 1
+        room.places[to_place] = pile
+    target = room.places[to_place]
+    n = _add_single(strict, source, target, room.heights, singles, n)
+    for held in range(cards - 2, -1, -1):
+        n = _add_single(strict, room.cells[held], target, room.heights, singles, n)
+    return n
+
+
+@jit
+def _set_task(task, cards, from_place, to_place, between):  # type: ignore[no-untyped-def]
+    task[TASK.cards] = cards
+    task[TASK.source] = from_place
+    task[TASK.target] = to_place
+    task[TASK.between] = between
+
+
+@jit
+def _survey(strict, state, row, room):  # type: ignore[no-untyped-def]
+    """Note the heights of piles and the empty cells of a game; how many cells are empty."""
+    for pile in range(strict.piles):
+        room.heights[pile] = int(state.heights[row, pile])
+    empty = 0
+    for cell in range(strict.cells):
+        room.cells[empty] = strict.first_cell + cell
+        empty += int(int(state.rows[row, strict.row_cells + cell]) == 0)
+    return empty
+
+
+@jit
+def _expand(rules, strict, state, row, action, room, singles):  # type: ignore[no-untyped-def]
+    """Write the single moves of an action; how many there are.
+
+    A sequence that is too long to be carried at once goes in three parts: its end aside to a space, the rest,
+    and the end onto it. Recursion, with the parts that wait in ``room.tasks``.
+    """
+    singles[0] = action
+    if action < rules.tableau_actions:
+        return 1
+    source, target, cards = engine.decode(rules, state, row, action)
+    to_space = action >= rules.space_actions
+    most = _survey(strict, state, row, room) + 1
+    room.places[0] = source
+    room.places[1] = LOWEST_SPACE if to_space else target
+    places = 2
+    _set_task(room.tasks[0], cards, 0, 1, int(state.spaces[row]) - int(to_space))
+    waiting = 1
+    n = 0
+    while waiting > 0:
+        waiting -= 1
+        task = room.tasks[waiting]
+        cards, source, target, between = (
+            task[TASK.cards], task[TASK.source], task[TASK.target], task[TASK.between] - 1
+        )  # fmt: skip
+        if cards <= most:
+            n = _carry(strict, room, cards, source, target, singles, n)
+            continue
         # Cards put aside move twice: as few as leave a part that can be carried without that space.
-        part = max(1, count - (at_once << (between - 1)))
-        aside = carry(part, source, None, between - 1)
-        target = carry(count - part, source, target, between - 1)
-        return carry(part, aside, target, between - 1)
+        part = max(1, cards - (most << between))
+        room.places[places] = LOWEST_SPACE
+        _set_task(room.tasks[waiting], part, places, target, between)
+        _set_task(room.tasks[waiting + 1], cards - part, source, target, between)
+        _set_task(room.tasks[waiting + 2], part, source, places, between)
+        waiting += 3
+        places += 1
+    return n
 
-    spaces = heights.count(0)
-    to_space = action.kind == "space"
-    carry(count, source, None if to_space else target, spaces - to_space)
-    return singles
+
+@jit_kernel
+def _expand_all(rules, strict, state, rows, actions, room, singles, counts):  # type: ignore[no-untyped-def]
+    """Write the single moves of an action of each game, and how many there are."""
+    for k in range(rows.shape[0]):
+        counts[k] = _expand(rules, strict, state, rows[k], actions[k], room, singles[k])
+
+
+_expand_rows = typed_once(_expand_all)

@@ -10,7 +10,7 @@ from solitaire_env.core.deals import Deal
 from solitaire_env.core.spec import GameSpec, Settings, check_limit
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.evaluation.result_files import Game, ResultFile
-from solitaire_env.evaluation.runner import Finished, Runner
+from solitaire_env.evaluation.runner import NUM_ENVS, Finished, Runner
 from solitaire_env.evaluation.statistics import Summary, summarize
 from solitaire_env.notation import action_text
 from solitaire_env.policies.load import as_policy
@@ -53,7 +53,7 @@ def evaluate(
     spaces: Spaces | None = None,
     moves: Moves | None = None,
     max_episode_steps: int | None = None,
-    num_envs: int = 256,
+    num_envs: int = NUM_ENVS,
     seed: int = 0,
     results: str | Path | None = None,
     transcripts: bool | str | Path = False,
@@ -77,7 +77,8 @@ def evaluate(
     max_episode_steps
         Step limit, in actions of the game that is played; the registered one by default.
     num_envs
-        Games in parallel.
+        Games in parallel; no game depends on it. With a slow policy fewer let the first games end, and be
+        written, sooner.
     seed
         Of a stochastic policy: with another it plays the same deals differently.
     results

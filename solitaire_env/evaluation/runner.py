@@ -10,24 +10,28 @@ single cards.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.batch import Batch, IllegalActionError, Start, check_size
-from solitaire_env.core.layout import PLAY, PLAYING, WON
+from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.notation import action_text, format_position
+from solitaire_env.evaluation.random_streams import RandomStreams, random_stream
+from solitaire_env.evaluation.repeats import Repeats
+from solitaire_env.evaluation.thoughts import think
+from solitaire_env.notation import format_position
 from solitaire_env.policies.policy import Policy, ask, view_of
 from solitaire_env.transcripts import Thought
 
 Array = npt.NDArray[Any]
-TOP_ACTIONS: Final = 5
-"""A thought names this many of the likeliest actions."""
+Rows = npt.NDArray[np.int64]
+NUM_ENVS: Final = 1024
+"""Games in parallel unless another number is asked for. More share the time that a round of decisions takes
+whatever their number; the memory of a game is some kilobytes."""
 _GAME_NUMBERS: Final = count()
 """No two games of a process have the same number."""
 
@@ -35,7 +39,7 @@ _GAME_NUMBERS: Final = count()
 class Decisions(NamedTuple):
     """What a policy decided in some games, in the order of ``rows``."""
 
-    rows: npt.NDArray[np.int64]
+    rows: Rows
     """Which games, int64 ``[n]``."""
     observations: Array
     """What the policy saw, ``[n, size]``."""
@@ -43,10 +47,17 @@ class Decisions(NamedTuple):
     """int8 ``[n, actions]``, of its action set."""
     actions: npt.NDArray[np.int64]
     """int64 ``[n]``, in its action set."""
-    singles: list[list[int]]
-    """For each game the actions of the game itself: several where a supermove is played card by card."""
+    singles: npt.NDArray[np.int64]
+    """The actions of the game itself, int64 ``[n, most]``: several where a supermove is played card by
+    card."""
+    counts: npt.NDArray[np.int64]
+    """How many there are, int64 ``[n]``; what follows in a row means nothing."""
     thoughts: list[Thought | None]
     """What the policy thought; None where it does not say."""
+
+    def singles_of(self, place: int) -> list[int]:
+        """The actions of the game itself that the decision at a place stands for."""
+        return [int(single) for single in self.singles[place, : self.counts[place]]]
 
 
 class Move(NamedTuple):
@@ -76,31 +87,20 @@ class Finished(NamedTuple):
     """When they are recorded."""
 
 
-@dataclass
-class _Seat:
-    """One row's game, apart from its cards."""
+class _Seats:
+    """What is known of each row's game apart from its cards; arrays and lists with an entry a row."""
 
-    start: Start
-    number: int
-    random: np.random.PCG64
-    position: str = ""
-    repeated: int = 0
-    circling: bool = False
-    seen: set[int] = field(default_factory=set)
-    """Hashes of the positions that stood before a decision."""
-    moves: list[Move] = field(default_factory=list)
-
-
-def random_stream(start: Start, seed: int, decision: int = 0) -> np.random.PCG64:
-    """The random numbers of a game's decisions, from the given one on. They depend on nothing else."""
-    key = format_position(start) if isinstance(start, Position) else str(start)
-    stream = np.random.PCG64([seed, *key.encode()])
-    return stream.advance(decision) if decision else stream
-
-
-def uniform(stream: np.random.PCG64) -> float:
-    """The next number of a stream, in [0, 1): 53 bits, as many as a float holds."""
-    return float((stream.random_raw() >> 11) * 2.0**-53)
+    def __init__(self, spec: GameSpec, rows: int) -> None:
+        self.starts: list[Start] = [0] * rows
+        self.numbers = np.zeros(rows, dtype=np.int64)
+        self.positions = [""] * rows
+        self.moves: list[list[Move]] = [[] for _ in range(rows)]
+        self.streams = RandomStreams(rows)
+        self.repeats = Repeats(spec.rules, rows)
+        self.circling = np.zeros(rows, dtype=np.bool_)
+        """Games of a deterministic policy that have come back to a position."""
+        self.stale = np.ones(rows, dtype=np.bool_)
+        """Games in which the policy's view is not up to date."""
 
 
 class Runner:
@@ -114,7 +114,7 @@ class Runner:
         The game that is played. Of its settings ``reward``, ``stall_limit`` and ``max_episode_steps``
         count: a game is cut off at either limit.
     num_envs
-        Games in parallel.
+        Games in parallel; no game depends on it.
     seed
         Of the random numbers of a stochastic policy.
     record
@@ -128,7 +128,7 @@ class Runner:
         policy: Policy,
         spec: GameSpec,
         *,
-        num_envs: int = 256,
+        num_envs: int = NUM_ENVS,
         seed: int = 0,
         record: bool = False,
         observe: Callable[[Decisions, "Runner"], object] | None = None,
@@ -147,25 +147,30 @@ class Runner:
         self.answer_seconds = 0.0
         """Processor time that it took for them."""
         self._waiting: Iterator[Start] = iter(())
-        self._seat(0)
+        self._rows = 0
+        self.active = np.zeros(0, dtype=np.bool_)
+        """Games that go on, bool ``[rows]``."""
 
     def _seat(self, rows: int) -> None:
         """Make room for games."""
-        self.seats: list[_Seat] = []
-        if rows == 0:
-            return
-        self.played = Batch(self.spec, rows)
-        same = not self.expands and self.view.settings == GameSpec(self.view.variant).settings
-        self.seen = self.played if same else Batch(self.view, rows)
+        self._rows = rows
         self.active = np.zeros(rows, dtype=np.bool_)
         self.rewards = np.zeros(rows, dtype=np.float64)
         """What the last decision of each game earned."""
         self.cut = np.zeros(rows, dtype=np.bool_)
         """Games that have run into a limit."""
-        self._actions = np.zeros(rows, dtype=np.int64)
-        # A position's hash is a 64-bit sum of its visible cards with random weights.
-        generator = np.random.Generator(np.random.PCG64(0))
-        self._weights = generator.integers(2**63, size=self.played.rules.row_stock, dtype=np.int64)
+        self._seats = _Seats(self.spec, rows)
+        self.played = self.seen = Batch(self.spec, rows)
+        if self.expands or self.view.settings != GameSpec(self.view.variant).settings:
+            self.seen = Batch(self.view, rows)
+        if not self.expands:
+            # The same cards and moves; only what is shown of them may differ.
+            self.seen.state = self.played.state
+
+    @property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The number of each row's game, as stateful policies are told it, int64 ``[rows]``."""
+        return self._seats.numbers
 
     # ------------------------------------------------------------------------------- many games
 
@@ -180,67 +185,67 @@ class Runner:
         starts = list(starts)
         self._seat(max(1, min(self.num_envs, len(starts))))
         self._waiting = iter(starts)
-        for row in range(self.played.size):
-            self._start_next(row)
+        self._start_next(np.arange(self._rows))
 
-    def _start_next(self, row: int) -> None:
-        start = next(self._waiting, None)
-        if start is None:
-            self.active[row] = False
+    def _start_next(self, rows: Rows) -> None:
+        """Start the next games in some rows, while there are any."""
+        starts = list(islice(self._waiting, len(rows)))
+        self.active[rows] = False
+        rows = rows[: len(starts)]
+        if not starts:
             return
-        self.played.begin(np.array([row], dtype=np.int64), [start])
-        seat = _Seat(start, next(_GAME_NUMBERS), random_stream(start, self.seed))
-        if self.record:
-            seat.position = format_position(self.played.position(row))
-        self.seats[row : row + 1] = [seat]
-        self.active[row], self.cut[row] = True, False
+        seats = self._seats
+        self.played.begin(rows, starts)
+        self.active[rows], self.cut[rows] = True, False
+        seats.circling[rows], seats.stale[rows] = False, True
+        seats.repeats.forget(rows)
+        for row, start in zip(rows.tolist(), starts, strict=True):
+            seats.starts[row], seats.numbers[row] = start, next(_GAME_NUMBERS)
+            if self.policy.stochastic:
+                seats.streams.begin(row, random_stream(start, self.seed))
+            if self.record:
+                seats.positions[row], seats.moves[row] = format_position(self.played.position(row)), []
         if self.policy.stateful:
-            self.policy.begun([seat.number], [start])
+            self.policy.begun(seats.numbers[rows].tolist(), starts)
 
     def step(self) -> list[Finished]:
         """One decision in every game that goes on; the games that are over then."""
-        rows = np.flatnonzero(self.active)
-        self._look_for_repeats(rows)
-        deciding = rows[self.played.state.status[rows] == PLAYING]
+        rows, state = np.flatnonzero(self.active), self.played.state
+        self._seats.repeats.add(state.rows, rows)
+        if self.policy.deterministic:
+            # It goes in circles from where it has been before.
+            self._seats.circling[rows] = self._seats.repeats.came_back(rows)
+        deciding = rows[state.status[rows] == PLAYING]
         if len(deciding):
             decisions = self.decide(deciding)
             self.carry_out(decisions)
             if self.observe is not None:
                 self.observe(decisions, self)
-        over = (self.played.state.status[rows] != PLAYING) | self.cut[rows]
-        over |= [self.seats[row].circling for row in rows.tolist()]
-        finished = []
-        for row in rows[over].tolist():
-            finished.append(self._finish(row))
-            self._start_next(row)
+        over = (state.status[rows] != PLAYING) | self.cut[rows] | self._seats.circling[rows]
+        return self._finish(rows[over]) if over.any() else []
+
+    def _finish(self, rows: Rows) -> list[Finished]:
+        """The games in some rows are over; others take their places."""
+        finished = [self._finished(row) for row in rows.tolist()]
+        if self.policy.stateful:
+            self.policy.ended([end.number for end in finished])
+        self._start_next(rows)
         return finished
 
-    def _look_for_repeats(self, rows: npt.NDArray[np.int64]) -> None:
-        """Count positions that come back; a deterministic policy would go in circles from there."""
-        sums = self.played.state.rows[rows, : self.played.rules.row_stock].astype(np.int64) @ self._weights
-        for row, position in zip(rows.tolist(), sums.tolist(), strict=True):
-            seat = self.seats[row]
-            if position in seat.seen:
-                seat.repeated += 1
-                seat.circling = self.policy.deterministic
-            seat.seen.add(position)
-
-    def _finish(self, row: int) -> Finished:
-        seat, state = self.seats[row], self.played.state
+    def _finished(self, row: int) -> Finished:
+        seats, state = self._seats, self.played.state
         over = int(state.status[row]) != PLAYING
         steps = int(self.played.steps[row])
-        if seat.circling and not over:
+        if seats.circling[row] and not over:
             steps = self.spec.settings.max_episode_steps or steps
-        if self.policy.stateful:
-            self.policy.ended([seat.number])
         return Finished(
-            seat.start, seat.number, int(state.status[row]) == WON, int(state.home[row]), steps, not over,
-            seat.repeated, seat.position, seat.moves,
+            seats.starts[row], int(seats.numbers[row]), int(state.status[row]) == WON, int(state.home[row]),
+            steps, not over, seats.repeats.count(row), seats.positions[row], seats.moves[row],
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------- decisions
 
-    def decide(self, rows: npt.NDArray[np.int64], *, explain: bool | None = None) -> Decisions:
+    def decide(self, rows: Rows, *, explain: bool | None = None) -> Decisions:
         """Ask the policy what it does in some games (int64 ``[n]``); nothing is played.
 
         Parameters
@@ -254,33 +259,26 @@ class Runner:
             If it names an action that is not legal.
         """
         self.show(rows)
-        observations, masks = self.seen.observations()[rows], self.seen.state.mask[rows]
-        seats = [self.seats[row] for row in rows.tolist()]
+        observations, masks = self.seen.observations()[rows], self.seen.state.mask.take(rows, axis=0)
         thoughts: list[Thought | None] = [None] * len(rows)
         if self.record if explain is None else explain:
             # Copies: what a policy does to its arguments is its own affair.
             thoughts = think(self.policy, self.view, observations.copy(), masks.copy())
-        uniforms = None
-        if self.policy.stochastic:
-            uniforms = np.array([uniform(seat.random) for seat in seats])
-        numbers = np.array([seat.number for seat in seats], dtype=np.int64)
+        uniforms = self._seats.streams.draw(rows) if self.policy.stochastic else None
         begin = time.process_time()
-        actions = ask(self.policy, observations, masks, uniforms, numbers)
+        actions = ask(self.policy, observations, masks, uniforms, self._seats.numbers[rows])
         self.answer_seconds += time.process_time() - begin
         self.answers += len(rows)
         self._refuse_illegal(rows, actions)
         if self.expands:
-            pairs = zip(rows.tolist(), actions.tolist(), strict=True)
-            singles = [self.seen.expand(row, action) for row, action in pairs]
+            singles, counts = self.seen.expand_rows(rows, actions)
         else:
-            singles = [[action] for action in actions.tolist()]
-        return Decisions(rows, observations, masks, actions, singles, thoughts)
+            singles, counts = actions[:, None], np.ones(len(rows), dtype=np.int64)
+        return Decisions(rows, observations, masks, actions, singles, counts, thoughts)
 
-    def _refuse_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-        inside = (actions >= 0) & (actions < self.view.num_actions)
-        legal = inside & (self.seen.state.mask[rows, np.where(inside, actions, 0)] != 0)
-        if not legal.all():
-            k = int(legal.argmin())
+    def _refuse_illegal(self, rows: Rows, actions: npt.NDArray[np.int64]) -> None:
+        k = self.seen.find_illegal(rows, actions)
+        if k >= 0:
             raise IllegalActionError(self.seen.explain_illegal(int(rows[k]), int(actions[k])))
 
     def expand(self, row: int, action: int) -> list[int]:
@@ -290,39 +288,46 @@ class Runner:
         self._refuse_illegal(np.array([row]), np.array([action]))
         return self.seen.expand(row, action) if self.expands else [action]
 
-    def show(self, rows: npt.NDArray[np.int64]) -> None:
+    def show(self, rows: Rows) -> None:
         """Show the policy the games as they are now."""
-        if self.seen is not self.played and len(rows):
+        if not self.expands:
+            return
+        rows = rows[self._seats.stale[rows]]
+        if len(rows):
             self.seen.state.rows[rows] = self.played.state.rows[rows]
             self.seen.derive(rows)
+            self._seats.stale[rows] = False
 
     def carry_out(self, decisions: Decisions) -> None:
         """Play what was decided, single actions one after another until the game is over or cut off."""
-        rows, played = decisions.rows, self.played
-        self.rewards[rows] = 0.0
-        going, nth = np.arange(len(rows)), 0
-        while len(going):
-            now = rows[going]
-            if self.expands:
-                self._actions[now] = [decisions.singles[k][nth] for k in going.tolist()]
-            else:
-                self._actions[now] = decisions.actions
-            todo = np.zeros(played.size, dtype=np.int8)
-            todo[now] = PLAY
-            played.step(self._actions, todo)
-            self.rewards[now] += played.rewards[now]
-            if self.record:
-                self._record(decisions, going, nth)
-            self.cut[now] = played.truncated[now]
-            nth += 1
-            more = [k for k in going.tolist() if nth < len(decisions.singles[k]) and not self.cut[rows[k]]]
-            going = np.array(more, dtype=np.int64)
+        self.rewards[decisions.rows] = 0.0
+        self._play_nth(decisions, 0, np.arange(len(decisions.rows)))
+        if not self.expands:
+            return
+        rows, counts = decisions.rows, decisions.counts
+        going = np.flatnonzero(counts > 1)
+        self._seats.stale[rows[going]] = True
+        for nth in range(1, decisions.singles.shape[1]):
+            going = going[(counts[going] > nth) & ~self.cut[rows[going]]]
+            self._play_nth(decisions, nth, going)
+        # What is one action of both games is played in both: a view is derived where it was several.
+        single = counts == 1
+        self.seen.play(rows[single], decisions.actions[single])
 
-    def _record(self, decisions: Decisions, which: npt.NDArray[np.int64], nth: int) -> None:
+    def _play_nth(self, decisions: Decisions, nth: int, which: Rows) -> None:
+        """Play the nth single action of some decisions."""
+        rows, played = decisions.rows[which], self.played
+        played.play(rows, decisions.singles[which, nth])
+        self.rewards[rows] += played.rewards[rows]
+        self.cut[rows] = played.truncated[rows]
+        if self.record:
+            self._record(decisions, which, nth)
+
+    def _record(self, decisions: Decisions, which: Rows, nth: int) -> None:
         """Keep the nth single action of some decisions."""
         for k in which.tolist():
             thought = None if nth else decisions.thoughts[k]
-            self.seats[decisions.rows[k]].moves.append(Move(decisions.singles[k][nth], thought))
+            self._seats.moves[decisions.rows[k]].append(Move(int(decisions.singles[k, nth]), thought))
 
     # -------------------------------------------------------------------------- one game, asked
 
@@ -340,37 +345,15 @@ class Runner:
         number
             The game's number, for a stateful policy.
         """
-        if not self.seats:
+        if not self._rows:
             self._seat(1)
-            self.seats = [_Seat(start, number, random_stream(start, self.seed))]
         self.played.place(0, position)
-        self.seats[0] = _Seat(start, number, random_stream(start, self.seed, decision))
+        self._seats.stale[0] = True
+        self._seats.numbers[0] = number
+        if self.policy.stochastic:
+            self._seats.streams.begin(0, random_stream(start, self.seed, decision))
 
 
 def new_game_number() -> int:
     """A number that no other game of this process has."""
     return next(_GAME_NUMBERS)
-
-
-def think(
-    policy: Policy, view: GameSpec, observations: Array, masks: npt.NDArray[np.int8]
-) -> list[Thought | None]:
-    """What a policy thinks of ``n`` positions of the game that it sees; None where it does not say."""
-    if not policy.explains:
-        return [None] * len(masks)
-    probabilities, values = policy.explain(observations, masks)
-    thoughts: list[Thought | None] = []
-    for row in range(len(masks)):
-        top: tuple[tuple[str, float], ...] = ()
-        if probabilities is not None:
-            of_row = np.asarray(probabilities[row], dtype=np.float64)
-            likeliest = np.argsort(-of_row, kind="stable")[:TOP_ACTIONS]
-            # 32-bit probabilities may sum to a little more than 1.
-            top = tuple(
-                (action_text(view.variant, int(a)), min(1.0, float(of_row[a])))
-                for a in likeliest
-                if of_row[a] > 0
-            )
-        value = None if values is None else float(values[row])
-        thoughts.append(None if value is None and not top else Thought(value, top))
-    return thoughts

@@ -4,39 +4,125 @@ The features of the position after a move say little about the move. The lookahe
 as everything is known: by the linear policy, with safe autoplay in between, until the policy would turn up
 the next card of the stock. The features of the position where it stops are read. A draw has the lookahead of
 the position that it is made in.
+
+The moves of a position often lead to the same end: what one lookahead has passed, another one that gets there
+need not play again, and the features of the end are read once.
 """
 
-from solitaire_env.core import jit
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import Rules, jit
 from solitaire_env.core.engine import step
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.position_sums import make_sum_weights, position_sum
 from solitaire_env.move_features.autoplay import autoplay_safe_move
-from solitaire_env.move_features.columns import WAY
 from solitaire_env.move_features.moves import best_move
+
+Array = npt.NDArray[Any]
+
+MOST_PASSED: Final = 64
+"""Positions that are remembered of the lookaheads from the moves of a game."""
+
+
+NOT_KNOWN: Final = 2**32
+"""More moves than any lookahead makes."""
+
+
+class Passed(NamedTuple):
+    """Positions that the lookaheads from one position have passed, and where each leads; scratch arrays."""
+
+    number: Array
+    """int64 ``[1]``: how many there are."""
+    sums: Array
+    """int64 ``[MOST_PASSED]``: the position, see :mod:`solitaire_env.core.position_sums`."""
+    ends: Array
+    """int64 ``[MOST_PASSED]``: the move whose lookahead first came to the same end."""
+    left: Array
+    """int64 ``[MOST_PASSED]``: the moves from there to the end."""
+    weights: Array
+    """int64 ``[row_stock]``: weights of the sums."""
+
+
+def make_passed(rules: Rules) -> Passed:
+    """Room for the lookaheads of one game at a time."""
+    sums, ends, left = np.zeros((3, MOST_PASSED), dtype=np.int64)
+    return Passed(np.zeros(1, dtype=np.int64), sums, ends, left, make_sum_weights(rules))
 
 
 @jit
-def look_ahead(rules, state, events, b, weights, limit, room, home, out):  # type: ignore[no-untyped-def]
+def _find(passed, position, most):  # type: ignore[no-untyped-def]
+    """Where a position is remembered that leads to its end in ``most`` moves; -1 where it is not."""
+    for place in range(passed.number[0]):
+        if passed.sums[place] == position and passed.left[place] <= most:
+            return place
+    return -1
+
+
+@jit
+def _remember(passed, position, made):  # type: ignore[no-untyped-def]
+    """Add a position while there is room; that its end is not known yet, its ``left`` says."""
+    place = passed.number[0]
+    if place < MOST_PASSED:
+        passed.sums[place] = position
+        passed.left[place] = NOT_KNOWN + made
+        passed.number[0] += 1
+
+
+@jit
+def _close(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
+    """The lookahead whose positions begin at ``first`` has come to its end.
+
+    One that was cut off at the limit is forgotten: from the positions on its way, others would get further.
+    """
+    if cut:
+        passed.number[0] = first
+    for place in range(first, passed.number[0]):
+        passed.ends[place] = end
+        passed.left[place] = NOT_KNOWN + made - passed.left[place]
+
+
+@jit
+def look_ahead(rules, state, events, b, move, weights, limit, room, passed):  # type: ignore[no-untyped-def]
     """Play a game on where it stands, for ``limit`` moves at most, safe autoplay not counted.
 
     Parameters
     ----------
+    move
+        The number of the move that led to the position.
     weights
         The linear policy's, float64 ``[NUM_MOVE]``.
-    home
-        Cards home before the move that is looked ahead from.
-    out
-        float32 ``[NUM_WAY]``: the features of the way.
+    passed
+        What the lookaheads of the moves before have passed; this one is added.
+
+    Returns
+    -------
+    The move whose lookahead came to the same end before, or ``move``; and how many moves lead to the end. In
+    the second case the game stands at the end.
     """
+    first = passed.number[0]
     made = 0
+    end = move
+    cut = False
     while int(state.status[b]) == PLAYING:
         action = autoplay_safe_move(rules, state, b)
         if action < 0:
-            if made == limit:
+            position = position_sum(state.rows[b], passed.weights)
+            known = _find(passed, position, limit - made)
+            if known >= 0:
+                made += passed.left[known]
+                end = passed.ends[known]
                 break
+            cut = made == limit
+            if cut:
+                break
+            _remember(passed, position, made)
             action = best_move(rules, state, b, weights, room)
             if action < rules.home_actions:  # a draw
                 break
             made += 1
         step(rules, state, events, b, action)
-    out[WAY.moves] = made / limit
-    out[WAY.home] = (int(state.home[b]) - home) / 13
+    _close(passed, first, end, made, cut)
+    return end, made

@@ -68,11 +68,6 @@ class Notes(NamedTuple):
     """int64 ``[64]``: how many cards lie above each card."""
     piles: Array
     """int64 ``[2, piles, 4]``: see :class:`PileColumns`; of the rows ``GAME`` and ``AFTER``."""
-    ends: Array
-    """uint64 ``[actions + 1]``: the keys of the positions that the rollout lookahead came to from a position
-    and after each of its moves; 0: none."""
-    mix: Array
-    """uint64 ``[size of a row]``: a key is the sum of the card codes times these random numbers."""
 
 
 def make_notes(rules: Rules) -> Notes:
@@ -82,8 +77,6 @@ def make_notes(rules: Rules) -> Notes:
         np.zeros(64, dtype=np.int64),
         np.zeros(64, dtype=np.int64),
         np.zeros((2, rules.piles, len(PILE)), dtype=np.int64),
-        np.zeros(rules.actions + 1, dtype=np.uint64),
-        np.random.default_rng(0).integers(2**64, size=rules.row_size, dtype=np.uint64),
     )
 
 

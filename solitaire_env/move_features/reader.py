@@ -39,10 +39,11 @@ from solitaire_env.move_features.columns import (
     NUM_DIG,
     NUM_MOVE,
     NUM_PLAIN,
+    WAY,
     position_names,
 )
 from solitaire_env.move_features.dig_outs import planning_rules
-from solitaire_env.move_features.lookahead import look_ahead
+from solitaire_env.move_features.lookahead import Passed, look_ahead, make_passed
 from solitaire_env.move_features.moves import Room, make_room, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
@@ -74,7 +75,7 @@ NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 SMALLEST_PART: Final = 16
 """Games that are worth a thread of their own."""
 
-Scratch = tuple[State, Events, Room, Notes]
+Scratch = tuple[State, Events, Room, Notes, Passed]
 
 
 class MoveFeatures(NamedTuple):
@@ -143,12 +144,12 @@ class MoveReader:
         weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
 
         def read_part(scratch: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
-            state, events, room, notes = scratch
+            state, events, room, notes, passed = scratch
             game = (self.rules, self.plans, state)
             games = (room, notes, observations, masks)
             if self.rollout:
                 limits = (self.digs, self.reach, self.rollout)
-                _read_all_ahead(*game, events, *games, *limits, weights, *features)
+                _read_all_ahead(*game, events, passed, *games, *limits, weights, *features)
             elif self.reach:
                 _read_all_reach(*game, *games, self.reach, weights, *features)
             else:
@@ -161,7 +162,7 @@ class MoveReader:
         observations, masks, features = self._room(observations, masks, (NUM_MOVE, 0))
 
         def read_part(scratch: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
-            state, _, room, _ = scratch
+            state, _, room, *_ = scratch
             _read_moves_alone(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
 
         return self._in_parts(read_part, observations, masks, features)
@@ -195,11 +196,20 @@ class MoveReader:
 
     def _take_scratch(self) -> Scratch:
         """Scratch arrays that no other thread uses meanwhile; the caller gives them back."""
-        return self._free.pop() if self._free else self._make_scratch()
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._make_scratch()
 
     def _make_scratch(self) -> Scratch:
         rules = self.rules
-        return make_state(rules, ROWS), make_events(ROWS), make_room(rules), make_notes(rules)
+        return (
+            make_state(rules, ROWS),
+            make_events(ROWS),
+            make_room(rules),
+            make_notes(rules),
+            make_passed(rules),
+        )
 
     def _room(
         self, observations: Array, masks: Array, sizes: tuple[int, int]
@@ -406,38 +416,27 @@ def _read_reach(  # type: ignore[no-untyped-def]
 
 
 @jit_part
-def _find_end(rules, state, notes, place):  # type: ignore[no-untyped-def]
-    """Keep the key of the position in row ``AFTER`` at a place of ``notes.ends``; an earlier place with the
-    same key, or -1.
+def _read_end(rules, plans, state, room, notes, reach, out):  # type: ignore[no-untyped-def]
+    """Write the features of the position in row ``AFTER`` where a lookahead ended, and the cards that went
+    home on the way.
     """
-    key = np.uint64(0)
-    for k in range(rules.row_stock):
-        key += notes.mix[k] * np.uint64(state.rows[AFTER, k])
-    notes.ends[place] = key
-    for earlier in range(place):
-        if notes.ends[earlier] == key:
-            return earlier
-    return int(NOTHING)
-
-
-@jit_part
-def _write_end(rules, plans, state, notes, reach, out):  # type: ignore[no-untyped-def]
-    """Write the features of the position in row ``AFTER``, where the lookahead has come to."""
+    way = NUM_PLAIN + reach
     for pile in range(rules.piles):
         note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
     write_plain(rules, plans, state, int(AFTER), int(NONE), notes, out[:NUM_PLAIN])
     if reach:
-        write_reach(plans, state, int(AFTER), notes, out[NUM_PLAIN:])
+        write_reach(plans, state, int(AFTER), notes, out[NUM_PLAIN:way])
+    out[way + WAY.home] = (int(state.home[AFTER]) - int(state.home[GAME])) / 13
 
 
 @jit_kernel
 def _read_ahead(  # type: ignore[no-untyped-def]
-    rules, plans, state, events, room, notes, observations, masks, digs, reach, limit, weights,
+    rules, plans, state, events, passed, room, notes, observations, masks, digs, reach, limit, weights,
     games, actions, moves, positions,
 ):  # fmt: skip
     """The same with the rollout lookahead."""
     size = NUM_PLAIN + digs * NUM_DIG
-    end, way = size + reach, NUM_PLAIN + reach
+    ahead = size + reach
     k = 0
     for game in range(observations.shape[0]):
         first = k
@@ -446,8 +445,7 @@ def _read_ahead(  # type: ignore[no-untyped-def]
             moves,
         )  # fmt: skip
         here = positions[game, :]
-        for place in range(k - first + 1):
-            notes.ends[place] = 0
+        passed.number[0] = 0
         for move in range(first - 1, k):
             action, out = _place_of(move, first, actions, moves, here)
             if not _begin_after(rules, state, action, here, out):
@@ -459,21 +457,21 @@ def _read_ahead(  # type: ignore[no-untyped-def]
             drawn = int(0 <= action < rules.home_actions)
             write_position(rules, plans, state, b, drawn, notes, out[:size])
             if reach:
-                write_reach(plans, state, b, notes, out[size : size + reach])
+                write_reach(plans, state, b, notes, out[size:ahead])
             if drawn:
                 # It is looked ahead from as from the position itself.
                 continue
             if action < 0:
                 copy(rules, state, int(GAME), int(AFTER))
-            home = int(state.home[GAME])
-            look_ahead(rules, state, events, int(AFTER), weights, limit, room, home, out[end + way :])
-            twin = _find_end(rules, state, notes, move - first + 1)
-            if twin >= 0:
-                # Different moves often come to the same position: it is read once.
-                _, same = _place_of(first - 1 + twin, first, actions, moves, here)
-                write_row(same[end : end + way], out[end : end + way])
+            end, made = look_ahead(
+                rules, state, events, int(AFTER), move, weights, limit, room, passed
+            )  # fmt: skip
+            if end == move:
+                _read_end(rules, plans, state, room, notes, reach, out[ahead:])
             else:
-                _write_end(rules, plans, state, notes, reach, out[end : end + way])
+                _, known = _place_of(end, first, actions, moves, here)
+                write_row(known[ahead:], out[ahead:])
+            out[ahead + NUM_PLAIN + reach + WAY.moves] = made / limit
 
 
 _read_all = typed_once(_read)

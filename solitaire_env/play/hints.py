@@ -66,7 +66,7 @@ class Adviser:
             return None
         decisions = self._decide(session)
         action, thought = int(decisions.actions[0]), decisions.thoughts[0]
-        singles = decisions.singles[0]
+        singles = decisions.singles_of(0)
         view = self.runner.view
         if likeliest and thought is not None and thought.actions:
             action = view.actions.parse(thought.actions[0][0])

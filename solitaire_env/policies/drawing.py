@@ -1,9 +1,16 @@
 """Random choices that depend on nothing but the numbers given."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from solitaire_env.core import jit, jit_kernel, typed_once
+
+NEARLY_ONE: Final = 1 - 2.0**-32
+"""Uniform numbers count as this at most: not so near to 1 that rounding would lead beyond the last action."""
+PART: Final = 32
+"""Entries of a mask that are counted at a time."""
 
 
 def draw(weights: npt.NDArray[Any], uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -17,7 +24,56 @@ def draw(weights: npt.NDArray[Any], uniforms: npt.NDArray[np.float64]) -> npt.ND
         float64 ``[n]`` in [0, 1): which action it is.
     """
     sums = np.cumsum(weights, axis=1, dtype=np.float64)
-    # Not so near to 1 that rounding would lead beyond the last.
-    uniforms = np.minimum(uniforms, 1 - 2.0**-32)
+    uniforms = np.minimum(uniforms, NEARLY_ONE)
     actions: npt.NDArray[np.int64] = (sums > uniforms[:, None] * sums[:, -1:]).argmax(1)
     return actions
+
+
+def draw_legal(masks: npt.NDArray[np.int8], uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """The same where every legal action is equally likely; ``masks`` are int8 or bool ``[n, actions]``."""
+    actions = np.empty(len(masks), dtype=np.int64)
+    masks = np.ascontiguousarray(masks).view(np.int8)
+    counts = np.empty(masks.shape[1] // PART + 1, dtype=np.int64)
+    _draw_all(masks, np.ascontiguousarray(uniforms, dtype=np.float64), counts, actions)
+    return actions
+
+
+@jit
+def _count_ones(mask, counts):  # type: ignore[no-untyped-def]
+    """Count the ones of each part of a mask; how many there are in all.
+
+    As bytes, in loops of a length that is known when they are compiled: 32 are added in one instruction.
+    """
+    total = 0
+    last = counts.shape[0] - 1
+    for part in range(last):
+        ones = np.int8(0)
+        for k in range(PART):
+            ones = np.int8(ones + mask[PART * part + k])
+        counts[part] = ones
+        total += counts[part]
+    counts[last] = 0
+    for k in range(PART * last, mask.shape[0]):
+        counts[last] += mask[k]
+    return total + counts[last]
+
+
+@jit_kernel
+def _draw_legal(masks, uniforms, counts, actions):  # type: ignore[no-untyped-def]
+    """Write for each game the first action with more legal ones up to it than the number says."""
+    for n in range(masks.shape[0]):
+        mask = masks[n]
+        passed = min(uniforms[n], NEARLY_ONE) * _count_ones(mask, counts)
+        part = ones = 0
+        while ones + counts[part] <= passed and part < counts.shape[0] - 1:
+            ones += counts[part]
+            part += 1
+        action = min(PART * part, mask.shape[0] - 1)
+        ones += mask[action]
+        while ones <= passed and action < mask.shape[0] - 1:
+            action += 1
+            ones += mask[action]
+        actions[n] = action
+
+
+_draw_all = typed_once(_draw_legal)

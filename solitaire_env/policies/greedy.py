@@ -1,13 +1,27 @@
 """A policy that plays the best move in a fixed order, written by hand."""
 
+from typing import Any, Final, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from solitaire_env.core import Rules, jit, jit_kernel, typed_once
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies.policy import Array, Policy
 
-LAST = -1e9
+LAST: Final = -1e9
 """Score of a move that Greedy makes only when no other is legal."""
+
+
+class _Table(NamedTuple):
+    """Scratch arrays: what scores need of the cards of one game at a time, int64."""
+
+    heights: Any
+    """Cards in each pile ``[piles]``."""
+    tops: Any
+    """The playable card of each source ``[sources]``, 0 where there is none."""
+    dug: Any
+    """The pile that is dug ``[1]``, -1 where there is none."""
 
 
 class Greedy(Policy):
@@ -34,24 +48,12 @@ class Greedy(Policy):
         if spec.settings.observation != "cards":
             raise ValueError(f"policy 'greedy' reads observation 'cards', not {spec.settings.observation!r}")
         self.moves = spec.variant.moves
-        layout = spec.layout
-        self.layout = layout
-        self.piles = layout["piles"]
-        self.waste = layout["waste"]
-        self.sources = self.piles + layout["waste"] + layout["cells"]
-        start, stop = layout["slices"]["t1"]
-        self.capacity = stop - start
-        self.offsets = layout["offsets"]
-        pairs = [(s, t) for s in range(self.sources) for t in range(self.piles) if s != t]
-        self.pair_source = np.array([s for s, _ in pairs])
-        self.pair_target = np.array([t for _, t in pairs])
-        counts = layout["space_counts"]
-        self.space_source = np.array(
-            [s for s in range(self.piles) for _ in range(counts)] + list(range(self.piles, self.sources))
-        )
-        self.space_count = np.array(
-            list(range(1, counts + 1)) * self.piles + [1] * (self.sources - self.piles)
-        )
+        self.rules = spec.rules
+        layout = [spec.actions.decode(action) for action in range(spec.num_actions)]
+        # By number, for the kernel: what leaves which source, and for which pile.
+        self.sources = np.array([action.source for action in layout], dtype=np.int64)
+        self.targets = np.array([action.target for action in layout], dtype=np.int64)
+        self.cards = np.array([action.cards for action in layout], dtype=np.int64)
 
     def __call__(
         self,
@@ -62,99 +64,129 @@ class Greedy(Policy):
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
         """Actions ``[n]``."""
-        scores = np.where(masks > 0, self._scores(observations.astype(np.int64)), -np.inf)
-        actions: npt.NDArray[np.int64] = scores.argmax(1)
+        actions = np.empty(len(masks), dtype=np.int64)
+        _choose_all(
+            self.rules, _make_table(self.rules), self.sources, self.targets, self.cards,
+            np.ascontiguousarray(observations, dtype=np.int8), np.ascontiguousarray(masks).view(np.int8),
+            actions,
+        )  # fmt: skip
         return actions
 
-    def _scores(self, codes: Array) -> Array:
-        """The score of every action, legal or not, float ``[n, actions]``."""
-        table = _Table(self, codes)
-        scores = np.full((len(codes), self.layout["actions"]), LAST)
-        # Home.
-        scores[:, slice(*self.offsets["home"])] = 1000.0 - (table.top >> 2)
-        scores[:, slice(*self.offsets["tableau"])] = self._tableau_scores(table)
-        if "space" in self.offsets:
-            scores[:, slice(*self.offsets["space"])] = self._space_scores(table, codes)
-        if "draw" in self.offsets:
-            scores[:, 0] = 350.0
-        if "cell" in self.offsets:
-            dug = self._dug_pile(table, codes)
-            cell = np.full((len(codes), self.piles + self.waste), 10.0)
-            cell[:, : self.piles] = np.where(dug, 100.0, LAST)
-            scores[:, slice(*self.offsets["cell"])] = cell
-            scores[:, slice(*self.offsets["tableau"])][dug[:, self.pair_target]] = LAST
-        return scores
 
-    def _tableau_scores(self, table: "_Table") -> Array:
-        """Onto piles: a sequence is moved from where it breaks."""
-        source, target = self.pair_source, self.pair_target
-        count = (table.top[:, target] >> 2) - (table.top[:, source] >> 2)
-        from_pile = source < self.piles
-        pile = np.where(from_pile, source, 0)[None, :].repeat(len(table.top), 0)
-        lowest = table.card_at(count, pile)
-        under = table.card_at(count + 1, pile)
-        heights = table.heights[table.rows, pile]
-        breaks = (under != lowest + 4) & from_pile
-        value = np.where(
-            from_pile, 800.0 + 20.0 * (heights == count) - heights, 700.0 + (table.top[:, source] >> 2)
-        )
-        scores: Array = np.where(breaks | ~from_pile, value, LAST)
-        return scores
-
-    def _space_scores(self, table: "_Table", codes: Array) -> Array:
-        """To spaces: short piles first, soon another space; the waste's card before drawing, once."""
-        n = len(codes)
-        source, count = self.space_source, self.space_count[None, :].repeat(n, 0)
-        from_pile = source < self.piles
-        pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
-        lowest, under = table.card_at(count, pile), table.card_at(count + 1, pile)
-        whole = (under != 0) & (under != lowest + 4)
-        heights = table.heights[table.rows, pile]
-        value = np.where(from_pile, 400.0 - 10.0 * heights + count, 300.0 + (table.top[:, source] >> 2))
-        if self.waste:
-            # One pass: a card of the waste that is not placed is soon buried.
-            stock = codes[:, slice(*self.layout["slices"]["stock_count"])]
-            value = np.where(source == self.piles, np.where(stock > 0, 360.0, 450.0), value)
-        scores: Array = np.where(~from_pile | whole, value, LAST)
-        return scores
-
-    def _dug_pile(self, table: "_Table", codes: Array) -> Array:
-        """Bool ``[n, piles]``: the pile where a card that could go home next lies under the fewest others."""
-        slices = self.layout["slices"]
-        foundations = codes[:, slice(*slices["foundations"])].reshape(len(codes), 4, -1).max(2)
-        needed = foundations[table.rows[:, :, None], table.tableau & 3] + 1
-        above = table.heights[:, :, None] - 1 - np.arange(self.capacity)
-        wanted = (table.tableau > 0) & (table.tableau >> 2 == needed)
-        buried = np.where(wanted, above, self.capacity).min(2)
-        every = np.arange(self.piles)[None, :]
-        dug: Array = (every == buried.argmin(1)[:, None]) & (buried < self.capacity)
-        return dug
+def _make_table(rules: Rules) -> _Table:
+    """Room for the cards of one game at a time."""
+    return _Table(*(np.zeros(size, dtype=np.int64) for size in (rules.piles, rules.sources, 1)))
 
 
-class _Table:
-    """The cards of some games: tableau ``[n, piles, capacity]``, heights, and the playable card of each
-    source.
-    """
+# ---------------------------------------------------------------------------------------- kernels
 
-    def __init__(self, policy: Greedy, codes: Array) -> None:
-        n, piles, slices = len(codes), policy.piles, policy.layout["slices"]
-        self.rows = np.arange(n)[:, None]
-        self.capacity = policy.capacity
-        self.tableau = codes[:, : piles * policy.capacity].reshape(n, piles, policy.capacity)
-        self.heights = (self.tableau > 0).sum(2)
-        tops = [self.card_at(1, np.arange(piles)[None, :].repeat(n, 0))]
-        if policy.waste:
-            waste = codes[:, slice(*slices["waste"])]
-            height = (waste > 0).sum(1)
-            tops.append(np.where(height > 0, waste[np.arange(n), np.maximum(height - 1, 0)], 0)[:, None])
-        if policy.layout["cells"]:
-            tops.append(codes[:, slice(*slices["cells"])])
-        self.top = np.concatenate(tops, 1)
 
-    def card_at(self, depth: Array | int, piles: Array) -> Array:
-        """The card at a depth (1 is the playable one) of piles ``[n, k]``; 0 where there is none."""
-        place = self.heights[self.rows, piles] - depth
-        there = (place >= 0) & (depth > 0)
-        card = self.tableau[self.rows, piles, np.clip(place, 0, self.capacity - 1)]
-        found: Array = np.where(there, card, 0)
-        return found
+@jit
+def _card_at(rules, table, cards, pile, depth):  # type: ignore[no-untyped-def]
+    """The card at a depth (1 is the playable one) of a pile; 0 where there is none."""
+    place = table.heights[pile] - depth
+    return int(cards[pile * rules.pile_capacity + place]) if place >= 0 and depth > 0 else 0
+
+
+@jit
+def _lay(rules, table, cards):  # type: ignore[no-untyped-def]
+    """Note the heights of piles and the playable cards."""
+    for pile in range(rules.piles):
+        height = 0
+        while height < rules.pile_capacity and cards[pile * rules.pile_capacity + height] != 0:
+            height += 1
+        table.heights[pile] = height
+        table.tops[pile] = _card_at(rules, table, cards, pile, 1)
+    if rules.has_stock:
+        height = 0
+        while height < rules.stock_capacity and cards[rules.row_waste + height] != 0:
+            height += 1
+        table.tops[rules.piles] = int(cards[rules.row_waste + height - 1]) if height else 0
+    for cell in range(rules.cells):
+        table.tops[rules.first_cell + cell] = int(cards[rules.row_cells + cell])
+
+
+@jit
+def _find_dug(rules, table, cards):  # type: ignore[no-untyped-def]
+    """Note the pile where a card that could go home next lies under the fewest others."""
+    table.dug[0] = -1
+    fewest = rules.pile_capacity
+    for pile in range(rules.piles):
+        for above in range(min(table.heights[pile], fewest)):
+            card = _card_at(rules, table, cards, pile, above + 1)
+            # A suit's fullest foundation lies first.
+            if card >> 2 == int(cards[rules.row_foundations + (card & 3) * rules.decks]) + 1:
+                fewest = above
+                table.dug[0] = pile
+                break
+
+
+@jit
+def _score_to_pile(rules, table, cards, source, target):  # type: ignore[no-untyped-def]
+    """Onto piles: a sequence is moved from where it breaks."""
+    if rules.cells and target == table.dug[0]:
+        return LAST
+    rank = table.tops[source] >> 2
+    if source >= rules.piles:
+        return 700.0 + rank
+    count = (table.tops[target] >> 2) - rank
+    lowest = _card_at(rules, table, cards, source, count)
+    if _card_at(rules, table, cards, source, count + 1) == lowest + 4:
+        return LAST
+    height = table.heights[source]
+    return 800.0 + 20.0 * (height == count) - height
+
+
+@jit
+def _score_to_space(rules, table, cards, source, count):  # type: ignore[no-untyped-def]
+    """To spaces: short piles first, soon another space; the waste's card before drawing, once."""
+    if source < rules.piles:
+        lowest = _card_at(rules, table, cards, source, count)
+        under = _card_at(rules, table, cards, source, count + 1)
+        whole = under not in (0, lowest + 4)
+        return 400.0 - 10.0 * table.heights[source] + count if whole else LAST
+    if source < rules.first_cell:
+        # One pass: a card of the waste that is not placed is soon buried.
+        return 360.0 if cards[rules.row_stock_count] else 450.0
+    return 300.0 + (table.tops[source] >> 2)
+
+
+@jit
+def _score(rules, table, cards, action, source, target, count):  # type: ignore[no-untyped-def]
+    """The score of a legal action."""
+    if action < rules.home_actions:
+        return 350.0
+    if action < rules.cell_actions:
+        return 1000.0 - (table.tops[source] >> 2)
+    if action < rules.tableau_actions:
+        if source >= rules.piles:
+            return 10.0
+        return 100.0 if source == table.dug[0] else LAST
+    if action < rules.space_actions:
+        return _score_to_pile(rules, table, cards, source, target)
+    return _score_to_space(rules, table, cards, source, count)
+
+
+@jit_kernel
+def _choose(  # type: ignore[no-untyped-def]
+    rules, table, sources, targets, counts, observations, masks, chosen
+):  # fmt: skip
+    """Write the legal action with the highest score of each game; of equal ones the first."""
+    for game in range(masks.shape[0]):
+        cards = observations[game]
+        _lay(rules, table, cards)
+        if rules.cells:
+            _find_dug(rules, table, cards)
+        most = 2.0 * LAST
+        chosen[game] = 0
+        for action in range(masks.shape[1]):
+            if masks[game, action] != 0:
+                score = _score(
+                    rules, table, cards, action, sources[action], targets[action], counts[action]
+                )  # fmt: skip
+                if score > most:
+                    most = score
+                    chosen[game] = action
+
+
+_choose_all = typed_once(_choose)

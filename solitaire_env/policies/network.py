@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit, jit_allocating, jit_kernel
+from solitaire_env.core import jit, jit_allocating, jit_kernel, run_parts, split_evenly
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import DIGS, SMALLEST_PART, MoveFeatures, MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
 from solitaire_env.policies.policy import Explanation, Policy
@@ -68,14 +68,16 @@ class Features:
         """Number of features of a move, and of a position."""
         self.autoplay = SafeAutoplay(spec) if sure_home else None
 
+    def keep(self, observations: Array, masks: Array) -> Array:
+        """The masks of the moves among which the network chooses, int8 ``[n, actions]``."""
+        return masks if self.autoplay is None else self.autoplay.keep(observations, masks)
+
     def read(self, observations: Array, masks: Array, policy_weights: Floats) -> MoveFeatures:
         """The features of the moves among which the network chooses, and of the positions.
 
         ``policy_weights`` are those of the linear policy that the rollout lookahead follows.
         """
-        if self.autoplay is not None:
-            masks = self.autoplay.keep(observations, masks)
-        return self.reader.read(observations, masks, policy_weights)
+        return self.reader.read(observations, self.keep(observations, masks), policy_weights)
 
 
 class Layer(NamedTuple):
@@ -91,9 +93,11 @@ class Weights(NamedTuple):
     """The weights of a network in float64, laid out for the kernels."""
 
     move: Layer
-    """Of the first hidden layer, what reads a move."""
+    """Of the first hidden layer, what reads a move and how the position after it differs from the one
+    before."""
     position: Floats
-    """Of the first hidden layer, what reads the position before it, ``[inputs, outputs]``."""
+    """Of the first hidden layer, what reads the position before a move, ``[inputs, outputs]``: the sum of the
+    weights for the positions before and after it. A move changes few features, so few products are left."""
     hidden: tuple[Layer, ...]
     """The other hidden layers."""
     norms: tuple[Floats, ...]
@@ -108,6 +112,17 @@ class Weights(NamedTuple):
     """The layer that gives the value; None where it was not kept."""
     lookahead: Floats
     """Of the linear policy that the rollout lookahead follows, ``[NUM_MOVE]``; unused without one."""
+
+
+class _Choice(NamedTuple):
+    """What a network makes of ``n`` games."""
+
+    probabilities: Floats
+    """Of the actions, ``[n, actions]``."""
+    highest: Floats
+    """The highest score of a move, ``[n]``."""
+    positions: Floats
+    """The features of the positions, ``[n, features]``."""
 
 
 class CompiledNetwork(Policy):
@@ -164,7 +179,11 @@ class CompiledNetwork(Policy):
         """Actions int64 ``[n]``."""
         probabilities = self._stored(observations, masks)[0]
         if probabilities is None:
-            probabilities, _, _ = self._choose(observations, masks)
+            # Where one move is left to choose from, its features need not be read.
+            kept = self._features.keep(observations, masks)
+            [several] = np.nonzero(np.count_nonzero(kept, axis=1) > 1)
+            probabilities = kept.astype(np.float64)
+            probabilities[several] = self._choose(observations[several], kept[several]).probabilities
         return draw(probabilities, self._random.random(len(masks)) if uniforms is None else uniforms)
 
     def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
@@ -174,9 +193,9 @@ class CompiledNetwork(Policy):
         """
         explanation = self._stored(observations, masks)
         if explanation[0] is None:
-            probabilities, highest, positions = self._choose(observations, masks)
-            values = highest if self.temperature is not None else self._values(positions)
-            explanation = probabilities, values
+            choice = self._choose(observations, self._features.keep(observations, masks))
+            values = choice.highest if self.temperature is not None else self._values(choice.positions)
+            explanation = choice.probabilities, values
             self._explained = observations.copy(), masks.copy(), explanation
         return explanation
 
@@ -191,24 +210,42 @@ class CompiledNetwork(Policy):
             return None, None
         return stored[2]
 
-    def _choose(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
-        """Probabilities ``[n, actions]``, the highest score of each game ``[n]``, the positions' features."""
-        seen = self._features.read(observations, masks, self._weights.lookahead)
-        positions = seen.positions.astype(np.float64)
-        of_position = np.zeros((len(positions), len(self._weights.move.bias)))
-        _add_product(positions, self._weights.position, of_position)
+    def _choose(self, observations: Array, masks: Array) -> "_Choice":
+        """What the network makes of games, the parts of them on several threads."""
+        n, positions = len(masks), self._features.sizes[1]
+        choice = _Choice(np.zeros(masks.shape), np.full(n, -np.inf), np.empty((n, positions)))
+
+        def choose(part: slice) -> None:
+            self._choose_part(observations[part], masks[part], _Choice(*(array[part] for array in choice)))
+
+        run_parts(choose, list(split_evenly(n, SMALLEST_PART)))
+        return choice
+
+    def _choose_part(self, observations: Array, masks: Array, choice: "_Choice") -> None:
+        """Write what the network makes of some games."""
+        seen = self._features.reader.read(observations, masks, self._weights.lookahead)
+        choice.positions[:] = seen.positions
+        of_position = np.zeros((len(masks), len(self._weights.move.bias)))
+        _add_product(choice.positions, self._weights.position, of_position)
         scores = np.empty(len(seen.games))
         for first in range(0, len(scores), ROWS):
             part = slice(first, first + ROWS)
-            self._score(of_position[seen.games[part]], seen.moves[part].astype(np.float64), scores[part])
-        probabilities = np.zeros(masks.shape)
-        highest = np.full(len(masks), -np.inf)
+            games, moves = seen.games[part], seen.moves[part].astype(np.float64)
+            moves[:, NUM_MOVE:] -= choice.positions[games]
+            self._score(of_position[games], moves, scores[part])
         temperature = 1.0 if self.temperature is None else float(self.temperature)
-        _softmax(scores, seen.games, seen.actions, temperature, probabilities, highest)
-        return probabilities, highest, positions
+        _softmax(scores, seen.games, seen.actions, temperature, choice.probabilities, choice.highest)
 
     def _score(self, rows: Floats, moves: Floats, scores: Floats) -> None:
-        """Write the scores of moves; ``rows`` are what the first layer reads of the positions before them."""
+        """Write the scores of moves.
+
+        Parameters
+        ----------
+        rows
+            What the first layer reads of the positions before them; written over.
+        moves
+            The features of the moves, and by how much those of the positions differ after them.
+        """
         w = self._weights
         rows += w.move.bias
         _add_product(moves, w.move.weight, rows)
@@ -333,9 +370,10 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
     def layer(name: str) -> Layer:
         return Layer(np.ascontiguousarray(wide[f"{name}.weight"].T), wide[f"{name}.bias"])
 
+    move = layer("read_move")
     return Weights(
-        move=layer("read_move"),
-        position=np.ascontiguousarray(wide["read_position.weight"].T),
+        move=move,
+        position=wide["read_position.weight"].T + move.weight[NUM_MOVE:],
         hidden=tuple(layer(f"body.{n}") for n in range(layers - 1)),
         norms=tuple(np.stack((wide[f"norms.{n}.weight"], wide[f"norms.{n}.bias"])) for n in range(layers)),
         head=wide["head.weight"][0],
@@ -363,8 +401,8 @@ def _fingerprint(model: Model) -> str:
 def _add_product(rows, weight, out):  # type: ignore[no-untyped-def]
     """Add ``rows @ weight`` to ``out``: float64 ``[n, inputs]``, ``[inputs, outputs]``, ``[n, outputs]``.
 
-    About half of the inputs are 0: those are left out. The others are added four at a time, in their order,
-    so the inner loop runs along the outputs and the sum of a row depends on nothing but this row.
+    Most of the inputs are 0: those are left out. The others are added four at a time, in their order, so the
+    inner loop runs along the outputs and the sum of a row depends on nothing but this row.
     """
     used = np.empty(rows.shape[1] + 1, np.int64)
     for n in range(rows.shape[0]):

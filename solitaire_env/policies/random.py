@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.drawing import draw_legal
 from solitaire_env.policies.policy import Array, Policy
 
 
@@ -35,4 +35,4 @@ class Random(Policy):
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
         """Actions int64 ``[n]``."""
-        return draw(masks, self._random.random(len(masks)) if uniforms is None else uniforms)
+        return draw_legal(masks, self._random.random(len(masks)) if uniforms is None else uniforms)

@@ -36,7 +36,9 @@ def slow(network: CompiledNetwork, observations: Array, masks: Array) -> tuple[A
     """The same forward pass in NumPy, straight from the definition: probabilities and values."""
     w = network._weights
     seen = network._features.read(observations, masks, w.lookahead)
-    rows = seen.moves @ w.move.weight + w.move.bias + (seen.positions @ w.position)[seen.games]
+    difference = seen.moves.astype(np.float64)
+    difference[:, 28:] -= seen.positions[seen.games]
+    rows = difference @ w.move.weight + w.move.bias + (seen.positions @ w.position)[seen.games]
     for layer, norm in zip((None, *w.hidden), w.norms, strict=True):
         if layer is not None:
             rows = rows @ layer.weight + layer.bias

@@ -12,11 +12,13 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
 from solitaire_env.notation import format_position
+from solitaire_env.policies.drawing import draw, draw_legal
 from solitaire_env.policies.greedy import LAST, Greedy
 from solitaire_env.policies.random import Random
 from solitaire_env.variants import VARIANTS, get_variant
 from tests.conftest import Refuses
-from tests.games import SHORT
+from tests.games import COMPILED, SHORT
+from tests.policies.slow_greedy import SlowGreedy
 from tests.positions import fill
 from tests.reference import GAMES
 
@@ -49,7 +51,7 @@ def test_greedy_beats_random(name: str) -> None:
 def test_greedy_never_goes_back(name: str) -> None:
     """Between two times that a position stands, no move was left but those that undo another."""
     variant = {**ACTION_SETS, **IN_SUIT}[name]
-    policy = Greedy(GameSpec(variant))
+    policy, slow = Greedy(GameSpec(variant)), SlowGreedy(GameSpec(variant))
     rows = np.arange(20)
     batch = Batch(GameSpec(variant), len(rows))
     batch.deal(rows, rows.tolist())
@@ -61,12 +63,42 @@ def test_greedy_never_goes_back(name: str) -> None:
             break
         observations = batch.observations()
         actions = policy(observations, batch.state.mask)
-        undone[policy._scores(observations.astype(np.int64))[rows, actions] <= LAST] = step
+        undone[slow.scores(observations.astype(np.int64))[rows, actions] <= LAST] = step
         for row in rows[playing].tolist():
             before = stood[row].get(observations[row].tobytes(), step)
             assert before == step or undone[row] >= before, format_position(batch.position(row))
             stood[row][observations[row].tobytes()] = step
         batch.step(actions, playing.astype(np.int8))
+
+
+@pytest.mark.parametrize("spaces", ["any", "kings"])
+@pytest.mark.parametrize("build", ["same suit", "alternate color", "any suit"])
+@pytest.mark.parametrize("name", [*ACTION_SETS, *IN_SUIT])
+def test_greedy_equals_its_definition(name: str, build: Any, spaces: Any) -> None:
+    """In positions that it comes to, some of its moves being random ones."""
+    spec = GameSpec({**ACTION_SETS, **IN_SUIT}[name].with_rules(build=build, spaces=spaces))
+    policy, slow = Greedy(spec), SlowGreedy(spec)
+    random = np.random.default_rng(0)
+    batch = Batch(spec, 16)
+    batch.deal(np.arange(16), list(range(16)))
+    for _ in range(100 if COMPILED else 5):
+        observations, masks = batch.observations().copy(), batch.state.mask.copy()
+        actions = policy(observations, masks)
+        np.testing.assert_array_equal(actions, slow(observations, masks))
+        others = draw(masks, random.random(16))
+        batch.step(np.where(random.random(16) < 0.6, actions, others), batch.everyone)
+
+
+@pytest.mark.parametrize("size", [5, 31, 32, 33, 64, 171])
+def test_legal_actions_are_drawn_as_if_by_weights(size: int) -> None:
+    random = np.random.default_rng(size)
+    masks = (random.random((500, size)) < 0.1).astype(np.int8)
+    masks[np.arange(500), random.integers(size, size=500)] = 1
+    uniforms = random.random(500)
+    uniforms[:50], uniforms[50:100] = 0.0, 1 - 2.0**-53
+    np.testing.assert_array_equal(draw_legal(masks, uniforms), draw(masks, uniforms))
+    np.testing.assert_array_equal(draw_legal(masks != 0, uniforms), draw(masks, uniforms))
+    assert draw_legal(masks[:0], uniforms[:0]).shape == (0,)
 
 
 PREFERENCES = {

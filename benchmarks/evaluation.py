@@ -1,0 +1,145 @@
+"""How long evaluation takes, beside another commit's in the same run.
+
+::
+
+    git clone --branch COMMIT . ../old && make -C ../old     a clone with an environment of its own, in .venv
+    python -m benchmarks.evaluation --against ../old
+
+Each policy plays the same deals by the old code and the new, in rounds of a new process each. Start-up does
+not count: a process imports, compiles or loads what is compiled, plays other deals, and then looks at the
+clock.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple
+
+import tyro
+
+from benchmarks.table import markdown
+from solitaire_env.evaluation.speed import machine
+from solitaire_env.util.progress import ProgressLine
+
+PROG: Final = "python -m benchmarks.evaluation"
+HEAD: Final = ("policy", "old s", "new s", "ratio", "old processor s", "new processor s", "bar", "met")
+BARS: Final = {"random": 10.0, "greedy": 10.0, "linear": 5.0, "shipped": 4.0}
+"""How many times as fast as commit 4fe2c13 each policy should be evaluated, with two threads."""
+TIMER: Final = Path(__file__).with_name("timed_evaluation.py")
+"""What runs in each process."""
+
+
+@dataclass
+class Arguments:
+    """Evaluation beside another commit's."""
+
+    against: Path
+    """A clone of the other commit, with its environment in .venv."""
+    policies: tuple[str, ...] = tuple(BARS)
+    """Who plays."""
+    env: str = "busy-aces"
+    """The game."""
+    deals: str = "0:1000"
+    """Deals: N, FIRST:END, or several with commas."""
+    rounds: int = 3
+    """Processes of each; the median counts."""
+    threads: int = 2
+    """Threads that each may use."""
+    quiet: bool = False
+    """No progress line."""
+
+
+class Timed(NamedTuple):
+    """One evaluation in one process."""
+
+    seconds: float
+    processor: float
+    """Seconds of processor time, all threads together."""
+    games: str
+    """A digest of how the games ended."""
+
+
+def in_new_process(folder: Path, python: Path, policy: str, a: Arguments) -> Timed:
+    """The same by the code in a folder, by its own Python.
+
+    Raises
+    ------
+    RuntimeError
+        If the process fails.
+    """
+    threads = str(a.threads)
+    # The other commit has no such file: it is given the text.
+    done = subprocess.run(
+        [python, "-c", TIMER.read_text(encoding="utf-8"), policy, a.env, a.deals],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(folder),
+            "NUMBA_NUM_THREADS": threads,
+            "OMP_NUM_THREADS": threads,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = (done.stderr.strip() or "it says nothing").splitlines()[-1]
+        raise RuntimeError(f"{folder}: evaluation of {policy!r} failed: {last}")
+    return Timed(*json.loads(done.stdout.splitlines()[-1]))
+
+
+def compare(policy: str, a: Arguments, line: ProgressLine) -> list[str]:
+    """A row of the table.
+
+    Raises
+    ------
+    RuntimeError
+        If a process fails, or the games differ.
+    """
+    root = Path(__file__).resolve().parents[1]
+    sides = (
+        (a.against.resolve(), a.against.resolve() / ".venv" / "bin" / "python"),
+        (root, Path(sys.executable)),
+    )
+    timed: tuple[list[Timed], list[Timed]] = ([], [])
+    for number in range(a.rounds):
+        for (folder, python), times in zip(sides, timed, strict=True):
+            line.count(number, a.rounds, f"{policy}, {folder.name}")
+            times.append(in_new_process(folder, python, policy, a))
+    if len({one.games for times in timed for one in times}) > 1:
+        raise RuntimeError(f"the games of {policy!r} did not end as they did before")
+    old, new = (median(one.seconds for one in times) for times in timed)
+    processor = [median(one.processor for one in times) for times in timed]
+    bar = BARS.get(policy)
+    return [
+        policy, f"{old:.2f}", f"{new:.2f}", f"{old / new:.1f}", f"{processor[0]:.2f}", f"{processor[1]:.2f}",
+        "-" if bar is None else f">= {bar:g}", "-" if bar is None else "yes" if old / new >= bar else "no",
+    ]  # fmt: skip
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Measure and print the table; the exit code."""
+    arguments = tyro.cli(Arguments, prog=PROG, args=args)
+    line = ProgressLine(arguments.quiet)
+    try:
+        rows = [compare(policy, arguments, line) for policy in arguments.policies]
+    except (RuntimeError, OSError) as error:
+        print(f"{PROG}: {error}", file=sys.stderr)
+        return 2
+    finally:
+        line.close()
+    print(markdown(HEAD, rows))
+    print(
+        f"\n{arguments.env}, deals {arguments.deals}, beyond start-up; {arguments.threads} threads; "
+        f"{arguments.rounds} processes of each by turns, the median counts\n{machine()}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Positions that come back: counted as a set of positions counts them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation import repeats
+from solitaire_env.evaluation.repeats import Repeats
+from solitaire_env.policies.drawing import draw
+from solitaire_env.variants import VARIANTS
+
+Array = npt.NDArray[Any]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_counts_what_came_back_in_games_of_any_length(variant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random games, which go back and forth; there is room for three positions before it grows."""
+    monkeypatch.setattr(repeats, "FIRST_ROOM", 3)
+    size, random = 6, np.random.default_rng(0)
+    batch = Batch(GameSpec(variant), size)
+    batch.deal(np.arange(size), list(range(size)))
+    positions: list[list[bytes]] = [[] for _ in range(size)]
+    seen = Repeats(batch.rules, size)
+    for step in range(80):
+        rows = np.flatnonzero((batch.state.status == PLAYING) & (random.random(size) < 0.9))
+        seen.add(batch.state.rows, rows)
+        expected = []
+        for row in rows.tolist():
+            position = batch.observations()[row].tobytes()
+            expected.append(position in positions[row])
+            positions[row].append(position)
+        assert seen.came_back(rows).tolist() == expected
+        if step == 50:  # another game begins in a row
+            batch.deal(np.array([2]), [100])
+            seen.forget(np.array([2]))
+            positions[2] = []
+        todo = np.zeros(size, dtype=np.int8)
+        todo[rows] = 1
+        batch.step(draw(batch.state.mask, random.random(size)), todo)
+    assert [seen.count(row) for row in range(size)] == [len(own) - len(set(own)) for own in positions]
+    assert any(len(own) > len(set(own)) for own in positions)
+
+
+def test_games_do_not_share_positions() -> None:
+    """The same position in two rows is new in each; a game without positions has no repeats."""
+    batch = Batch(GameSpec(VARIANTS[0]), 3)
+    batch.deal(np.arange(3), [7, 7, 7])
+    seen, both = Repeats(batch.rules, 3), np.array([0, 1])
+    seen.add(batch.state.rows, both)
+    assert seen.came_back(both).tolist() == [False, False]
+    seen.add(batch.state.rows, np.array([1]))
+    assert seen.came_back(both).tolist() == [False, True]
+    assert [seen.count(row) for row in range(3)] == [0, 1, 0]

@@ -1,0 +1,67 @@
+"""The runner's two sides of a game: what is played, and what a policy is shown of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.evaluation import Decisions, Runner
+from solitaire_env.policies.linear import load_linear
+from solitaire_env.policies.random import Random
+from solitaire_env.variants import get_variant
+from tests.games import COMPILED
+
+BUSY_ACES = get_variant("busy-aces")
+SHOWN: list[dict[str, Any]] = [
+    {"moves": "supermove"},
+    {"moves": "supermove", "observation": "features"},
+    {"observation": "features"},
+    {"information": "thoughtful"},
+]
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=str)
+def test_the_view_is_that_of_the_game_as_it_stands(shown: dict[str, Any]) -> None:
+    """Whether a view followed a move or was derived: observation and mask are those of the position."""
+    policy = Random(GameSpec(BUSY_ACES))
+    for name, value in shown.items():
+        setattr(policy, name, value)
+    spec = GameSpec(BUSY_ACES, Settings(max_episode_steps=120 if COMPILED else 15))
+    several = 0
+
+    def observe(decisions: Decisions, runner: Runner) -> None:
+        nonlocal several
+        several += np.count_nonzero(decisions.counts > 1)
+        rows = decisions.rows[runner.played.state.status[decisions.rows] == PLAYING]
+        runner.show(rows)
+        fresh = Batch(runner.view, len(rows)) if len(rows) else None
+        for place, row in enumerate(rows.tolist()):
+            assert fresh is not None
+            fresh.set_row(place, runner.played.state.rows[row])
+        if fresh is not None:
+            np.testing.assert_array_equal(runner.seen.observations()[rows], fresh.observations())
+            np.testing.assert_array_equal(runner.seen.state.mask[rows], fresh.state.mask)
+
+    runner = Runner(policy, spec, num_envs=5, observe=observe)
+    ends = [end for ended in runner.play(range(12)) for end in ended]
+    assert sorted(end.start for end in ends) == list(range(12))  # type: ignore[type-var]
+    assert several > 0 or "moves" not in shown
+
+
+def test_recorded_moves_are_those_of_the_singles() -> None:
+    spec = GameSpec(BUSY_ACES)
+    played: dict[int, list[int]] = {}
+
+    def observe(decisions: Decisions, runner: Runner) -> None:
+        for place, row in enumerate(decisions.rows.tolist()):
+            played.setdefault(int(runner.numbers[row]), []).extend(decisions.singles_of(place))
+
+    runner = Runner(load_linear(spec), spec, num_envs=2, record=True, observe=observe)
+    for end in [end for ended in runner.play(range(3)) for end in ended]:
+        assert [move.action for move in end.moves] == played[end.number]
+        assert len(end.moves) == end.steps
