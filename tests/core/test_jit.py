@@ -260,6 +260,15 @@ def test_both_kinds_of_a_parallel_kernel_are_kept(ours: Kernels) -> None:
 
 
 @compiled
+def test_a_constant_argument_needs_no_code_of_its_own(ours: Kernels) -> None:
+    """Numba alone would compile ``_inner`` for 1, for 2 and for a variable."""
+    ours.file.write_text(KERNELS.replace("return _inner(x)", "return _inner(1) + _inner(2) + _inner(x)"))
+    module = ours.load()
+    assert module.kernel(4) == 4 + 5 + 7
+    assert len(module._inner.overloads) == 1
+
+
+@compiled
 def test_an_edit_is_seen_in_the_same_process(ours: Kernels) -> None:
     """A notebook reloads a file. Nothing is kept then: the process may hold old code of other files."""
     assert ours.load().kernel(1) == 4
