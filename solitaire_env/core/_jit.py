@@ -9,6 +9,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from numba.core.sigutils import normalize_signature
 from numba.core.types import unliteral
 from numba.extending import intrinsic
 
-from solitaire_env.core.code_cache import CodeFiles, stamp_of
+from solitaire_env.core.code_cache import CodeFiles, folders_of, stamp_of
 from solitaire_env.util.messages import quiet, say
 from solitaire_env.util.progress import ProgressLine
 
@@ -102,6 +103,26 @@ class _Cache(NullCache):  # pragma: no cover  # called as numba compiles
         # A named tuple's text does not say its fields, and its class may be in a file that no stamp covers.
         fields = [getattr(kind, "fields", None) for kind in kinds]
         return repr((self._function, str(kinds), fields, codegen.magic_tuple(), settings, _VERSIONS))
+
+
+def code_folder() -> Path:
+    """The folder that keeps the compiled code of the core.
+
+    Raises
+    ------
+    OSError
+        If nothing is compiled, or no folder can be written to.
+    """
+    if _INTERPRETED:
+        raise OSError("nothing is compiled, because NUMBA_DISABLE_JIT is set")
+    folders = folders_of(
+        Path(os.path.abspath(__file__)).parent,
+        numba.config.CACHE_DIR,  # type: ignore[attr-defined]  # set by its name
+    )
+    if not folders.writable:
+        tried = ", ".join(str(folder.path) for folder in folders.tried)
+        raise OSError(f"compiled code cannot be kept: cannot write to {tried}")
+    return folders.tried[-1].path
 
 
 def _compile(function: Kernel, **options: Any) -> Kernel:
@@ -331,6 +352,8 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
         self._name = ""
         self._depth = 0
         self._done = self._total = 0
+        self.told: Callable[[], object] | None = None
+        """Called after each function."""
 
     def on_start(self, event_: Any) -> None:
         """Numba starts to compile a function: one that Python called, or one that this needs."""
@@ -350,6 +373,8 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             return
         self._done += 1
         self._depth -= 1
+        if self.told is not None:
+            self.told()
         if self._line is not None and self._depth == 0:
             self._line.close()
 
@@ -366,6 +391,11 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             folder = dispatcher._cache.cache_path
             kept = f"kept in {folder}" if folder else "not kept for the next start"
             say(f"solitaire-env: compiling {self._name}, about {self._total} functions, {kept} ...")
+
+
+def on_compiled(call: Callable[[], object]) -> None:
+    """Have a function called after each function of ours that this process compiles."""
+    _notice.told = call
 
 
 def _is_ours(dispatcher: Any) -> bool:  # pragma: no cover
