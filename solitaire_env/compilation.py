@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine, clock
 from solitaire_env.variants import VARIANTS, get_variant
@@ -48,6 +47,8 @@ class Compiled(NamedTuple):
 
 
 # ----------------------------------------------------------------------------------------- the jobs
+#
+# Each imports what it calls: only the workers wait for numba.
 
 FEW: Final = 2
 """Games that are played to compile for one thread."""
@@ -56,8 +57,7 @@ MANY: Final = 512
 
 
 def _batch(observation: Any = "cards", size: int = FEW) -> Any:
-    from solitaire_env.core.batch import Batch
-    from solitaire_env.core.spec import Settings
+    from solitaire_env.core import Batch, GameSpec, Settings
 
     batch = Batch(GameSpec(VARIANTS[0], Settings(observation=observation)), size)
     batch.deal(np.arange(size), [0] * size)
@@ -142,7 +142,7 @@ def _autoplay_safely() -> None:
 
 def _play_network() -> None:
     """The forward pass of a shipped network; its reader is another job."""
-    from solitaire_env.core.batch import Batch
+    from solitaire_env.core import Batch, GameSpec
     from solitaire_env.policies.shipped import load_shipped, shipped_games
 
     for game in shipped_games()[:1]:
