@@ -7,7 +7,6 @@
 """
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -87,9 +86,7 @@ def import_time(processes: int, checkout: Checkout = HERE) -> float:
     return median(_seconds("", {}, checkout)[0] for _ in range(processes))
 
 
-def first_step(
-    kind: str, game: str, num_envs: int, processes: int, checkout: Checkout = HERE
-) -> FirstStep:
+def first_step(kind: str, game: str, num_envs: int, processes: int, checkout: Checkout = HERE) -> FirstStep:
     """To the first step of the environment that ``kind`` makes, ``"gym.make"`` or ``"vector"``."""
     then = _STEP[kind].format(id=env_id(env_variant(game)), num_envs=num_envs)
     with tempfile.TemporaryDirectory() as cache:
@@ -101,11 +98,11 @@ def first_step(
 
 def spent_by(commands: Sequence[Sequence[str]], cache: str, checkout: Checkout = HERE) -> Spent:
     """The time of some commands, one after another; ``cache`` is the folder of compiled code."""
-    clock, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    clock, before = time.perf_counter(), os.times()
     for words in commands:
         _run(["-m", *words], {"NUMBA_CACHE_DIR": cache}, checkout)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    after = os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return Spent(time.perf_counter() - clock, cpu)
 
 

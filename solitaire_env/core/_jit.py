@@ -141,9 +141,10 @@ def _compile_once_for_constants(compiled: Any) -> None:  # pragma: no cover  # c
     constant all the same.
     """
     of_types = compiled.get_call_template
+    plain: Callable[[Any], Any] = unliteral
 
     def get_call_template(args: Any, kws: Any) -> Any:
-        return of_types([unliteral(kind) for kind in args], {k: unliteral(kind) for k, kind in kws.items()})
+        return of_types([plain(kind) for kind in args], {name: plain(kind) for name, kind in kws.items()})
 
     compiled.get_call_template = get_call_template
 

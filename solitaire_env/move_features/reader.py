@@ -356,7 +356,7 @@ def _read(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Read games without rollout lookahead.
 
-    One kernel, with relaxed reachability and without: a second one took 4 s to compile.
+    One kernel, with relaxed reachability and without: a second one took 1.5 s to compile.
     """
     size = positions.shape[1] - reach
     k = 0

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "pandas", "optuna", "wandb",
-         "PIL", "pygame", "imageio", "starlette")  # fmt: skip
+HEAVY = (
+    "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "pandas", "optuna", "wandb",
+    "PIL", "pygame", "imageio", "starlette",
+)  # fmt: skip
 PLAYED = ("--env", "busy-aces", "--deals", "0:1", "--quiet")
 COMMANDS = {
     "solitaire_env": (
