@@ -183,7 +183,7 @@ def main(args: Sequence[str] | None = None) -> int:
     checkouts = {"here": HERE}
     if a.against is not None:
         folder = a.against.resolve()
-        checkouts[str(a.against)] = Checkout(folder, str(folder / ".venv" / "bin" / "python"))
+        checkouts[folder.name] = Checkout(folder, str(folder / ".venv" / "bin" / "python"))
     line = ProgressLine(every=0.0)
     try:
         for checkout in checkouts.values():

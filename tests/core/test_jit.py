@@ -432,6 +432,19 @@ def test_compiling_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 @compiled
+def test_parts_are_not_counted_but_what_they_call(tmp_path: Path) -> None:
+    text = KERNELS.replace("import jit,", "import jit, jit_part,").replace(
+        "return _inner(x)", "return _part(x)"
+    )
+    part = "@jit_part\ndef _part(x):\n    return _inner(x)\n\n"
+    head = "@jit_kernel\ndef kernel"
+    (tmp_path / "kernels.py").write_text(text.replace(head, part + head))
+    environ = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "SOLITAIRE_ENV_QUIET": ""}
+    done = run("from kernels import kernel; print(kernel(1))", tmp_path, **environ)
+    assert done.stdout == "4\n" and "compiling kernels.kernel, about 2 functions," in done.stderr
+
+
+@compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
 def test_on_a_terminal_the_notice_is_a_live_line(tmp_path: Path) -> None:
     """How far it is, cleared at the end."""
