@@ -125,11 +125,12 @@ def code_folder() -> Path:
     return folders.tried[-1].path
 
 
-def _compile(function: Kernel, **options: Any) -> Kernel:
+def _compile(function: Kernel, for_each_constant: bool = False, **options: Any) -> Kernel:
     compiled: Any = numba.njit(error_model="numpy", **options)(function)
     if not _INTERPRETED:  # pragma: no cover
         compiled._cache = _Cache(function, options)  # what ``cache=True`` does, with files of our own
-        _compile_once_for_constants(compiled)
+        if not for_each_constant:
+            _compile_once_for_constants(compiled)
     return compiled  # type: ignore[no-any-return]
 
 
@@ -137,7 +138,7 @@ def _compile_once_for_constants(compiled: Any) -> None:  # pragma: no cover  # c
     """Give a call with a constant argument the code of a call with a variable.
 
     Numba would compile the function, and all that it calls, once more for each constant: ``step`` for rows 0,
-    1 and 2 of a search took half of all the time that compiling took. What is inlined is optimized for the
+    1 and 2 of a search took a third of all the time that compiling took. What is inlined is optimized for the
     constant all the same.
     """
     of_types = compiled.get_call_template
@@ -166,6 +167,17 @@ def jit(function: Kernel) -> Kernel:
 def jit_inline(function: Kernel) -> Kernel:
     """The same for what Python calls too."""
     return _compile(function, nogil=True, forceinline=True, _nrt=False)
+
+
+def jit_flagged(function: Kernel) -> Kernel:
+    """The same as ``jit``, compiled once for each value of a constant argument: for flags in the hottest code.
+
+    In a step it saves up to 2 % of the instructions.
+    """
+    return _compile(
+        function, for_each_constant=True,
+        forceinline=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True,
+    )  # fmt: skip
 
 
 def jit_called(function: Kernel) -> Kernel:

@@ -269,6 +269,16 @@ def test_a_constant_argument_needs_no_code_of_its_own(ours: Kernels) -> None:
 
 
 @compiled
+def test_a_flag_has_code_for_each_constant(ours: Kernels) -> None:
+    text = KERNELS.replace("return _inner(x)", "return _inner(1) + _inner(2) + _inner(x)")
+    gate = "from solitaire_env.core._jit import jit_flagged"
+    ours.file.write_text(text.replace("@jit\ndef _inner", f"{gate}\n@jit_flagged\ndef _inner"))
+    module = ours.load()
+    assert module.kernel(4) == 4 + 5 + 7
+    assert len(module._inner.overloads) == 3
+
+
+@compiled
 def test_an_edit_is_seen_in_the_same_process(ours: Kernels) -> None:
     """A notebook reloads a file. Nothing is kept then: the process may hold old code of other files."""
     assert ours.load().kernel(1) == 4
