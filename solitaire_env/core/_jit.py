@@ -170,7 +170,7 @@ def jit_inline(function: Kernel) -> Kernel:
 
 
 def jit_flagged(function: Kernel) -> Kernel:
-    """The same as ``jit``, compiled once for each value of a constant argument: for flags in the hottest code.
+    """The same as ``jit``, compiled once for each value of a constant argument: for flags in hot code.
 
     In a step it saves up to 2 % of the instructions.
     """
