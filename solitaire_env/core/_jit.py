@@ -105,7 +105,7 @@ class _Cache(NullCache):  # pragma: no cover  # called as numba compiles
         return repr((self._function, str(kinds), fields, codegen.magic_tuple(), settings, _VERSIONS))
 
 
-def code_folder() -> Path:
+def code_folder() -> Path:  # pragma: no cover  # called in worker processes
     """The folder that keeps the compiled code of the core.
 
     Raises
@@ -406,7 +406,7 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             say(f"solitaire-env: compiling {self._name}, about {self._total} functions, {kept} ...")
 
 
-def on_compiled(call: Callable[[], object]) -> None:
+def on_compiled(call: Callable[[], object]) -> None:  # pragma: no cover  # called in worker processes
     """Have a function called after each function of ours that this process compiles."""
     _notice.told = call
 

@@ -34,9 +34,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "agents.train", "configs/default.yaml", "--total-steps", "20000", "--value-steps", "0",
         "--eval-deals", "0:4", "--runs", "{folder}/runs", "--quiet",
     ),
+    "evaluate, transcripts": (
+        "agents.evaluate", "--policy", "linear", "--env", "busy-aces", "--deals", "20000:20008",
+        "--transcripts", "{folder}/games", "--quiet",
+    ),
     "imitate": (
-        "agents", "imitate", "configs/busy-aces.yaml", "{folder}/game.txt", "--linear-start", "None",
-        "--minutes", "0.02", "--eval-deals", "0:2", "--runs", "{folder}/runs", "--quiet",
+        "agents", "imitate", "configs/busy-aces.yaml", "{folder}/games", "--all-games",
+        "--linear-start", "None", "--minutes", "0.02", "--eval-deals", "0:2",
+        "--runs", "{folder}/runs", "--quiet",
     ),
     **{
         f"evaluate {policy} {game}": (
