@@ -5,6 +5,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; 
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 PY := .venv/bin/python
 READY := .venv/ready
+COMPILED := .venv/compiled
+# What compiled code is made from: all files of the folders that have kernels (each decorator has "jit" in its name).
+KERNELS := $(wildcard $(addsuffix *.py,$(sort $(dir $(shell grep -rl --include='*.py' jit solitaire_env agents)))))
 PEERS := .venvs/peers
 # A file goes to one process, since its tests share trainings; in order, for the longest come first.
 SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
@@ -22,20 +25,26 @@ GENERATED := .cache/mutants
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
-env: $(READY)  ## make or renew .venv
+env: $(COMPILED)  ## make or renew .venv, and compile what is compiled ahead of time
 
 $(PY):
 	@test -n "$(PYTHON)" || { echo "no Python >= 3.10 with venv on PATH; try: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 
 $(READY): pyproject.toml constraints.txt | $(PY)
+	@echo "installing into .venv, about a minute"
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[train,render,deals,dev]"
 	@touch $@
 
-train: $(READY)  ## train the default network, evaluate it, say where it lies
+# Once for all commands, on all cores; a command would compile what it needs itself, on one.
+$(COMPILED): $(READY) $(KERNELS)
+	$(PY) -m agents compile
+	@touch $@
+
+train: $(COMPILED)  ## train the default network, evaluate it, say where it lies
 	$(PY) -m agents.train configs/default.yaml $(ARGS)
 
-test: $(READY)  ## the tests that find a fault in minutes
+test: $(COMPILED)  ## the tests that find a fault in minutes
 	$(PY) -m pytest $(SPREAD) $(ARGS)
 
 test-all: test test-proof test-bounds test-nojit test-oracles test-browser instructions test-slow  ## all tests

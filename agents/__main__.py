@@ -6,6 +6,7 @@ from typing import Final
 
 COMMANDS: Final = {
     "ablations": ("agents.commands.ablations", "store trainings that are compared"),
+    "compile": ("agents.commands.compile", "compile everything ahead of time"),
     "evaluate": ("agents.evaluate", "play numbered deals with a policy"),
     "fc-solve": ("agents.commands.fc_solve", "write fc-solve's solutions of Eights Down as transcripts"),
     "fit-linear": ("agents.commands.fit_linear", "fit the weights of the linear policy"),

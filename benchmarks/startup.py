@@ -1,14 +1,29 @@
-"""How long a new process takes to import the package, and to its first step."""
+"""How long a new process takes to import the package, to its first step, and to compile everything.
+
+::
+
+    python -m benchmarks.startup                  the table, of this checkout
+    python -m benchmarks.startup --against DIR    beside another checkout, by the Python in its .venv
+"""
 
 import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-from solitaire_env.registration import env_id, env_variant
+import tyro
 
+from solitaire_env.cli import print_table
+from solitaire_env.registration import env_id, env_variant
+from solitaire_env.util.progress import ProgressLine
+
+PROG: Final = "python -m benchmarks.startup"
 _CLOCK: Final = """
 import time, gymnasium, numpy
 start = time.perf_counter()
@@ -23,6 +38,27 @@ _STEP: Final = {
         "env.step(numpy.zeros({num_envs}, dtype=numpy.int64))"
     ),
 }
+_GAMES: Final = ("--env", "busy-aces", "--deals", "0:1", "--quiet")
+COMMANDS: Final = (
+    ("solitaire_env", "bench", "busy-aces", "--seconds", "0.1", "--quiet"),
+    ("solitaire_env", "bench", "busy-aces", "--seconds", "0.1", "--quiet", "--observation", "features"),
+    ("solitaire_env", "perft", "busy-aces", "--depth", "2", "--quiet"),
+    ("agents.evaluate", "--policy", "linear", *_GAMES),
+    ("agents.evaluate", "--policy", "shipped", *_GAMES),
+    ("agents.solve", "eights-down", "--deal", "251", "--seconds", "1", "--quiet"),
+    ("agents.solve", "forty-thieves", "--deal", "0", "--seconds", "1", "--quiet", "--network", "none"),
+)
+"""Commands that need most of what is compiled, in a checkout of any age."""
+
+
+class Checkout(NamedTuple):
+    """A checkout of the project, and the Python that runs it."""
+
+    folder: Path
+    python: str
+
+
+HERE: Final = Checkout(Path(__file__).parents[1], sys.executable)
 
 
 class FirstStep(NamedTuple):
@@ -36,30 +72,135 @@ class FirstStep(NamedTuple):
     """Lines on stderr, with none."""
 
 
-def import_time(processes: int) -> float:
+class Spent(NamedTuple):
+    """Time of some commands."""
+
+    wall: float
+    """Seconds on the clock."""
+    cpu: float
+    """Processor seconds, of all their processes."""
+
+
+def import_time(processes: int, checkout: Checkout = HERE) -> float:
     """Seconds of ``import solitaire_env`` beyond Gymnasium and NumPy, the median of some processes."""
-    return median(_seconds("", {})[0] for _ in range(processes))
+    return median(_seconds("", {}, checkout)[0] for _ in range(processes))
 
 
-def first_step(kind: str, game: str, num_envs: int, processes: int) -> FirstStep:
+def first_step(kind: str, game: str, num_envs: int, processes: int, checkout: Checkout = HERE) -> FirstStep:
     """To the first step of the environment that ``kind`` makes, ``"gym.make"`` or ``"vector"``."""
     then = _STEP[kind].format(id=env_id(env_variant(game)), num_envs=num_envs)
     with tempfile.TemporaryDirectory() as cache:
         place = {"NUMBA_CACHE_DIR": cache}
-        cold, said = _seconds(then, place)
-        warm = median(_seconds(then, place)[0] for _ in range(processes))
+        cold, said = _seconds(then, place, checkout)
+        warm = median(_seconds(then, place, checkout)[0] for _ in range(processes))
     return FirstStep(warm, cold, len(said.splitlines()))
 
 
-def _seconds(then: str, variables: dict[str, str]) -> tuple[float, str]:
+def spent_by(commands: Sequence[Sequence[str]], cache: str, checkout: Checkout = HERE) -> Spent:
+    """The time of some commands, one after another; ``cache`` is the folder of compiled code."""
+    clock, before = time.perf_counter(), os.times()
+    for words in commands:
+        _run(["-m", *words], {"NUMBA_CACHE_DIR": cache}, checkout)
+    after = os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return Spent(time.perf_counter() - clock, cpu)
+
+
+def _seconds(then: str, variables: dict[str, str], checkout: Checkout = HERE) -> tuple[float, str]:
     """The seconds that a new process prints, and what it says on stderr."""
+    done = _run(["-c", _CLOCK.format(then=then)], variables, checkout)
+    return float(done.stdout), done.stderr
+
+
+def _run(
+    arguments: Sequence[str], variables: dict[str, str], checkout: Checkout
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in a checkout.
+
+    Raises
+    ------
+    RuntimeError
+        With the last line on stderr, if it fails.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", _CLOCK.format(then=then)],
-        env={**os.environ, "SOLITAIRE_ENV_QUIET": "0", **variables},
+        [checkout.python, *arguments],
+        cwd=checkout.folder,
+        env={**os.environ, "PYTHONPATH": str(checkout.folder), "SOLITAIRE_ENV_QUIET": "0", **variables},
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
         raise RuntimeError(f"a new process failed: {done.stderr.strip().splitlines()[-1]}")
-    return float(done.stdout), done.stderr
+    return done
+
+
+# ------------------------------------------------------------------------------------- the table
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Seconds of importing the package, of a first step, and of compiling everything."""
+
+    against: Path | None = None
+    """Another checkout, with a .venv of its own, that is measured too."""
+    processes: int = 5
+    """New processes of which the median counts."""
+    game: str = "forty-thieves"
+    """Game of the first steps."""
+    num_envs: int = 1024
+    """Games of the vector environment."""
+
+
+def measure(checkout: Checkout, a: Arguments, line: ProgressLine) -> dict[str, str]:
+    """What the table says of a checkout."""
+    found = {}
+
+    def note(what: str, text: str) -> None:
+        found[what] = text
+        line.show(f"{checkout.folder}: {what}: {text}")
+
+    note("import solitaire_env", f"{import_time(a.processes, checkout):.2f} s")
+    for kind in _STEP:
+        first = first_step(kind, a.game, a.num_envs, a.processes, checkout)
+        note(f"first step, {kind}, compiled code on disk", f"{first.warm:.2f} s")
+        note(f"first step, {kind}, none on disk", f"{first.cold:.1f} s")
+    with tempfile.TemporaryDirectory() as cache:
+        cold, warm = (spent_by(COMMANDS, cache, checkout) for _ in range(2))
+        note("seven commands, compiled code on disk", f"{warm.wall:.1f} s")
+        note("what they compile, none on disk", f"{cold.cpu - warm.cpu:.1f} processor s")
+    if (checkout.folder / "solitaire_env" / "compilation.py").exists():
+        with tempfile.TemporaryDirectory() as cache:
+            cold, warm = (spent_by([("agents", "compile")], cache, checkout) for _ in range(2))
+            note("agents compile, none on disk", f"{cold.wall:.1f} s, {cold.cpu:.1f} processor s")
+            note("agents compile, all on disk", f"{warm.wall:.1f} s")
+    return found
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Measure and print the table; the exit code."""
+    a = tyro.cli(Arguments, prog=PROG, args=args)
+    checkouts = {"here": HERE}
+    if a.against is not None:
+        folder = a.against.resolve()
+        checkouts[folder.name] = Checkout(folder, str(folder / ".venv" / "bin" / "python"))
+    line = ProgressLine(every=0.0)
+    try:
+        for checkout in checkouts.values():
+            if not Path(checkout.python).exists():
+                raise FileNotFoundError(f"there is no {checkout.python}: run make env in {checkout.folder}")
+        columns = {name: measure(checkout, a, line) for name, checkout in checkouts.items()}
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"{PROG}: {error}", file=sys.stderr)
+        return 2
+    finally:
+        line.close()
+    print_table(
+        ["", *columns],
+        ([what, *(column.get(what) for column in columns.values())] for what in columns["here"]),
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

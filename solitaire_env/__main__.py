@@ -2,7 +2,8 @@
 
 import sys
 
-from solitaire_env.cli import main
-
 if __name__ == "__main__":
+    # Worker processes import this file too, and need no command line.
+    from solitaire_env.cli import main
+
     sys.exit(main())

@@ -1,4 +1,5 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft, bench.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft, bench,
+compile.
 
 What a user gets wrong ends in one or two lines on stderr and exit code 2.
 """
@@ -570,6 +571,24 @@ class Bench(_Game):
         print(f"{TIMED}\n{machine()}")
 
 
+# -------------------------------------------------------------------------------------- compile
+
+
+@dataclass(frozen=True)
+class Compile:
+    """Compile all that environments and policies need, on several cores; the code is kept on disk."""
+
+    workers: int | None = None
+    """Number of processes; by default one for each core, at most 4."""
+    quiet: Quiet = False
+    """No progress line."""
+
+    def run(self) -> None:
+        from solitaire_env.compilation import JOBS, compile_all, describe
+
+        print(describe(compile_all(JOBS, self.workers, self.quiet)))
+
+
 # ----------------------------------------------------------------------------------------- main
 
 Command = (
@@ -582,6 +601,7 @@ Command = (
     | Annotated[Serve, subcommand("serve")]
     | Annotated[Perft, subcommand("perft")]
     | Annotated[Bench, subcommand("bench")]
+    | Annotated[Compile, subcommand("compile")]
 )
 
 

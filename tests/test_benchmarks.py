@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -159,6 +160,38 @@ def test_the_import_is_timed_in_a_new_process() -> None:
     assert 0 < startup.import_time(1) < 10
     with pytest.raises(RuntimeError, match="a new process failed: ZeroDivisionError"):
         startup._seconds("1 / 0", {})
+
+
+def test_the_table_of_startup_has_a_column_for_each_checkout(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked = []
+
+    def run(
+        arguments: list[str], variables: dict[str, str], checkout: startup.Checkout
+    ) -> subprocess.CompletedProcess[str]:
+        asked.append((arguments[1], checkout.folder))
+        return subprocess.CompletedProcess(arguments, 0, "0.25", "one line")
+
+    monkeypatch.setattr(startup, "_run", run)
+    other = tmp_path / "other"
+    (other / ".venv" / "bin").mkdir(parents=True)
+    (other / ".venv" / "bin" / "python").touch()
+    assert startup.main(["--against", str(other), "--processes", "1"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["here", "other"]
+    [first] = [line for line in out if line.lstrip().startswith("import solitaire_env")]
+    assert first.split()[2:] == ["0.25", "s", "0.25", "s"]
+    [compiled] = [line for line in out if "agents compile, all on disk" in line]
+    assert compiled.split()[-1] == "-", "an older checkout has no such command"
+    commands = [words[0] for words in startup.COMMANDS]
+    for folder in (startup.HERE.folder, other):
+        assert [what for what, where in asked if where == folder and what in commands] == 2 * commands
+
+
+def test_a_checkout_without_python_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert startup.main(["--against", str(tmp_path)]) == 2
+    assert f"there is no {tmp_path}/.venv/bin/python: run make env" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -440,7 +440,10 @@ def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ([], ["Missing subcommand", "{list, rules, show, play, watch, replay, serve, perft, bench}"]),
+        (
+            [],
+            ["Missing subcommand", "{list, rules, show, play, watch, replay, serve, perft, bench, compile}"],
+        ),
         (["deal"], ["Unrecognized options: deal", "Available subcommands: list, rules"]),
         (["list", "all"], ["Unrecognized options: all"]),
         (["show"], ["Missing", "GAME"]),

@@ -18,8 +18,6 @@ from pydantic import ValidationError
 from agents.commands.options import run_command, value_of
 from agents.config import TrainConfig, explain
 from agents.learners.dataset import Positions, positions_of, read_games
-from agents.learners.imitation import learn
-from agents.learners.initial_weights import start_of
 from agents.learners.replays import Game
 from agents.runs.config_files import load_config
 from agents.runs.folders import new_run
@@ -80,11 +78,15 @@ def check(a: Arguments) -> None:
         raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
     if a.config.minutes is None and a.epochs is None:
         raise ValueError("minutes is null and no epochs are given, allowed: at least one of them set")
+    from agents.learners.initial_weights import start_of  # torch is loaded only by who learns
+
     start_of(a.config)
 
 
 def imitate(a: Arguments) -> tuple[Path, bool]:
     """Read, replay and learn: the run folder, and whether the learning was completed."""
+    from agents.learners.imitation import learn
+
     check(a)
     config = a.config
     line = ProgressLine(a.quiet)

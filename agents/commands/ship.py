@@ -21,7 +21,6 @@ from agents.config import TrainConfig
 from agents.reports.plots import read_curve
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import BASELINES, HISTORY, history_of, starts_of
-from agents.runs.models import load_model
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
@@ -85,6 +84,8 @@ class Run:
                 f"information {self.config.information!r}, allowed: the published game, with supermoves or "
                 "without, information 'player'"
             )
+        from agents.runs.models import load_model  # torch is loaded only by who ships
+
         load_model(self.folder / "model", GameSpec(published))
 
     def _recorded(self) -> bool:

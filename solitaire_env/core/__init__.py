@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from solitaire_env.core._jit import (
+        code_folder,
         get_num_threads,
         jit,
         jit_allocating,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         jit_wrapping,
         lowest_bit,
         max_threads,
+        on_compiled,
         prange,
         set_num_threads,
         typed_once,
@@ -57,6 +59,7 @@ __all__ = [
     "Settings",
     "State",
     "Variant",
+    "code_folder",
     "copy",
     "decode",
     "derive",
@@ -75,6 +78,7 @@ __all__ = [
     "make_rules",
     "make_state",
     "max_threads",
+    "on_compiled",
     "place",
     "prange",
     "run_parts",
@@ -86,9 +90,9 @@ __all__ = [
 
 # Loaded with the first use: numba takes half a second to import, and listing the games needs none of it.
 _MODULES: Final = {
-    "_jit": ("get_num_threads", "jit", "jit_allocating", "jit_called", "jit_fast", "jit_inline",
-             "jit_kernel", "jit_parallel", "jit_part", "jit_wrapping", "lowest_bit", "max_threads",
-             "prange", "set_num_threads", "typed_once"),
+    "_jit": ("code_folder", "get_num_threads", "jit", "jit_allocating", "jit_called", "jit_fast",
+             "jit_inline", "jit_kernel", "jit_parallel", "jit_part", "jit_wrapping", "lowest_bit",
+             "max_threads", "on_compiled", "prange", "set_num_threads", "typed_once"),
     "batch": ("Batch", "IllegalActionError"),
     "engine": ("Events", "State", "copy", "decode", "derive", "make_events", "make_state", "place", "step"),
     "layout": ("PLAYING", "STUCK", "WON", "Rules", "make_rules"),

@@ -9,6 +9,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -21,9 +22,10 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
+from numba.core.types import unliteral
 from numba.extending import intrinsic
 
-from solitaire_env.core.code_cache import CodeFiles, stamp_of
+from solitaire_env.core.code_cache import CodeFiles, folders_of, stamp_of
 from solitaire_env.util.messages import quiet, say
 from solitaire_env.util.progress import ProgressLine
 
@@ -103,11 +105,49 @@ class _Cache(NullCache):  # pragma: no cover  # called as numba compiles
         return repr((self._function, str(kinds), fields, codegen.magic_tuple(), settings, _VERSIONS))
 
 
-def _compile(function: Kernel, **options: Any) -> Kernel:
+def code_folder() -> Path:  # pragma: no cover  # called in worker processes
+    """The folder that keeps the compiled code of the core.
+
+    Raises
+    ------
+    OSError
+        If nothing is compiled, or no folder can be written to.
+    """
+    if _INTERPRETED:
+        raise OSError("nothing is compiled, because NUMBA_DISABLE_JIT is set")
+    folders = folders_of(
+        Path(os.path.abspath(__file__)).parent,
+        numba.config.CACHE_DIR,  # type: ignore[attr-defined]  # set by its name
+    )
+    if not folders.writable:
+        tried = ", ".join(str(folder.path) for folder in folders.tried)
+        raise OSError(f"compiled code cannot be kept: cannot write to {tried}")
+    return folders.tried[-1].path
+
+
+def _compile(function: Kernel, for_each_constant: bool = False, **options: Any) -> Kernel:
     compiled: Any = numba.njit(error_model="numpy", **options)(function)
     if not _INTERPRETED:  # pragma: no cover
         compiled._cache = _Cache(function, options)  # what ``cache=True`` does, with files of our own
+        if not for_each_constant:
+            _compile_once_for_constants(compiled)
     return compiled  # type: ignore[no-any-return]
+
+
+def _compile_once_for_constants(compiled: Any) -> None:  # pragma: no cover  # called as numba compiles
+    """Give a call with a constant argument the code of a call with a variable.
+
+    Numba would compile the function, and all that it calls, once more for each constant: ``step`` for rows 0,
+    1 and 2 of a search took a third of all the time that compiling took. What is inlined is optimized for the
+    constant all the same.
+    """
+    of_types = compiled.get_call_template
+    plain: Callable[[Any], Any] = unliteral
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return of_types([plain(kind) for kind in args], {name: plain(kind) for name, kind in kws.items()})
+
+    compiled.get_call_template = get_call_template
 
 
 # ------------------------------------------------------------------------------------- decorators
@@ -127,6 +167,17 @@ def jit(function: Kernel) -> Kernel:
 def jit_inline(function: Kernel) -> Kernel:
     """The same for what Python calls too."""
     return _compile(function, nogil=True, forceinline=True, _nrt=False)
+
+
+def jit_flagged(function: Kernel) -> Kernel:
+    """The same as ``jit``, compiled once for each value of a constant argument: for flags in hot code.
+
+    In a step it saves up to 2 % of the instructions.
+    """
+    return _compile(
+        function, for_each_constant=True,
+        forceinline=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True,
+    )  # fmt: skip
 
 
 def jit_called(function: Kernel) -> Kernel:
@@ -326,6 +377,8 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
         self._name = ""
         self._depth = 0
         self._done = self._total = 0
+        self.told: Callable[[], object] | None = None
+        """Called after each function."""
 
     def on_start(self, event_: Any) -> None:
         """Numba starts to compile a function: one that Python called, or one that this needs."""
@@ -336,7 +389,6 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             self._name = f"{dispatcher.__module__.rpartition('.')[2]}.{dispatcher.__qualname__}"
             self._total = self._done + _count_uncompiled(dispatcher)
         self._depth += 1
-        self._total = max(self._total, self._done + self._depth)
         self._show(dispatcher)
 
     def on_end(self, event_: Any) -> None:
@@ -345,6 +397,8 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             return
         self._done += 1
         self._depth -= 1
+        if self.told is not None:
+            self.told()
         if self._line is not None and self._depth == 0:
             self._line.close()
 
@@ -355,7 +409,8 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
         if self._line is None:
             self._line = ProgressLine()
         if self._line.live:
-            done = f"{self._done} of about {self._total} functions"
+            # A few functions are compiled for two kinds of cards: the line waits, the total never grows.
+            done = f"{min(self._done, self._total - 1)} of about {self._total} functions"
             self._line.show(f"solitaire-env: compiling, {done} ({self._name})")
         elif first:
             folder = dispatcher._cache.cache_path
@@ -363,12 +418,20 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             say(f"solitaire-env: compiling {self._name}, about {self._total} functions, {kept} ...")
 
 
+def on_compiled(call: Callable[[], object]) -> None:  # pragma: no cover  # called in worker processes
+    """Have a function called after each function of ours that this process compiles."""
+    _notice.told = call
+
+
 def _is_ours(dispatcher: Any) -> bool:  # pragma: no cover
     return isinstance(getattr(dispatcher, "_cache", None), _Cache)
 
 
 def _count_uncompiled(dispatcher: Any) -> int:  # pragma: no cover
-    """How many functions of ours a function calls, itself included, that are not compiled yet."""
+    """How many functions of ours a function calls, itself included, that are not compiled yet.
+
+    Parts of others (:func:`jit_part`) are never compiled themselves; what they call is.
+    """
     found, left = set(), [dispatcher]
     while left:
         called = left.pop()
@@ -378,7 +441,7 @@ def _count_uncompiled(dispatcher: Any) -> int:  # pragma: no cover
             other = variables.get(name)
             if hasattr(other, "py_func") and _is_ours(other) and not other.overloads and other not in found:
                 left.append(other)
-    return len(found)
+    return sum(called.targetoptions.get("inline") != "always" for called in found)
 
 
 def _names(code: CodeType) -> set[str]:  # pragma: no cover

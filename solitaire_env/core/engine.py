@@ -20,6 +20,7 @@ import numpy.typing as npt
 from solitaire_env.core._jit import (
     jit,
     jit_called,
+    jit_flagged,
     jit_kernel,
     jit_parallel,
     jit_wrapping,
@@ -264,7 +265,7 @@ def _update_welcome(rules, state, b, suit):
     state.welcome[b] = (int(state.welcome[b]) & ~of_suit) | ((cards & ranks) << suit)
 
 
-@jit
+@jit_flagged
 def carry_limit(rules, state, b, to_space):
     """How many cards may move as one.
 
@@ -371,7 +372,7 @@ def _unlink(rules, state, b, source, key):
     state.links[b, _at(KEYS + source)] = 0
 
 
-@jit
+@jit_flagged
 def _mask_unit(rules, state, b, source, unit, legal):
     """Entries of a source's card with ``unit`` cards on it, onto the piles that take them.
 
@@ -386,7 +387,7 @@ def _mask_unit(rules, state, b, source, unit, legal):
         state.deeper[b, _at(key >> 2)] ^= 1 << source
 
 
-@jit
+@jit_flagged
 def _mask_tableau(rules, state, b, source, legal):
     """Entries of a source onto all piles, and of all sources onto it: the few that its cards make legal.
 

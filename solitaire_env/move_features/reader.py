@@ -150,10 +150,8 @@ class MoveReader:
             if self.rollout:
                 limits = (self.digs, self.reach, self.rollout)
                 _read_all_ahead(*game, events, passed, *games, *limits, weights, *features)
-            elif self.reach:
-                _read_all_reach(*game, *games, self.reach, weights, *features)
             else:
-                _read_all(*game, *games, weights, *features)
+                _read_all(*game, *games, self.reach, weights, *features)
 
         return self._in_parts(read_part, observations, masks, features)
 
@@ -364,35 +362,12 @@ def _begin_after(rules, state, action, here, out):  # type: ignore[no-untyped-de
 
 @jit_kernel
 def _read(  # type: ignore[no-untyped-def]
-    rules, plans, state, room, notes, observations, masks, weights, games, actions, moves, positions
-):  # fmt: skip
-    """Read games without relaxed reachability and rollout lookahead."""
-    size = positions.shape[1]
-    k = 0
-    for game in range(observations.shape[0]):
-        first = k
-        k = _begin(
-            rules, state, room, notes, observations[game], masks[game], game, first, weights, games, actions,
-            moves,
-        )  # fmt: skip
-        here = positions[game, :]
-        for move in range(first - 1, k):
-            action, out = _place_of(move, first, actions, moves, here)
-            if not _begin_after(rules, state, action, here, out):
-                continue
-            b = int(GAME)
-            if action >= rules.home_actions:
-                _move_cards(rules, state, action, notes)
-                b = int(AFTER)
-            drawn = int(0 <= action < rules.home_actions)
-            write_position(rules, plans, state, b, drawn, notes, out[:size])
-
-
-@jit_kernel
-def _read_reach(  # type: ignore[no-untyped-def]
     rules, plans, state, room, notes, observations, masks, reach, weights, games, actions, moves, positions
 ):  # fmt: skip
-    """The same with the relaxed reachability."""
+    """Read games without rollout lookahead.
+
+    One kernel, with relaxed reachability and without: a second one took 1.5 s to compile.
+    """
     size = positions.shape[1] - reach
     k = 0
     for game in range(observations.shape[0]):
@@ -412,7 +387,8 @@ def _read_reach(  # type: ignore[no-untyped-def]
                 b = int(AFTER)
             drawn = int(0 <= action < rules.home_actions)
             write_position(rules, plans, state, b, drawn, notes, out[:size])
-            write_reach(plans, state, b, notes, out[size:])
+            if reach:
+                write_reach(plans, state, b, notes, out[size:])
 
 
 @jit_part
@@ -475,6 +451,5 @@ def _read_ahead(  # type: ignore[no-untyped-def]
 
 
 _read_all = typed_once(_read)
-_read_all_reach = typed_once(_read_reach)
 _read_all_ahead = typed_once(_read_ahead)
 _read_moves_alone = typed_once(_read_moves)

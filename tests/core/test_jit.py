@@ -260,6 +260,25 @@ def test_both_kinds_of_a_parallel_kernel_are_kept(ours: Kernels) -> None:
 
 
 @compiled
+def test_a_constant_argument_needs_no_code_of_its_own(ours: Kernels) -> None:
+    """Numba alone would compile ``_inner`` for 1, for 2 and for a variable."""
+    ours.file.write_text(KERNELS.replace("return _inner(x)", "return _inner(1) + _inner(2) + _inner(x)"))
+    module = ours.load()
+    assert module.kernel(4) == 4 + 5 + 7
+    assert len(module._inner.overloads) == 1
+
+
+@compiled
+def test_a_flag_has_code_for_each_constant(ours: Kernels) -> None:
+    text = KERNELS.replace("return _inner(x)", "return _inner(1) + _inner(2) + _inner(x)")
+    gate = "from solitaire_env.core._jit import jit_flagged"
+    ours.file.write_text(text.replace("@jit\ndef _inner", f"{gate}\n@jit_flagged\ndef _inner"))
+    module = ours.load()
+    assert module.kernel(4) == 4 + 5 + 7
+    assert len(module._inner.overloads) == 3
+
+
+@compiled
 def test_an_edit_is_seen_in_the_same_process(ours: Kernels) -> None:
     """A notebook reloads a file. Nothing is kept then: the process may hold old code of other files."""
     assert ours.load().kernel(1) == 4
@@ -420,6 +439,19 @@ def test_compiling_is_said_in_one_line(tmp_path: Path) -> None:
     assert said == f"{expected} ...\n"
     shutil.rmtree(tmp_path / "__pycache__")
     assert run(NOTICED, tmp_path, PYTHONPATH=environ["PYTHONPATH"], SOLITAIRE_ENV_QUIET="1").stderr == ""
+
+
+@compiled
+def test_parts_are_not_counted_but_what_they_call(tmp_path: Path) -> None:
+    text = KERNELS.replace("import jit,", "import jit, jit_part,").replace(
+        "return _inner(x)", "return _part(x)"
+    )
+    part = "@jit_part\ndef _part(x):\n    return _inner(x)\n\n"
+    head = "@jit_kernel\ndef kernel"
+    (tmp_path / "kernels.py").write_text(text.replace(head, part + head))
+    environ = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "SOLITAIRE_ENV_QUIET": ""}
+    done = run("from kernels import kernel; print(kernel(1))", tmp_path, **environ)
+    assert done.stdout == "4\n" and "compiling kernels.kernel, about 2 functions," in done.stderr
 
 
 @compiled

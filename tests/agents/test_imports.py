@@ -1,0 +1,105 @@
+"""What no command may import that does not use it: torch takes seconds, the others a good part of one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = (
+    "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "pandas", "optuna", "wandb",
+    "PIL", "pygame", "imageio", "starlette",
+)  # fmt: skip
+PLAYED = ("--env", "busy-aces", "--deals", "0:1", "--quiet")
+COMMANDS = {
+    "solitaire_env": (
+        ("--help",),
+        ("list",),
+        ("rules", "busy-aces"),
+        ("show", "busy-aces"),
+        ("play", "busy-aces", "--deal", "7", "--policy", "shipped"),
+        ("watch", "eights-down", "--deal", "7", "--policy", "linear", "--transcript", "{folder}/game.txt"),
+        ("replay", "{folder}/game.txt"),
+        ("perft", "busy-aces", "--depth", "1", "--quiet"),
+        ("compile", "--help"),
+    ),
+    "agents.evaluate": tuple(
+        ("--policy", policy, *PLAYED) for policy in ("random", "greedy", "linear", "shipped")
+    ),
+    "agents.solve": (
+        ("eights-down", "--deal", "1", "--seconds", "0.1", "--quiet"),
+        ("busy-aces", "--deal", "1", "--seconds", "0.1", "--quiet", "--network", "none"),
+    ),
+    "agents": (
+        ("--help",),
+        ("ablations",),
+        ("compile", "--help"),
+        ("fc-solve", "--help"),
+        ("fit-linear", "--help"),
+        ("imitate", "--help"),
+        ("leaderboard", "--check"),
+        ("leaderboard", "add", "--help"),
+        ("leaderboard", "replay", "--help"),
+        ("plot", "--help"),
+        ("search-results",),
+        ("ship", "--help"),
+    ),
+}
+"""Command lines that use none of :data:`HEAVY`, in an order in which one may write what another reads."""
+
+LISTS = """
+import runpy, sys
+sys.argv = {words!r}
+try:
+    runpy.run_module({module!r}, run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    print(end.code or 0, file=sys.stderr, end=" ")
+else:
+    print(0, file=sys.stderr, end=" ")
+print(*(name for name in {heavy!r} if name in sys.modules), file=sys.stderr)
+"""
+
+
+def heavy_imports(module: str, words: tuple[str, ...]) -> list[str]:
+    """The exit status of a command, and what it imports of :data:`HEAVY`, as the last line of stderr says."""
+    script = LISTS.format(words=[module, *words], module=module, heavy=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input="hint\nquit\n", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.stderr.splitlines()[-1].split()
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_commands_import_what_they_use(module: str, tmp_path: Path) -> None:
+    found = {}
+    for words in COMMANDS[module]:
+        words = tuple(word.format(folder=tmp_path) for word in words)
+        status, *imported = heavy_imports(module, words)
+        expected = "2" if words in {("ablations",), ("search-results",)} else "0"
+        if (status, imported) != (expected, []):
+            found[words] = (status, imported)
+    assert not found
+
+
+def test_that_check_sees_an_import() -> None:
+    assert heavy_imports("agents", ("plot", "--help")) == ["0"]
+    assert "torch" in heavy_imports("torch.version", ())
+
+
+def test_the_package_and_its_parts_need_no_torch() -> None:
+    script = (
+        "import sys, solitaire_env\n"
+        "for name in dir(solitaire_env):\n"
+        "    if name != 'sb3': getattr(solitaire_env, name)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
