@@ -9,6 +9,7 @@ COMPILED := .venv/compiled
 # What compiled code is made from: all files of the folders that have kernels (each decorator has "jit" in its name).
 KERNELS := $(wildcard $(addsuffix *.py,$(sort $(dir $(shell grep -rl --include='*.py' jit solitaire_env agents)))))
 PEERS := .venvs/peers
+BEFORE := .venvs/before
 # A file goes to one process, since its tests share trainings; in order, for the longest come first.
 SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # The package's tests, long proofs too: without what needs torch, and what only reads the package's text.
@@ -20,6 +21,7 @@ GENERATED := .cache/mutants
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
 	test-oracles test-browser lint types layers mutants mutants-generated fuzz docs bench bench-peers \
+	bench-training \
 	instructions clean
 
 help:  ## this list
@@ -113,6 +115,19 @@ bench: $(READY)  ## speed and size of our environments
 
 bench-peers: $(PEERS)/ready  ## the same beside EnvPool, Pgx, Jumanji and OpenSpiel: the table and chart of ratios
 	$(PEERS)/bin/python -m benchmarks --peers --out benchmarks/results $(ARGS)
+
+bench-training: $(BEFORE)/ready  ## training, evaluation and start-up beside commit 4fe2c13: three tables of ratios
+	$(PY) -m benchmarks.learning --against $(BEFORE) $(ARGS)
+	$(PY) -m benchmarks.evaluation --against $(BEFORE)
+	$(PY) -m benchmarks.startup --against $(BEFORE)
+
+# Its own code and environment: what is measured there is what its users had.
+$(BEFORE)/ready: | $(COMPILED)
+	rm -rf $(BEFORE)
+	git clone --quiet --no-checkout . $(BEFORE)
+	git -C $(BEFORE) checkout --quiet 4fe2c13
+	$(MAKE) --no-print-directory -C $(BEFORE) env
+	@touch $@
 
 $(PEERS)/ready: pyproject.toml constraints.txt benchmarks/peers.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -1,0 +1,166 @@
+"""PPO: advantages counted slowly, the loss beside sb3-contrib's, gradients that no thread changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as th
+from sb3_contrib.common.maskable.distributions import MaskableCategorical
+from stable_baselines3.common.callbacks import BaseCallback
+
+from agents.config import make_config
+from agents.learners.factory import make_model
+from agents.learners.parallel import set_gradients
+from agents.learners.ppo import PPO, Steps, Targets, estimate_advantages
+from agents.learners.training_env import make_env
+from tests.agents.test_train import VALUES
+
+
+def learner(**changes: Any) -> PPO:
+    config = make_config(VALUES | {"env": "busy-aces", "hidden": [16], "held_out_deals": None} | changes, "x")
+    env = make_env(config)
+    env.seed(0)
+    model = make_model(config, env)
+    assert isinstance(model, PPO)
+    return model
+
+
+class Once(BaseCallback):
+    """Keeps what the learner's steps were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def _on_step(self) -> bool:
+        self.seen.append((self.model.seen.copy(), self.model.env.action_masks().copy()))
+        return True
+
+
+def rollout(model: PPO) -> tuple[Targets, Once]:
+    callback: Any = Once()
+    callback.init_callback(model)
+    model._setup_learn(0, callback)
+    model.kept = model.policy.network.make_kept()
+    model.seen = np.asarray(model._last_obs)
+    callback.seen.append((model.seen.copy(), model.env.action_masks().copy()))
+    targets = model.play(callback)
+    assert targets is not None
+    return targets, callback
+
+
+def test_advantages_counted_slowly() -> None:
+    random = np.random.default_rng(0)
+    shape = (6, 4)
+    steps = Steps(
+        np.zeros(shape, dtype=np.int64),
+        np.zeros(shape, dtype=np.float32),
+        random.random(shape).astype(np.float32),
+        random.random(shape).astype(np.float32),
+        random.random(shape) < 0.3,
+    )
+    last = random.random(4).astype(np.float32)
+    gamma, lam = 0.9, 0.8
+
+    def advantage(t: int, game: int) -> float:
+        """The sum of the errors of the value from there to the end of the game, each counted less."""
+        total, weight = 0.0, 1.0
+        for k in range(t, 6):
+            after = last[game] if k == 5 else steps.values[k + 1, game]
+            ended = bool(steps.ended[k, game])
+            total += weight * (steps.rewards[k, game] + gamma * (not ended) * after - steps.values[k, game])
+            if ended:
+                break
+            weight *= gamma * lam
+        return total
+
+    slow = [[advantage(t, game) for game in range(4)] for t in range(6)]
+    np.testing.assert_allclose(estimate_advantages(steps, last, gamma, lam), slow, atol=1e-5)
+
+
+@pytest.mark.parametrize("network", ["moves", "mlp"])
+def test_loss_is_the_clipped_one(network: str) -> None:
+    """Computed again from dense masked distributions, as sb3-contrib does."""
+    model = learner(network=network, ent_coef=0.02, vf_coef=0.7)
+    targets, callback = rollout(model)
+    with th.no_grad():
+        for weights in model.policy.parameters():
+            weights += 0.3 * th.randn_like(weights)  # so that some probabilities are clipped
+    rows = np.random.default_rng(0).permutation(len(targets.actions))[:100]
+    loss, logged = model.loss(rows, targets, 100)
+
+    observations, masks = (np.concatenate(parts)[rows] for parts in zip(*callback.seen[:-1], strict=True))
+    seen = model.policy.network.score(th.from_numpy(observations), masks)
+    logits = seen.dense(masks.shape[1]).clamp(min=-1e8)
+    distribution = MaskableCategorical(logits=logits, masks=masks)
+    logs = distribution.log_prob(targets.actions[rows])
+    ratio = (logs - targets.logs[rows]).exp()
+    advantages = targets.advantages[rows]
+    gain = th.min(advantages * ratio, advantages * ratio.clamp(0.85, 1.15)).mean()
+    errors = (model.policy.value_net(seen.features)[:, 0] - targets.returns[rows]).square().mean()
+    entropy = distribution.entropy().mean()
+    expected = -gain - 0.02 * entropy + 0.7 * errors
+    th.testing.assert_close(loss, expected, rtol=1e-3, atol=1e-4)
+    for number, slow in zip(logged[:3], (-gain, errors, -entropy), strict=True):
+        assert number.item() == pytest.approx(slow.item(), rel=1e-3, abs=1e-4)
+    assert 0 < logged[4] < 1
+
+    model.policy.value_only = True
+    value_loss, _ = model.loss(rows, targets, 100)
+    th.testing.assert_close(value_loss, 0.7 * errors, rtol=1e-3, atol=1e-4)
+
+
+def test_what_was_chosen_is_what_was_played() -> None:
+    """The probabilities of the actions are those of the network, and every action was legal."""
+    model = learner()
+    targets, callback = rollout(model)
+    masks = np.concatenate([masks for _, masks in callback.seen[:-1]])
+    actions = targets.actions.numpy()
+    assert masks[np.arange(len(masks)), actions].all() and len(masks) == 8 * 32
+    rows = np.arange(len(masks))
+    seen = model.policy.network.score_kept(model.kept, rows)  # type: ignore[arg-type]
+    logs = seen.of(targets.actions, seen.logs())
+    th.testing.assert_close(logs, targets.logs, rtol=1e-4, atol=1e-5)
+    # Drawn, not the likeliest: about as often as their probabilities say.
+    likeliest = seen.actions[seen.choose(seen.scores)]
+    assert 0.1 < (likeliest == targets.actions).float().mean() < 0.9
+
+
+def test_learns_which_moves_pay() -> None:
+    model = learner(n_epochs=40, learning_rate=1e-2)
+    targets, _ = rollout(model)
+    told = targets._replace(advantages=th.randn(len(targets.actions)))
+    model.policy.value_only = False
+    before = targets.logs.clone()
+    model.set_logger(model.logger)
+    model.train(told)
+    rows = np.arange(len(before))
+    seen = model.policy.network.score_kept(model.kept, rows)  # type: ignore[arg-type]
+    change = seen.of(targets.actions, seen.logs()) - before
+    choice = change.abs() > 1e-6
+    assert np.corrcoef(change[choice].detach(), told.advantages[choice])[0, 1] > 0.3
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_gradients_do_not_depend_on_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = learner(num_envs=64)
+    targets, _ = rollout(model)
+    before = th.get_num_threads()
+    th.set_num_threads(1)  # as in training
+    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: threads)
+    parameters = list(model.policy.parameters())
+    rows = np.random.default_rng(0).permutation(len(targets.actions))
+    logged = set_gradients(parameters, lambda part: model.loss(part, targets, len(rows)), rows)
+    found = [weights.grad.clone() for weights in parameters if weights.grad is not None]
+    loss, whole = model.loss(rows, targets, len(rows))
+    expected = th.autograd.grad(loss, parameters, allow_unused=True)
+    for mine, other in zip(found, [gradient for gradient in expected if gradient is not None], strict=True):
+        th.testing.assert_close(mine, other, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(logged, whole, rtol=1e-3, atol=1e-5)
+    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 1)
+    set_gradients(parameters, lambda part: model.loss(part, targets, len(rows)), rows)
+    again = [weights.grad for weights in parameters if weights.grad is not None]
+    th.set_num_threads(before)
+    assert all((mine == other).all() for mine, other in zip(found, again, strict=True))

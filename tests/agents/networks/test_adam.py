@@ -1,0 +1,44 @@
+"""Adam against torch's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import torch as th
+
+from agents.networks.adam import Adam
+
+
+def test_steps_are_torchs() -> None:
+    """Also with a rate that changes, a parameter without gradient, and taken up again half-way."""
+    th.manual_seed(0)
+    mine = [th.nn.Parameter(th.randn(3, 4)), th.nn.Parameter(th.randn(5)), th.nn.Parameter(th.randn(2))]
+    others = [th.nn.Parameter(weights.detach().clone()) for weights in mine]
+    adam, judge = Adam(mine, 0.01, eps=1e-5), th.optim.Adam(others, 0.01, eps=1e-5)
+    for step in range(20):
+        if step == 10:
+            saved = adam.state_dict()
+            adam = Adam(mine, 0.01, eps=1e-5)
+            adam.load_state_dict(saved)
+        for group in (adam.param_groups[0], judge.param_groups[0]):
+            group["lr"] = 0.01 / (1 + step)
+        adam.zero_grad()
+        assert all(weights.grad is None for weights in mine)
+        for weights, other in zip(mine[:2], others[:2], strict=True):
+            weights.grad = th.randn_like(weights)
+            other.grad = weights.grad.clone()
+        adam.step()
+        judge.step()
+        for weights, other in zip(mine, others, strict=True):
+            th.testing.assert_close(weights, other)
+
+
+def test_no_compiler_is_imported() -> None:
+    """Torch's own optimizers import torch's compiler, which takes seconds."""
+    code = (
+        "import sys, torch; from agents.networks.adam import Adam\n"
+        "weights = torch.nn.Parameter(torch.zeros(2)); adam = Adam([weights])\n"
+        "weights.grad = torch.ones(2); adam.step(); assert 'torch._dynamo' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

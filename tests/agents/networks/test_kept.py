@@ -1,0 +1,118 @@
+"""Positions that are kept: what comes back is what was read, and scores and gradients are torch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as th
+
+from agents.networks import NETWORKS, MovesNetwork
+from agents.networks import kept as kept_module
+from agents.networks.kept import KeptFeatures, KeptObservations
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.variants import VARIANTS, get_variant
+
+NAMES = [variant.name for variant in VARIANTS]
+
+
+def played(name: str, games: int = 12, steps: int = 10) -> list[tuple[Any, Any]]:
+    """Observations and masks of games, a pair for each step."""
+    variant = get_variant(name)
+    batch = Batch(GameSpec(variant), games)
+    batch.deal(np.arange(games), range(games))
+    random = np.random.default_rng(0)
+    seen = []
+    for _ in range(steps):
+        seen.append((batch.observations().copy(), batch.state.mask.copy()))
+        batch.step((batch.state.mask * random.random(batch.state.mask.shape)).argmax(1), batch.everyone)
+    return seen
+
+
+def network_of(name: str, **sizes: Any) -> MovesNetwork:
+    th.manual_seed(0)
+    network = MovesNetwork(GameSpec(get_variant(name)), **sizes)
+    with th.no_grad():
+        for weights in network.parameters():
+            # Heads start small, the linear policy's weights at zero: so that no mistake hides there.
+            weights += 0.1 * th.randn_like(weights)
+    return network
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_features_come_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for rounding, whichever are asked for, in whichever order; with little room at first."""
+    monkeypatch.setattr(kept_module, "ROOM", 8)
+    network = network_of(name)
+    kept = network.make_kept()
+    steps = played(name)
+    for number, step in enumerate(steps):
+        assert kept.add(*step).tolist() == list(range(12 * number, 12 * number + 12))
+    observations, masks = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+    for size in (120, 7, 1):
+        rows = np.random.default_rng(size).permutation(120)[:size]
+        seen, read = kept.unpack(rows), network.look(observations[rows], masks[rows])
+        for mine, other in zip(seen, read, strict=True):
+            assert mine.dtype == other.dtype
+            np.testing.assert_allclose(mine, other, atol=1e-6)
+        assert kept.count_moves(rows) == len(read.games)
+    kept.clear()
+    assert kept.size == 0 and kept.add(*steps[3]).tolist() == list(range(12))
+    np.testing.assert_allclose(kept.unpack(np.arange(12)).moves, network.look(*steps[3]).moves, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("hidden", [(16,), (24, 8), (5, 3, 7)])
+def test_scores_and_gradients_are_torchs(name: str, hidden: tuple[int, ...]) -> None:
+    """Those of the same layers without the kernels, in float64."""
+    network = network_of(name, hidden=hidden, width=6)
+    kept = network.make_kept()
+    for step in played(name, steps=6):
+        kept.add(*step)
+    rows = np.random.default_rng(0).permutation(72)[:50]
+    found = network.score_kept(kept, rows)
+    wanted = [th.randn_like(part) for part in (found.scores, found.features)]
+    (found.logs() * wanted[0]).sum().backward(retain_graph=True)
+    (found.features * wanted[1]).sum().backward()
+    gradients = {name: weights.grad.double() for name, weights in network.named_parameters()}
+
+    network.zero_grad()
+    slow = network.double()
+    seen = kept.unpack(rows)
+    seen = seen._replace(moves=seen.moves.astype(np.float64), positions=seen.positions.astype(np.float64))
+    expected = slow._score(seen, th.device("cpu"))
+    assert (expected.games == found.games).all() and (expected.actions == found.actions).all()
+    for mine, other in ((found.scores, expected.scores), (found.features, expected.features)):
+        th.testing.assert_close(mine.double(), other, rtol=1e-4, atol=1e-4)
+    th.testing.assert_close(found.logs().double(), expected.logs(), rtol=1e-4, atol=1e-4)
+    (expected.logs() * wanted[0].double()).sum().backward(retain_graph=True)
+    (expected.features * wanted[1].double()).sum().backward()
+    for name, weights in slow.named_parameters():
+        assert weights.grad is not None and weights.grad.abs().max() > 0, name
+        th.testing.assert_close(gradients[name], weights.grad, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_kept_positions_score_as_others_do(kind: str) -> None:
+    """Also when one move of each is chosen; a move that was not chosen has no score then."""
+    th.manual_seed(0)
+    network = NETWORKS[kind](GameSpec(get_variant("forty-bandits")))
+    kept: Any = network.make_kept()
+    assert isinstance(kept, KeptFeatures if kind == "moves" else KeptObservations)
+    steps = played("forty-bandits")
+    for step in steps:
+        kept.add(*step)
+    observations, masks = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+    rows = np.array([5, 3, 100, 3])
+    expected = network.score(th.from_numpy(observations[rows]), masks[rows])
+    found = network.score_kept(kept, rows)
+    for mine, other in zip(found, expected, strict=True):
+        th.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
+    assert kept.count_moves(rows) == len(found.games)
+
+    actions = masks.argmax(1)
+    chosen = network.score_kept(kept.choose(actions), rows)
+    assert chosen.games.tolist() == [0, 1, 2, 3] and chosen.actions.tolist() == actions[rows].tolist()
+    th.testing.assert_close(chosen.scores, found.of(chosen.actions, found.scores), rtol=1e-4, atol=1e-5)
