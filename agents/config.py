@@ -129,7 +129,7 @@ class TrainConfig:
     device: str = "cpu"
     """torch's name of the device: "cpu", "cuda", "auto" for a GPU where there is one."""
     threads: int = 0
-    """Threads of torch, 0 for one a core."""
+    """Cores to train on, 0 for all: so many processes share the games (maskable-ppo: threads of torch)."""
     checkpoint_minutes: float = 1.0
     """A stop loses at most so much."""
     held_out_deals: str | None = "20000:20500"

@@ -88,8 +88,11 @@ def _train_network() -> None:
     """What networks are trained by, forward and backward."""
     import torch
 
+    from agents.learners.training_env import find_only_moves
     from agents.networks import layers
+    from agents.networks.adam import BETAS
     from agents.networks.kept import KeptFeatures
+    from agents.networks.kernels import adam_step
     from solitaire_env.move_features.columns import NUM_MOVE
     from solitaire_env.move_features.reader import MoveFeatures
 
@@ -106,6 +109,10 @@ def _train_network() -> None:
     hidden = layers.read_moves(weight, torch.ones(2, 4), kept, rows, ends)
     hidden = layers.normalize_relu(hidden, torch.nn.LayerNorm(4))
     scores = hidden.sum(1) + layers.weigh_moves(own, kept, rows, ends)
+    only, ended = np.empty(2, dtype=np.int64), np.zeros(2, dtype=np.bool_)
+    find_only_moves(np.ones((2, 1), dtype=np.int8), ended, only)
+    numbers = np.ones((4, 2), dtype=np.float32)
+    adam_step(*numbers, BETAS, 0.1, 0.1, 0.1)
     layers.log_softmax(scores, ends).sum().backward()  # type: ignore[no-untyped-call]
 
 

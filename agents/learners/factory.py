@@ -1,6 +1,5 @@
 """Makes the learner that a configuration names, with its network and initial weights."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from agents.learners.maskable_ppo import make_maskable_ppo
 from agents.learners.ppo import PPO, make_ppo
 from agents.learners.pqn import PQN, make_pqn
 from agents.learners.rollout import RolloutEvaluator, RolloutLearner, make_rollout_learner
+from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv, make_env
 from agents.networks import NETWORKS
 from agents.networks.sb3_policy import NetworkPolicy
@@ -20,22 +20,23 @@ from agents.networks.sb3_policy import NetworkPolicy
 Learner = PPO | MaskablePPO | PQN | RolloutLearner
 
 
-def make_model(config: TrainConfig, env: TrainingEnv, share: Callable[[], float] = lambda: 0.0) -> Learner:
-    """The learner of a configuration; ``share()`` is how much of the training is done, 0 to 1."""
+def make_model(config: TrainConfig, env: TrainingEnv, team: Team | None = None) -> Learner:
+    """The learner of a configuration; ``team.share`` is how much of the training is done, 0 to 1."""
+    team = team or Team()
 
     def rate(_: float) -> float:
-        return config.rate_at(share())
+        return config.rate_at(team.share)
 
     kwargs: dict[str, Any] = {"kind": config.network, "spec": env.game, "sizes": config.network_sizes}
     model: Learner
     if config.learner == "pqn":
-        model = make_pqn(config, env, rate, kwargs, share)
+        model = make_pqn(config, env, rate, kwargs, lambda: team.share, team)
     elif config.learner == "playouts":
-        model = make_rollout_learner(config, env, rate, kwargs)
+        model = make_rollout_learner(config, env, rate, kwargs, team)
     elif config.learner == "maskable-ppo":
         model = make_maskable_ppo(config, env, rate, kwargs)
     else:
-        model = make_ppo(config, env, rate, kwargs)
+        model = make_ppo(config, env, rate, kwargs, team)
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
     initialize(config, policy)

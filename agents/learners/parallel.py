@@ -1,41 +1,42 @@
-"""Scores of many positions and gradients of a minibatch, in parts on several threads."""
+"""Minibatches and their gradients, of all processes of a team together."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import torch as th
 
-from agents.networks import Network
-from agents.networks.kept import Kept, Rows
-from agents.networks.scores import Scores
-from solitaire_env.core import run_parts
+from agents.learners.team import Team
+from agents.networks.kept import Rows
 
 PART: Final = 512
-"""Positions of a part. It does not depend on the number of threads, so that gradients do not either: they are
-added up in order."""
-SCORED: Final = 128
-"""Positions that are scored together: a number of its own for the same reason."""
+"""Positions learned from at a time: few enough that what is in hand stays in the processor's cache."""
 
 
-def score_in_parts(network: Network, kept: Kept, rows: Rows) -> Scores:
-    """The scores of the moves of kept positions, int64 ``[n]``; without gradients."""
+def make_minibatches(
+    team: Team, positions: int, batch_size: int, random: np.random.Generator
+) -> tuple[list[Rows], float]:
+    """This process's part of the minibatches of a pass, and how many positions of all processes are in one.
 
-    def score(part: slice) -> Scores:
-        with th.inference_mode():
-            return network.score_kept(kept, rows[part])  # type: ignore[arg-type]
-
-    slices = [slice(first, first + SCORED) for first in range(0, len(rows), SCORED)]
-    parts = run_parts(score, slices)
-    games = [seen.games + part.start for seen, part in zip(parts, slices, strict=True)]
-    return Scores(th.cat(games), *(th.cat(tensors) for tensors in list(zip(*parts, strict=True))[1:]))
+    Parameters
+    ----------
+    positions
+        Of this process.
+    batch_size
+        Of all processes together.
+    """
+    total = float(team.sum([positions])[0])
+    count = max(1, -int(-total // batch_size))
+    return np.array_split(random.permutation(positions), count), total / count
 
 
 def set_gradients(
+    team: Team,
     parameters: Sequence[th.nn.Parameter],
     loss_of: Callable[[Rows], tuple[th.Tensor, th.Tensor]],
     rows: Rows,
+    max_norm: float,
 ) -> npt.NDArray[np.float64]:
     """Set the gradients of a sum over positions, and give the sums of what is logged.
 
@@ -45,20 +46,30 @@ def set_gradients(
         Whose ``grad`` is set; None where the loss does not depend on one.
     loss_of
         Gives the loss of some positions, int64 ``[n]``, which is a sum over them, and what is logged of
-        them, ``[numbers]``, sums as well. Several threads call it at the same time.
+        them, ``[numbers]``, sums as well.
     rows
-        int64: all positions of the minibatch.
+        int64: the positions of this process; those of the others are added.
+    max_norm
+        The gradients of all parameters together are scaled down to this norm.
     """
-
-    def differentiate(part: Rows) -> tuple[Any, npt.NDArray[np.float64]]:
-        loss, logged = loss_of(part)
+    sums: list[th.Tensor] = []
+    logged: list[th.Tensor] = []
+    for first in range(0, max(len(rows), 1), PART):
+        loss, numbers = loss_of(rows[first : first + PART])
         gradients = th.autograd.grad(loss, parameters, allow_unused=True)
-        return gradients, logged.detach().cpu().numpy().astype(np.float64)
-
-    parts = np.array_split(rows, -(-len(rows) // PART))
-    done = run_parts(differentiate, parts)
-    for place, parameter in enumerate(parameters):
-        given = [gradients[place] for gradients, _ in done if gradients[place] is not None]
-        parameter.grad = th.stack(given).sum(0) if given else None
-    sums: npt.NDArray[np.float64] = np.sum([logged for _, logged in done], axis=0)
-    return sums
+        given = [k for k, gradient in enumerate(gradients) if gradient is not None]
+        sums.append(th.cat([gradients[k].flatten() for k in given]))
+        logged.append(numbers.detach())
+    flat, numbers = th.stack(sums).sum(0), th.stack(logged).sum(0)
+    if team.size > 1:
+        total = team.sum(np.concatenate((flat.cpu().numpy(), numbers.cpu().numpy())))
+        flat = th.from_numpy(total[: len(flat)].astype(np.float32))
+        numbers = th.from_numpy(total[len(flat) :])
+    flat *= max_norm / flat.norm().clamp(min=max_norm)
+    for parameter in parameters:
+        parameter.grad = None
+    pieces = th.split(flat, [parameters[k].numel() for k in given])
+    for k, piece in zip(given, pieces, strict=True):
+        parameters[k].grad = piece.view_as(parameters[k])
+    result: npt.NDArray[np.float64] = numbers.cpu().double().numpy()
+    return result

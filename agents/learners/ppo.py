@@ -18,7 +18,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.config import TrainConfig
-from agents.learners.parallel import score_in_parts, set_gradients
+from agents.learners.parallel import make_minibatches, set_gradients
+from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.kept import Kept, Rows
 from agents.networks.sb3_policy import NetworkPolicy
@@ -70,6 +71,7 @@ class PPO(BaseAlgorithm):
         self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
         n_epochs: int, gamma: float, gae_lambda: float, clip_range: float, ent_coef: float, vf_coef: float,
         max_grad_norm: float, seed: int, device: str, policy_kwargs: dict[str, Any],
+        team: Team,
     ) -> None:  # fmt: skip
         super().__init__(
             NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
@@ -78,12 +80,13 @@ class PPO(BaseAlgorithm):
         self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
         self.gamma, self.gae_lambda, self.clip_range = gamma, gae_lambda, clip_range
         self.ent_coef, self.vf_coef, self.max_grad_norm = ent_coef, vf_coef, max_grad_norm
+        self.team = team
         self._setup_model()
 
     def _setup_model(self) -> None:
         self._setup_lr_schedule()
         self.set_random_seed(self.seed)
-        self.random = np.random.default_rng(self.seed)
+        self.random = np.random.default_rng([self.seed or 0, self.team.rank])
         self.policy = NetworkPolicy(
             self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
         ).to(self.device)
@@ -117,6 +120,7 @@ class PPO(BaseAlgorithm):
         """Some steps of all games; None when the callback ends the training."""
         callback.on_rollout_start()
         self.kept.clear()
+        begun = self.num_timesteps
         shape = (self.n_steps, self.env.num_envs)
         steps = Steps(
             np.empty(shape, dtype=np.int64),
@@ -134,6 +138,7 @@ class PPO(BaseAlgorithm):
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
+        self.num_timesteps = begun + int(self.team.sum([self.num_timesteps - begun])[0])
         callback.on_rollout_end()
         _, _, last = self.act()  # kept as well, but never learned from
         advantages = estimate_advantages(steps, last, self.gamma, self.gae_lambda)
@@ -146,7 +151,7 @@ class PPO(BaseAlgorithm):
         """
         rows = self.kept.add(self.seen, self.env.action_masks())
         with th.inference_mode():
-            seen = score_in_parts(self.policy.network, self.kept, rows)
+            seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
             logs = seen.logs()
             actions, chosen_logs = self.policy.choose(seen, logs, deterministic=False)
             values = self.policy.value_net(seen.features)[:, 0]
@@ -154,7 +159,7 @@ class PPO(BaseAlgorithm):
 
     # ------------------------------------------------------------------------------- learning
 
-    def loss(self, rows: Rows, targets: Targets, n: int) -> tuple[th.Tensor, th.Tensor]:
+    def loss(self, rows: Rows, targets: Targets, n: float) -> tuple[th.Tensor, th.Tensor]:
         """The part of some positions in the loss of a minibatch of ``n``, and what is logged of them: losses
         of policy, value and entropy, the divergence from the policy that played, and clipped probabilities.
         """
@@ -180,25 +185,27 @@ class PPO(BaseAlgorithm):
     def train(self, targets: Targets) -> None:
         """Take the passes of an update."""
         self._update_learning_rate(self.policy.optimizer)
-        unexplained, spread = targets.advantages.var().item(), targets.returns.var().item()
-        self.logger.record("train/explained_variance", 1 - unexplained / max(spread, 1e-12))
-        scale = targets.advantages.std() + 1e-8
-        targets = targets._replace(advantages=(targets.advantages - targets.advantages.mean()) / scale)
-        size = len(targets.actions)
+        returns, advantages = targets.returns, targets.advantages
+        moments = [part.sum().item() for part in (advantages, advantages**2, returns, returns**2)]
+        *sums, n = self.team.sum([*moments, len(returns)])
+        mean, square, other_mean, other_square = (number / n for number in sums)
+        variance, spread = square - mean**2, other_square - other_mean**2
+        self.logger.record("train/explained_variance", 1 - variance / max(spread, 1e-12))
+        targets = targets._replace(advantages=(advantages - mean) / (variance**0.5 + 1e-8))
         logged = []
         for _ in range(self.n_epochs):
-            order = self.random.permutation(size)
-            for rows in np.split(order, range(self.batch_size, size, self.batch_size)):
-                logged.append(self.learn_minibatch(rows, targets))
+            parts, size = make_minibatches(self.team, len(returns), self.batch_size, self.random)
+            logged += [self.learn_minibatch(rows, targets, size) for rows in parts]
         names = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction")
         for name, number in zip(names, np.mean(logged, axis=0), strict=True):
             self.logger.record(f"train/{name}", float(number))
 
-    def learn_minibatch(self, rows: Rows, targets: Targets) -> npt.NDArray[np.float64]:
-        """Take one step of Adam; what is logged of it."""
-        parameters = list(self.policy.parameters())
-        logged = set_gradients(parameters, lambda part: self.loss(part, targets, len(rows)), rows)
-        th.nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
+    def learn_minibatch(self, rows: Rows, targets: Targets, size: float) -> npt.NDArray[np.float64]:
+        """Take one step of Adam with a minibatch of ``size`` positions; what is logged of it."""
+        logged = set_gradients(
+            self.team, list(self.policy.parameters()), lambda part: self.loss(part, targets, size), rows,
+            self.max_grad_norm,
+        )  # fmt: skip
         self.policy.optimizer.step()
         return logged
 
@@ -211,9 +218,8 @@ KEYS = (
 
 
 def make_ppo(
-    config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any]
+    config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any], team: Team
 ) -> PPO:
     """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
-    return PPO(
-        env, learning_rate=rate, policy_kwargs=policy, **{key: getattr(config, key) for key in KEYS}
-    )  # fmt: skip
+    keys = {key: getattr(config, key) for key in KEYS}
+    return PPO(env, learning_rate=rate, policy_kwargs=policy, team=team, **keys)

@@ -21,7 +21,8 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from agents.config import TrainConfig
-from agents.learners.parallel import score_in_parts, set_gradients
+from agents.learners.parallel import make_minibatches, set_gradients
+from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.kept import Rows
 from agents.networks.sb3_policy import NetworkPolicy
@@ -87,6 +88,7 @@ class PQN(BaseAlgorithm):
         self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
         n_epochs: int, gamma: float, trace: float, exploration: tuple[float, float], max_grad_norm: float,
         share: Callable[[], float], seed: int, device: str, policy_kwargs: dict[str, Any],
+        team: Team,
     ) -> None:  # fmt: skip
         super().__init__(
             NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
@@ -96,12 +98,13 @@ class PQN(BaseAlgorithm):
         self.gamma, self.trace, self.exploration = gamma, trace, exploration
         self.max_grad_norm = max_grad_norm
         self.done = share
+        self.team = team
         self._setup_model()
 
     def _setup_model(self) -> None:
         self._setup_lr_schedule()
         self.set_random_seed(self.seed)
-        self.random = np.random.default_rng(self.seed)
+        self.random = np.random.default_rng([self.seed or 0, self.team.rank])
         self.policy = NetworkPolicy(
             self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
         ).to(self.device)
@@ -137,7 +140,8 @@ class PQN(BaseAlgorithm):
     def value(self) -> Scores:
         """Keep the positions in hand: what their legal moves are worth."""
         rows = self.kept.add(self.seen, self.masks)
-        return score_in_parts(self.policy.network, self.kept, rows)
+        with th.inference_mode():
+            return self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
 
     def choose(self) -> Array:
         """Moves of highest value, ``[games]``, and now and then any legal one."""
@@ -155,7 +159,7 @@ class PQN(BaseAlgorithm):
         self.kept.clear()
         self.values = self.value()
         callback.on_rollout_start()
-        n = len(self.masks)
+        n, begun = len(self.masks), self.num_timesteps
         steps = Steps(
             np.empty((self.n_steps, n), dtype=np.int64),
             np.empty((self.n_steps, n), dtype=np.float32),
@@ -175,6 +179,7 @@ class PQN(BaseAlgorithm):
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
+        self.num_timesteps = begun + int(self.team.sum([self.num_timesteps - begun])[0])
         callback.on_rollout_end()
         return steps
 
@@ -187,17 +192,18 @@ class PQN(BaseAlgorithm):
         network = self.policy.network
         parameters = list(network.parameters())
 
-        def loss_of(rows: Rows, n: int) -> tuple[th.Tensor, th.Tensor]:
+        def loss_of(rows: Rows, size: float) -> tuple[th.Tensor, th.Tensor]:
             scores = network.score_kept(kept, rows).scores  # type: ignore[arg-type]
-            loss = (scores - worth[rows]).square().sum() / n
+            loss = (scores - worth[rows]).square().sum() / size
             return loss, loss[None]
 
         losses = []
         for _ in range(self.n_epochs):
-            order = self.random.permutation(len(worth))
-            for rows in np.split(order, range(self.batch_size, len(order), self.batch_size)):
-                [loss] = set_gradients(parameters, partial(loss_of, n=len(rows)), rows)
-                th.nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
+            parts, size = make_minibatches(self.team, len(worth), self.batch_size, self.random)
+            for rows in parts:
+                [loss] = set_gradients(
+                    self.team, parameters, partial(loss_of, size=size), rows, self.max_grad_norm
+                )
                 self.policy.optimizer.step()
                 self.average.update_parameters(network)
                 losses.append(loss)
@@ -208,12 +214,12 @@ class PQN(BaseAlgorithm):
 
 def make_pqn(
     config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any],
-    share: Callable[[], float],
+    share: Callable[[], float], team: Team,
 ) -> PQN:  # fmt: skip
     """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
     keys = ("n_steps", "batch_size", "n_epochs", "gamma", "max_grad_norm", "seed", "device")
     return PQN(
-        env, learning_rate=rate, policy_kwargs=policy, share=share, trace=config.gae_lambda,
+        env, learning_rate=rate, policy_kwargs=policy, team=team, share=share, trace=config.gae_lambda,
         exploration=(config.exploration, config.exploration_end),
         **{key: getattr(config, key) for key in keys},
     )  # fmt: skip

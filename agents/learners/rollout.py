@@ -23,7 +23,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.config import TrainConfig
-from agents.learners.parallel import score_in_parts, set_gradients
+from agents.learners.parallel import make_minibatches, set_gradients
+from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
@@ -135,7 +136,7 @@ class RolloutLearner(BaseAlgorithm):
     def __init__(
         self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
         n_epochs: int, num_playouts: int, min_prob: float, kl_coef: float, max_grad_norm: float, seed: int,
-        device: str, policy_kwargs: dict[str, Any],
+        device: str, policy_kwargs: dict[str, Any], team: Team,
     ) -> None:  # fmt: skip
         super().__init__(
             NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
@@ -144,6 +145,7 @@ class RolloutLearner(BaseAlgorithm):
         self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
         self.min_prob, self.kl_coef = min_prob, kl_coef
         self.max_grad_norm = max_grad_norm
+        self.team = team
         self.evaluator = RolloutEvaluator(
             env.game.with_settings(stall_limit=None, max_episode_steps=None), num_playouts
         )
@@ -152,7 +154,7 @@ class RolloutLearner(BaseAlgorithm):
     def _setup_model(self) -> None:
         self._setup_lr_schedule()
         self.set_random_seed(self.seed)
-        self.random = np.random.default_rng(self.seed)
+        self.random = np.random.default_rng([self.seed or 0, self.team.rank])
         self.policy = NetworkPolicy(
             self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
         ).to(self.device)
@@ -191,11 +193,12 @@ class RolloutLearner(BaseAlgorithm):
         self.policy.set_training_mode(False)
         callback.on_rollout_start()
         self.kept.clear()
+        begun = self.num_timesteps
         parts: list[Decisions] = []
         for _ in range(self.n_steps):
             rows = self.kept.add(self.seen, self.env.action_masks())
             with th.inference_mode():
-                seen = score_in_parts(self.policy.network, self.kept, rows)
+                seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
                 logs = seen.logs()
                 actions, _ = self.policy.choose(seen, logs, deterministic=False)
                 parts.append(self.decide(rows, seen, logs))
@@ -205,6 +208,7 @@ class RolloutLearner(BaseAlgorithm):
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
+        self.num_timesteps = begun + int(self.team.sum([self.num_timesteps - begun])[0])
         callback.on_rollout_end()
         return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -226,7 +230,7 @@ class RolloutLearner(BaseAlgorithm):
         gains[games, actions] = values - sums[games]
         before = np.zeros_like(gains)
         if len(rows):
-            start = score_in_parts(self.start, self.kept, kept_rows[rows])
+            start = self.start.score_kept(self.kept, kept_rows[rows])  # type: ignore[arg-type]
             before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
         return Decisions(kept_rows[rows], gains, before)
 
@@ -246,18 +250,19 @@ class RolloutLearner(BaseAlgorithm):
         self.logger.record("train/divergence", divergence)
         parameters = list(self.policy.network.parameters())
 
-        def loss_of(part: Array, size: int) -> tuple[th.Tensor, th.Tensor]:
+        def loss_of(part: Array, size: float) -> tuple[th.Tensor, th.Tensor]:
             gain, divergence = self._expect(decisions, part)
             # In nats: against a reward of one card the smallest step of Adam would be large.
             loss = (divergence - gain / self.kl_coef) / size
             return loss, loss[None]
 
         for _ in range(self.n_epochs):
-            order = self.random.permutation(n)
-            for part in np.split(order, range(self.batch_size, n, self.batch_size)):
-                if len(part):
-                    set_gradients(parameters, partial(loss_of, size=len(part)), part)
-                    th.nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
+            minibatches, size = make_minibatches(self.team, n, self.batch_size, self.random)
+            if size:
+                for part in minibatches:
+                    set_gradients(
+                        self.team, parameters, partial(loss_of, size=size), part, self.max_grad_norm
+                    )
                     self.policy.optimizer.step()
 
     def _expect(self, decisions: Decisions, part: Array) -> tuple[th.Tensor, th.Tensor]:
@@ -274,11 +279,11 @@ class RolloutLearner(BaseAlgorithm):
 
 
 def make_rollout_learner(
-    config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any]
+    config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any], team: Team
 ) -> RolloutLearner:
     """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
     keys = ("n_steps", "batch_size", "n_epochs", "num_playouts", "kl_coef", "max_grad_norm", "seed", "device")
     return RolloutLearner(
-        env, learning_rate=rate, policy_kwargs=policy, min_prob=config.least,
+        env, learning_rate=rate, policy_kwargs=policy, team=team, min_prob=config.least,
         **{key: getattr(config, key) for key in keys},
     )  # fmt: skip

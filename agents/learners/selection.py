@@ -12,7 +12,8 @@ from typing import Final
 
 from agents.config import TrainConfig
 from agents.policies import make_policy
-from solitaire_env.evaluation import evaluate
+from solitaire_env.core import get_num_threads, max_threads, set_num_threads
+from solitaire_env.evaluation import Summary, evaluate
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.util.files import write_text
@@ -52,10 +53,9 @@ class Selection:
         self.tried = 0.0
         if not self.deals:
             return
-        spec, moves = config.played_game
+        spec, _ = config.played_game
         if has_weights(spec):
-            rival = evaluate(make_policy(RIVAL, spec, moves=moves), spec.variant, self.deals)
-            self.rival = rival.summary.win_rate
+            self.rival = self._play(RIVAL).win_rate
         if (run / HELD_OUT).exists() and (run / BEST).is_dir():
             with (run / HELD_OUT).open(encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file))
@@ -75,8 +75,7 @@ class Selection:
     def _try(self, steps: int) -> None:
         folder = self.run / "tried"
         self.save(folder)
-        spec, moves = self.config.played_game
-        summary = evaluate(make_policy(str(folder), spec, moves=moves), spec.variant, self.deals).summary
+        summary = self._play(str(folder))
         score = (summary.wins, summary.cards_home)
         path = self.run / HELD_OUT
         old = path.read_text(encoding="utf-8") if path.exists() else "steps,won,cards_home\n"
@@ -87,6 +86,16 @@ class Selection:
         else:
             shutil.rmtree(folder)
         write_text(path, f"{old}{steps},{summary.wins},{summary.cards_home:.3f}\n")
+
+    def _play(self, name: str) -> Summary:
+        """The held-out deals played by a policy, on all cores: other processes that train wait meanwhile."""
+        spec, moves = self.config.played_game
+        threads = get_num_threads()
+        set_num_threads(max_threads())
+        try:
+            return evaluate(make_policy(name, spec, moves=moves), spec.variant, self.deals).summary
+        finally:
+            set_num_threads(threads)
 
     def keep(self, model: Path) -> None:
         """Put the best network in the place of the last one."""

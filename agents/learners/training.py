@@ -1,7 +1,6 @@
 """The training loop: learns in a run folder, with progress, learning curve, checkpoints and the model."""
 
 import csv
-import os
 import signal
 import time
 from collections import deque
@@ -13,12 +12,13 @@ from typing import Any, Final
 import numpy as np
 import torch as th
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import configure
+from stable_baselines3.common.logger import Logger, configure
 
 from agents.config import ConfigError, TrainConfig
 from agents.learners.factory import Learner, make_model, warm_up
 from agents.learners.pqn import PQN
 from agents.learners.selection import RIVAL, Selection
+from agents.learners.team import Team, lead
 from agents.learners.training_env import TrainingEnv, make_env
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
@@ -26,6 +26,7 @@ from agents.runs.config_files import dump_config
 from agents.runs.folders import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve
 from agents.runs.interrupt import Interrupt, first_interrupt
 from agents.runs.models import save_model
+from solitaire_env.compilation import usable_cores
 from solitaire_env.core import max_threads, set_num_threads
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, bar, clock
@@ -34,11 +35,15 @@ WINDOW: Final = 1000
 """The rates in progress line and curve are those of this many games, the last ones."""
 
 
+LEAST_GAMES: Final = 64
+"""Games that are worth a process of their own."""
+
+
 class Watch(BaseCallback):
     """The callback of a training: progress line, curve, checkpoints and the end."""
 
     def __init__(
-        self, config: TrainConfig, run: Path, selection: Selection, line: ProgressLine,
+        self, config: TrainConfig, run: Path, team: Team, selection: Selection, line: ProgressLine,
         progress: dict[str, Any], interrupt: Interrupt, on_update: Callable[["Watch"], None] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
@@ -46,6 +51,7 @@ class Watch(BaseCallback):
         self.on_update = on_update
         self.config = config
         self.run = run
+        self.team = team
         self.selection = selection
         self.line = line
         self.games = int(progress["games"])
@@ -83,8 +89,10 @@ class Watch(BaseCallback):
     def _on_rollout_start(self) -> None:
         policy = self.model.policy
         assert isinstance(policy, NetworkPolicy)
-        policy.value_only = self.model.num_timesteps < self.config.value_steps
         self.selection.try_at(self.share, self.model.num_timesteps)
+        value_only = self.model.num_timesteps < self.config.value_steps
+        policy.value_only = self.team.begin_rollout(self.share, value_only)
+        self.games_before = self.games
 
     def _on_step(self) -> bool:
         for row in np.flatnonzero(self.locals["dones"]).tolist():
@@ -112,6 +120,8 @@ class Watch(BaseCallback):
         return f"training {bar(share)} {done} steps, {speed:,.0f}/s, {rates}, {ends}"
 
     def _on_rollout_end(self) -> None:
+        # The rates are those of this process's games.
+        self.games = self.games_before + int(self.team.sum([self.games - self.games_before])[0])
         if self.won:
             self.logger.record("rollout/cards_home", float(np.mean(self.home)))
         self._write_row()
@@ -148,26 +158,21 @@ def learn(
     on_update
         Called before each update; what it raises ends the training.
     """
-    _set_threads(config)
-    # Checking every distribution costs a tenth of the time; masked ones are never invalid.
-    th.distributions.Distribution.set_default_validate_args(False)
-    warm_up(config)
-    env = make_env(config)
-    watch: Watch | None = None
-    # A checkpoint replaces the weights that the training started from.
-    first = replace(config, start=None) if resume else config
-    model = make_model(first, env, lambda: watch.share if watch is not None else 0.0)
-    progress = _resume(config, run, model, env) if resume else _begin(config, env)
-    model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
-    line = ProgressLine(quiet)
-    selection = Selection(config, run, lambda folder: _save(config, folder, model, env))
-    with first_interrupt(signal.SIGTERM) as interrupt:
-        watch = Watch(config, run, selection, line, progress, interrupt, on_update)
-        try:
-            model.learn(total_timesteps=2**62, callback=watch, reset_num_timesteps=False)
-        finally:
-            line.close()
-            model.logger.close()
+    team = lead(_team_size(config), _help, config, run, resume)
+    try:
+        env, model, progress = _make(config, run, team, resume=resume)
+        model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
+        line = ProgressLine(quiet)
+        selection = Selection(config, run, lambda folder: _save(config, folder, model, env))
+        with first_interrupt(signal.SIGTERM) as interrupt:
+            watch = Watch(config, run, team, selection, line, progress, interrupt, on_update)
+            try:
+                model.learn(total_timesteps=2**62, callback=watch, reset_num_timesteps=False)
+            finally:
+                line.close()
+                model.logger.close()
+    finally:
+        team.end()
     save_checkpoint(run / CHECKPOINT, model, watch.progress)
     _save(config, run / "model", model, env)
     if not interrupt.requested:
@@ -176,29 +181,69 @@ def learn(
     return not interrupt.requested
 
 
-def _set_threads(config: TrainConfig) -> None:
-    """Use as many threads as the configuration says."""
-    threads = config.threads or os.cpu_count() or 1
+# ----------------------------------------------------------------------------------- processes
+
+
+def _team_size(config: TrainConfig) -> int:
+    """Number of processes that train together."""
+    if config.learner == "maskable-ppo" or config.device != "cpu":
+        return 1
+    return max(1, min(config.threads or usable_cores(), config.num_envs // LEAST_GAMES))
+
+
+class _Follower(BaseCallback):
+    """The callback of the processes that do not lead: they do at the same places what :class:`Watch` does."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__()
+        self.team = team
+        self.games = 0
+
+    def _on_rollout_start(self) -> None:
+        policy = self.model.policy
+        assert isinstance(policy, NetworkPolicy)
+        policy.value_only = self.team.begin_rollout(0.0, False)
+
+    def _on_step(self) -> bool:
+        self.games += int(np.count_nonzero(self.locals["dones"]))
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.team.sum([self.games])
+        self.games = 0
+
+
+def _help(team: Team, config: TrainConfig, run: Path, resume: bool) -> None:
+    """What the processes do that do not lead, until they are ended."""
+    _, model, _ = _make(config, run, team, resume=resume)
+    model.set_logger(Logger(None, []))
+    model.learn(total_timesteps=2**62, callback=_Follower(team), reset_num_timesteps=False)
+
+
+def _make(
+    config: TrainConfig, run: Path, team: Team, *, resume: bool
+) -> tuple[TrainingEnv, Learner, dict[str, Any]]:
+    """The games and the learner of a process, and how far the run was before."""
+    threads = 1 if team.size > 1 else config.threads or usable_cores()
     set_num_threads(min(threads, max_threads()))
-    # The others learn parts of a minibatch at the same time; torch's own threads would be in their way.
-    th.set_num_threads(threads if config.learner == "maskable-ppo" else 1)
-
-
-def _begin(config: TrainConfig, env: TrainingEnv) -> dict[str, Any]:
-    """Start a new training: its progress."""
-    env.seed(config.seed)
-    return {"steps": 0, "seconds": 0.0, "games": 0}
-
-
-def _resume(config: TrainConfig, run: Path, model: Learner, env: TrainingEnv) -> dict[str, Any]:
-    """Put the checkpoint of a run into a model: the run's progress."""
-    progress = load_checkpoint(run / CHECKPOINT, model)
-    write_text(run / "config.yaml", dump_config(config))  # with what the command line changes
-    model.num_timesteps = int(progress["steps"])
-    cut_curve(run / CURVE, model.num_timesteps)
-    # Other deals than those with which the run began.
-    env.seed(config.seed + model.num_timesteps)
-    return progress
+    th.set_num_threads(threads)
+    # Checking every distribution costs a tenth of the time; masked ones are never invalid.
+    th.distributions.Distribution.set_default_validate_args(False)
+    warm_up(config)
+    env = make_env(config, team.part_of(config.num_envs))
+    # A checkpoint replaces the weights that the training started from.
+    model = make_model(replace(config, start=None) if resume else config, env, team)
+    progress = {"steps": 0, "seconds": 0.0, "games": 0}
+    if resume:
+        progress = load_checkpoint(run / CHECKPOINT, model)
+        model.num_timesteps = int(progress["steps"])
+    if resume and team.rank == 0:
+        write_text(run / "config.yaml", dump_config(config))  # with what the command line changes
+        cut_curve(run / CURVE, model.num_timesteps)
+    # When a run is resumed, other deals than those with which it began; of each process its own.
+    env.seed(config.seed + model.num_timesteps + team.first_of(config.num_envs))
+    th.manual_seed(config.seed + team.rank)
+    return env, model, progress
 
 
 def _save(config: TrainConfig, folder: Path, model: Learner, env: TrainingEnv) -> None:

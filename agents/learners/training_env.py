@@ -7,10 +7,11 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import TrainConfig
+from solitaire_env.core import jit_kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import SolitaireVecEnv
 
-MOST_FORCED: Final = 32
+MOST_FORCED: Final = 8
 """At most this many moves are played for a game within a step; then the learner is asked in any case."""
 
 
@@ -61,8 +62,9 @@ class TrainingEnv(SolitaireVecEnv):
         them are forced. A game that has ended makes none but safe autoplay.
         """
         batch = self.batch
-        forced = (np.count_nonzero(batch.state.mask, axis=1) == 1) & ~ended
-        actions = np.where(forced, batch.state.mask.argmax(1), -1)
+        actions = np.empty(self.num_envs, dtype=np.int64)
+        find_only_moves(batch.state.mask, ended, actions)
+        forced = actions >= 0
         if self.sure_home:
             safe = autoplay_safe_moves(batch.rules, batch.state)
             forced &= safe < 0
@@ -83,6 +85,21 @@ class TrainingEnv(SolitaireVecEnv):
         for row in np.flatnonzero(dones).tolist():
             infos[row]["TimeLimit.truncated"] = False
         return observations, rewards, dones, infos
+
+
+@jit_kernel
+def find_only_moves(masks, ended, actions):  # type: ignore[no-untyped-def]
+    """Write the only legal action of each game that has not ended; -1 where there are several."""
+    for game in range(masks.shape[0]):
+        actions[game] = -1
+        if ended[game]:
+            continue
+        for action in range(masks.shape[1]):
+            if masks[game, action] != 0:
+                if actions[game] >= 0:
+                    actions[game] = -1
+                    break
+                actions[game] = action
 
 
 def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:

@@ -5,6 +5,8 @@ from typing import Any
 
 import torch as th
 
+from agents.networks.kernels import adam_step
+
 BETAS = (0.9, 0.999)
 
 
@@ -49,10 +51,15 @@ class Adam:
             moments["step"] += 1
             steps = moments["step"].item()
             first, second = moments["exp_avg"], moments["exp_avg_sq"]
+            size, correction = group["lr"] / (1 - BETAS[0] ** steps), 1 - BETAS[1] ** steps
+            if parameter.device.type == "cpu" and parameter.dtype == th.float32:
+                arrays = (t.contiguous().view(-1).numpy() for t in (gradient, first, second))
+                adam_step(parameter.view(-1).numpy(), *arrays, BETAS, size, correction, self.eps)
+                continue
             first.lerp_(gradient, 1 - BETAS[0])
             second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-            root = (second / (1 - BETAS[1] ** steps)).sqrt_().add_(self.eps)
-            parameter.addcdiv_(first, root, value=-group["lr"] / (1 - BETAS[0] ** steps))
+            root = (second / correction).sqrt_().add_(self.eps)
+            parameter.addcdiv_(first, root, value=-size)
 
     def state_dict(self) -> dict[str, Any]:
         """The moments of each parameter, by its place: ``{"state": {0: {"exp_avg": ...}}}``."""

@@ -224,3 +224,18 @@ def log_softmax_back(gradient, logs, ends, of_scores):  # type: ignore[no-untype
             total += gradient[k]
         for k in range(ends[n], ends[n + 1]):
             of_scores[k] = gradient[k] - np.exp(logs[k]) * total
+
+
+@jit_fast
+def adam_step(weights, gradient, first, second, betas, size, correction, eps):  # type: ignore[no-untyped-def]
+    """A step of Adam, in place: weights and moments, float32 ``[n]``.
+
+    ``size`` is the learning rate, divided by the correction of the first moment; ``correction`` is that of
+    the second.
+    """
+    keep, keep_square = np.float32(betas[0]), np.float32(betas[1])
+    size, correction, eps = np.float32(size), np.float32(correction), np.float32(eps)
+    for k in range(weights.shape[0]):
+        first[k] += (ONE - keep) * (gradient[k] - first[k])
+        second[k] = keep_square * second[k] + (ONE - keep_square) * gradient[k] * gradient[k]
+        weights[k] -= size * first[k] / (np.sqrt(second[k] / correction) + eps)

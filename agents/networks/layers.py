@@ -76,7 +76,6 @@ def weigh_moves(weight: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -
 class _NormalizeReLU(Function):
     @staticmethod
     def forward(ctx: Any, rows: th.Tensor, scale: th.Tensor, shift: th.Tensor) -> Any:
-        rows = rows.clone()
         factors, out = rows.new_empty(len(rows)), th.empty_like(rows)
         kernels.normalize(*(tensor.numpy() for tensor in (rows, scale, shift, factors, out)))
         ctx.save_for_backward(rows, out, factors, scale)
@@ -85,14 +84,14 @@ class _NormalizeReLU(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: th.Tensor) -> Any:
         rows, out, factors, scale = ctx.saved_tensors
-        gradient = gradients[0].clone(memory_format=th.contiguous_format)
+        gradient = gradients[0].contiguous()  # of a layer, which needs it no more: it is written over
         sums = th.zeros_like(scale), th.zeros_like(scale)
         kernels.normalize_back(*(t.numpy() for t in (gradient, rows, out, factors, scale, *sums)))
         return gradient, *sums
 
 
 def normalize_relu(rows: th.Tensor, norm: th.nn.Module) -> th.Tensor:
-    """Layer normalization and ReLU, ``[n, size]``."""
+    """Layer normalization and ReLU, ``[n, size]``; ``rows`` are written over."""
     out: th.Tensor = _NormalizeReLU.apply(rows, norm.weight, norm.bias)  # type: ignore[no-untyped-call]
     return out
 

@@ -60,6 +60,7 @@ VALUES: dict[str, Any] = {
     "batch_size": 64,
     "threads": 1,
     "stall_limit": 10,
+    "held_out_deals": None,
     "eval_deals": "0:20",
 }
 

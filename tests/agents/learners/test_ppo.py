@@ -12,7 +12,6 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
 from agents.learners.factory import make_model
-from agents.learners.parallel import set_gradients
 from agents.learners.ppo import PPO, Steps, Targets, estimate_advantages
 from agents.learners.training_env import make_env
 from tests.agents.test_train import VALUES
@@ -141,26 +140,3 @@ def test_learns_which_moves_pay() -> None:
     change = seen.of(targets.actions, seen.logs()) - before
     choice = change.abs() > 1e-6
     assert np.corrcoef(change[choice].detach(), told.advantages[choice])[0, 1] > 0.3
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_gradients_do_not_depend_on_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = learner(num_envs=64)
-    targets, _ = rollout(model)
-    before = th.get_num_threads()
-    th.set_num_threads(1)  # as in training
-    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: threads)
-    parameters = list(model.policy.parameters())
-    rows = np.random.default_rng(0).permutation(len(targets.actions))
-    logged = set_gradients(parameters, lambda part: model.loss(part, targets, len(rows)), rows)
-    found = [weights.grad.clone() for weights in parameters if weights.grad is not None]
-    loss, whole = model.loss(rows, targets, len(rows))
-    expected = th.autograd.grad(loss, parameters, allow_unused=True)
-    for mine, other in zip(found, [gradient for gradient in expected if gradient is not None], strict=True):
-        th.testing.assert_close(mine, other, rtol=1e-3, atol=1e-5)
-    np.testing.assert_allclose(logged, whole, rtol=1e-3, atol=1e-5)
-    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 1)
-    set_gradients(parameters, lambda part: model.loss(part, targets, len(rows)), rows)
-    again = [weights.grad for weights in parameters if weights.grad is not None]
-    th.set_num_threads(before)
-    assert all((mine == other).all() for mine, other in zip(found, again, strict=True))

@@ -1,0 +1,139 @@
+"""Processes that train one network together: each plays a share of the games, and learns from them.
+
+A minibatch is many short calls of torch, and Python runs one of them at a time: threads would wait for each
+other. So there is a process for each core. All begin with the same weights; the gradients of each minibatch
+are added up in shared memory, and all take the same step, so that the weights stay the same without being
+sent. The process that was started by the user leads: it alone shows progress and writes files.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from multiprocessing import connection, get_context, parent_process
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+ROOM: Final = 2**20
+"""Numbers that can be added up at once: more than any network here has weights."""
+
+
+class Team:
+    """A process's place among those that train together.
+
+    Parameters
+    ----------
+    rank
+        0 for the process that leads.
+    size
+        Number of processes.
+    memory
+        Shared by all: float64 ``[2, size, ROOM]``; None where there is one process.
+    barrier
+        All processes wait here for each other.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1, memory: SharedMemory | None = None, barrier: Any = None):
+        self.rank = rank
+        self.size = size
+        self.share = 0.0
+        """How much of the training is done, 0 to 1, as the leader said at the start of a rollout."""
+        self._memory = memory
+        self._barrier = barrier
+        self._calls = 0
+        self._helpers: list[Any] = []
+        if memory is not None:
+            self._rooms = np.ndarray((2, size, ROOM), dtype=np.float64, buffer=memory.buf)
+
+    def sum(self, numbers: npt.ArrayLike) -> Floats:
+        """Add up numbers of all processes, ``[n]`` each; all get the same sums.
+
+        Raises
+        ------
+        ChildProcessError
+            If another process has ended.
+        """
+        mine = np.asarray(numbers, dtype=np.float64)
+        if self.size == 1:
+            return mine
+        # Two rooms in turn: whoever writes to one again knows that all have read it.
+        self._calls += 1
+        room = self._rooms[self._calls % 2, :, : len(mine)]
+        room[self.rank] = mine
+        try:
+            self._barrier.wait()
+        except threading.BrokenBarrierError:
+            raise ChildProcessError("a process that trains has ended") from None
+        sums: Floats = room.sum(0)
+        return sums
+
+    def begin_rollout(self, share: float, value_only: bool) -> bool:
+        """Hear from the leader how much of the training is done, and whether only the value learns."""
+        said = self.sum([share, value_only] if self.rank == 0 else [0.0, 0.0])
+        self.share = float(said[0])
+        return bool(said[1])
+
+    def part_of(self, games: int) -> int:
+        """How many of so many games are this process's."""
+        return games // self.size + (self.rank < games % self.size)
+
+    def first_of(self, games: int) -> int:
+        """How many of so many games are those of the processes before this one."""
+        return self.rank * (games // self.size) + min(self.rank, games % self.size)
+
+    def end(self) -> None:
+        """End the others, and give the memory back."""
+        for helper in self._helpers:
+            helper.kill()
+        for helper in self._helpers:
+            helper.join()
+        if self._memory is not None:
+            del self._rooms
+            self._memory.close()
+            self._memory.unlink()
+            self._memory = None
+
+
+def lead(size: int, help_: Callable[..., None], *arguments: Any) -> Team:
+    """Start the other processes of a team: each calls ``help_(team, *arguments)``."""
+    if size == 1:
+        return Team()
+    context = get_context("spawn")  # a forked process has no threads, and torch has begun some
+    memory = SharedMemory(create=True, size=2 * size * ROOM * 8)
+    barrier = context.Barrier(size)
+    team = Team(0, size, memory, barrier)
+    for rank in range(1, size):
+        given = (rank, size, memory.name, barrier, help_, arguments)
+        helper = context.Process(target=_join, args=given, daemon=True)
+        helper.start()
+        team._helpers.append(helper)
+    threading.Thread(target=_watch, args=(list(team._helpers), barrier), daemon=True).start()
+    return team
+
+
+def _watch(helpers: list[Any], barrier: Any) -> None:
+    """Let nobody wait for a process that has ended."""
+    connection.wait([helper.sentinel for helper in helpers])
+    barrier.abort()
+
+
+def _join(
+    rank: int, size: int, name: str, barrier: Any, help_: Callable[..., None], arguments: tuple[Any, ...]
+) -> None:
+    """What another process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader ends this one
+    os.environ["SOLITAIRE_ENV_QUIET"] = "1"
+    leader = parent_process()
+    assert leader is not None
+
+    def end_with_leader() -> None:
+        connection.wait([leader.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=end_with_leader, daemon=True).start()
+    help_(Team(rank, size, SharedMemory(name), barrier), *arguments)

@@ -1,0 +1,142 @@
+"""Processes that train together, real ones: sums, gradients, whole trainings, and one that ends."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as th
+from safetensors.torch import load_file
+
+from agents.learners.parallel import PART, make_minibatches, set_gradients
+from agents.learners.team import Team, lead
+from tests.agents.test_train import VALUES, assert_monotone, command, curve
+
+WEIGHTS = th.linspace(-1, 1, 6)
+POSITIONS = th.linspace(0, 3, 2000).view(-1, 2).sin()
+
+
+def losses(parameters: list[th.nn.Parameter], rows: Any, size: float) -> tuple[th.Tensor, th.Tensor]:
+    first, second, _ = parameters
+    errors = (POSITIONS[rows] @ first.view(2, 2)).relu().sum(1) * second[0] - 1
+    loss = errors.square().sum() / size
+    return loss, loss[None]
+
+
+def weights() -> list[th.nn.Parameter]:
+    """Three parameters; the loss does not depend on the last."""
+    return [th.nn.Parameter(part.clone()) for part in (WEIGHTS[:4], WEIGHTS[4:5], WEIGHTS[5:])]
+
+
+def follow(team: Team, work: str) -> None:
+    """What the other process does."""
+    if work == "sums":
+        for k in range(100):
+            team.sum([k, team.rank, *range(k)])
+        assert not team.begin_rollout(0.9, value_only=True) or team.share == 0.25
+        team.sum([team.share])
+    elif work == "gradients":
+        take_minibatches(team)
+    else:
+        os._exit(3)
+
+
+def take_minibatches(team: Team) -> list[Any]:
+    """The gradients of two minibatches, of this process's half of the positions."""
+    mine = np.array_split(np.arange(1000), team.size)[team.rank]
+    parameters = weights()
+    found = []
+    minibatches, size = make_minibatches(team, len(mine), 600, np.random.default_rng(0))
+    assert len(minibatches) == 2 and size == 500
+    for rows in minibatches:
+        logged = set_gradients(
+            team, parameters, lambda part: losses(parameters, mine[part], size), rows, max_norm=1e9
+        )
+        found.append(([weight.grad for weight in parameters], logged))
+    return found
+
+
+def test_sums_are_those_of_all() -> None:
+    """In order, however often; the leader says how far the training is."""
+    team = lead(2, follow, "sums")
+    try:
+        for k in range(100):
+            assert team.sum([k, team.rank, *range(k)]).tolist() == [2 * k, 1, *range(0, 2 * k, 2)]
+        assert team.begin_rollout(0.25, value_only=True) and team.share == 0.25
+        assert team.sum([team.share]).tolist() == [0.5]
+        assert [team.part_of(9), Team(1, 2).part_of(9)] == [5, 4]
+        assert [team.first_of(9), Team(1, 2).first_of(9)] == [0, 5]
+    finally:
+        team.end()
+
+
+def test_gradients_are_those_of_the_whole_minibatch() -> None:
+    team = lead(2, follow, "gradients")
+    try:
+        found = take_minibatches(team)
+    finally:
+        team.end()
+    orders = [np.array_split(np.random.default_rng(0).permutation(500), 2) for _ in range(2)]
+    for number, (gradients, logged) in enumerate(found):
+        rows = np.concatenate((orders[0][number], 500 + orders[1][number]))
+        parameters = weights()
+        loss, _ = losses(parameters, rows, 500)
+        loss.backward()
+        assert gradients[2] is None and logged[0] == pytest.approx(loss.item(), rel=1e-5)
+        for mine, weight in zip(gradients[:2], parameters[:2], strict=True):
+            th.testing.assert_close(mine, weight.grad, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, PART, PART + 1, 900])
+def test_gradients_in_parts_and_clipped(count: int) -> None:
+    team, rows = Team(), np.arange(count)
+    parameters = weights()
+    set_gradients(team, parameters, lambda part: losses(parameters, part, count), rows, max_norm=0.01)
+    judge = weights()
+    losses(judge, rows, count)[0].backward()
+    th.nn.utils.clip_grad_norm_(judge, 0.01)
+    for mine, weight in zip(parameters[:2], judge[:2], strict=True):
+        th.testing.assert_close(mine.grad, weight.grad, rtol=1e-3, atol=1e-6)
+
+
+def test_minibatches_cover_all_positions_once() -> None:
+    for positions, batch in ((10, 3), (1, 5), (1000, 1000), (0, 4)):
+        parts, size = make_minibatches(Team(), positions, batch, np.random.default_rng(1))
+        assert sorted(np.concatenate(parts).tolist()) == list(range(positions))
+        assert len(parts) == max(1, -(-positions // batch)) and size == positions / len(parts)
+
+
+def test_nobody_waits_for_a_process_that_has_ended() -> None:
+    team = lead(2, follow, "end")
+    try:
+        with pytest.raises(ChildProcessError, match="a process that trains has ended"):
+            for _ in range(10):
+                team.sum([1.0])
+    finally:
+        team.end()
+
+
+@pytest.mark.training
+@pytest.mark.parametrize(
+    "learner",
+    ["ppo", pytest.param("pqn", marks=pytest.mark.proof), pytest.param("playouts", marks=pytest.mark.proof)],
+)
+def test_two_processes_train(learner: str, tmp_path: Path) -> None:
+    """The command with two processes, which ends, and is resumed; all steps and games are counted."""
+    values = VALUES | {"learner": learner, "num_envs": 129, "n_steps": 8, "threads": 2, "num_playouts": 2}
+    path = tmp_path / "two.yaml"
+    path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
+    outcome = command(path, "--runs", tmp_path)
+    assert outcome.status == 0, outcome.err
+    run = tmp_path / "busy-aces-1"
+    first = load_file(run / "model/model.safetensors")
+    assert command("--resume", run, "--total-steps", 4096).status == 0
+    rows = curve(run)
+    assert_monotone(rows)
+    steps = np.diff([0, *(int(row["steps"]) for row in rows)])
+    assert (steps >= 129 * 8).all() and int(rows[-1]["games"]) > 0
+    second = load_file(run / "model/model.safetensors")
+    assert any((weights != second[name]).any() for name, weights in first.items())
