@@ -59,6 +59,7 @@ class Watch(BaseCallback):
         self.won: deque[bool] = deque(maxlen=WINDOW)
         self.home: deque[int] = deque(maxlen=WINDOW)
         self.lengths: deque[int] = deque(maxlen=WINDOW)
+        self.returns: deque[float] = deque(maxlen=WINDOW)
 
     def _on_training_start(self) -> None:
         self.start = time.monotonic()
@@ -82,6 +83,11 @@ class Watch(BaseCallback):
         return min(1.0, max(shares))
 
     @property
+    def speed(self) -> float:
+        """Steps a second, since the start or the last resumption."""
+        return (self.model.num_timesteps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
+
+    @property
     def progress(self) -> dict[str, Any]:
         """What a checkpoint keeps besides the tensors."""
         return {"steps": self.model.num_timesteps, "seconds": self.seconds, "games": self.games}
@@ -100,13 +106,13 @@ class Watch(BaseCallback):
             self.won.append(info["is_success"])
             self.home.append(info["cards_home"])
             self.lengths.append(info["episode"]["l"])
+            self.returns.append(info["episode"]["r"])
             self.games += 1
         self.line.show(self._text)
         return not self.interrupt.requested and self.share < 1.0
 
     def _text(self) -> str:
         steps = self.model.num_timesteps
-        speed = (steps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
         total = self.config.total_steps
         done = f"{steps / 1e6:.2f} M" if total is None else f"{steps / 1e6:.2f} of {total / 1e6:.2f} M"
         rates = "no game has ended yet"
@@ -117,13 +123,18 @@ class Watch(BaseCallback):
         share = self.share
         left = self.seconds * (1 - share) / share if share > 0.01 else None
         ends = f"{clock(left)} left" if left is not None else "starting"
-        return f"training {bar(share)} {done} steps, {speed:,.0f}/s, {rates}, {ends}"
+        return f"training {bar(share)} {done} steps, {self.speed:,.0f}/s, {rates}, {ends}"
 
     def _on_rollout_end(self) -> None:
         # The rates are those of this process's games.
         self.games = self.games_before + int(self.team.sum([self.games - self.games_before])[0])
         if self.won:
-            self.logger.record("rollout/cards_home", float(np.mean(self.home)))
+            for name, numbers in (
+                ("success_rate", self.won), ("cards_home", self.home), ("ep_len_mean", self.lengths),
+                ("ep_rew_mean", self.returns),
+            ):  # fmt: skip
+                self.logger.record(f"rollout/{name}", float(np.mean(numbers)))
+        self.logger.record("time/fps", int(self.speed))
         self._write_row()
         if self.on_update is not None:
             self.on_update(self)
@@ -134,11 +145,10 @@ class Watch(BaseCallback):
 
     def _write_row(self) -> None:
         path = self.run / CURVE
-        speed = (self.model.num_timesteps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
         rates = ("", "", "")
         if self.won:
             rates = (f"{np.mean(self.won):.4f}", f"{np.mean(self.home):.3f}", f"{np.mean(self.lengths):.1f}")
-        row = (self.model.num_timesteps, f"{self.seconds / 60:.4f}", self.games, *rates, f"{speed:.0f}")
+        row = (self.model.num_timesteps, f"{self.seconds / 60:.4f}", self.games, *rates, f"{self.speed:.0f}")
         new = not path.exists()
         with path.open("a", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)

@@ -85,11 +85,12 @@ def command(*args: str | Path, of: Any = main) -> Outcome:
 
 
 def assert_refused(outcome: Outcome, *words: str) -> None:
-    """Exit status 2 and a line on stderr with the words."""
+    """Exit status 2 and a line on stderr with the words, after one that says what was to be trained."""
     assert outcome.status == 2 and not outcome.out
-    assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1
+    *plan, error = outcome.err.splitlines()
+    assert error.startswith("error: ") and len(plan) <= 1 and all(": training by " in line for line in plan)
     for word in words:
-        assert word in outcome.err
+        assert word in error
 
 
 def config_file(folder: Path) -> Path:
@@ -319,7 +320,7 @@ def test_ctrl_c_while_games_are_played(run: Path, monkeypatch: pytest.MonkeyPatc
     def interrupted(*_: Any, **__: Any) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(train, "compare", interrupted)
+    monkeypatch.setattr("agents.reports.compare.compare", interrupted)
     outcome = command("--resume", run, "--quiet")
     assert outcome.status == 130 and str(run) in outcome.err and not outcome.out
 

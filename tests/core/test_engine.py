@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from solitaire_env.core import batch as batch_module
-from solitaire_env.core import engine, observations
+from solitaire_env.core import engine, observations, position_sums, supermoves
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import ordered_pack
@@ -26,7 +26,7 @@ from tests.games import ALL, COMPILED
 from tests.positions import cells, fill, run, spaces
 from tests.reference import ReferenceRules
 
-KERNEL_FILES: tuple[ModuleType, ...] = (engine, observations, batch_module)
+KERNEL_FILES: tuple[ModuleType, ...] = (engine, observations, batch_module, supermoves, position_sums)
 """Every file with jitted functions."""
 
 # ------------------------------------------------------------------------------ how it is compiled
@@ -150,6 +150,9 @@ def play_everything(variant: Variant) -> None:
                 action = int(batch.state.mask[0].argmax())
                 if batch.state.status[0] == PLAYING:
                     engine.move_of(batch.rules, batch.state, 0, action)
+                    if variant.moves == "supermove":
+                        batch.expand_rows(rows[:1], np.array([action]))
+                    batch.play(rows[:1], np.array([action]))
                 batch.step(batch.state.mask.argmax(axis=1), batch.everyone)
                 batch.observations()
             batch.step(np.zeros(size, dtype=np.int64), np.full(size, DEAL, dtype=np.int8))

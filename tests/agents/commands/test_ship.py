@@ -31,6 +31,7 @@ from tests.conftest import Refuses
 
 TINY: dict[str, Any] = {
     "moves": "supermove", "linear_start": 0.5, "minutes": None, "total_steps": 512, "hidden": [8, 4],
+    "held_out_deals": None,
     "width": 8, "num_envs": 8, "n_steps": 32, "batch_size": 64, "threads": 1, "stall_limit": 10,
     "eval_deals": "0:2",
 }  # fmt: skip
@@ -94,7 +95,7 @@ def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("shipped", "supermove", 4, 3)
     )
     assert entry.about.weights == weights_hash(folder) == weights_hash(first)
-    assert entry.about.training is not None and entry.about.training.steps == 512
+    assert entry.about.training is not None and 512 <= entry.about.training.steps < 1024
 
     card = (folder / "README.md").read_text()
     summary = entry.summary
@@ -152,7 +153,7 @@ def test_ships_what_it_started_from(
     assert str(tmp_path) not in "".join(path.read_text() for path in folder.rglob("*.yaml"))
     (entry,) = read_store(results.STORE)["busy-aces"]
     training = entry.about.training
-    assert training is not None and training.steps == 5 * 512
+    assert training is not None and 5 * 512 <= training.steps < 10 * 512
     minutes = sum(read_curve(part)[-1]["minutes"] for part in (folder, *history_of(folder)))
     assert training.minutes == pytest.approx(minutes, abs=0.01)
     assert leaderboard.main(["--check"]) == 0

@@ -14,6 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from agents.config import make_config
 from agents.learners.factory import make_model
 from agents.learners.pqn import PQN, Steps, returns
+from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.runs.models import load_model
 from agents.train import parse_arguments
@@ -53,7 +54,8 @@ def learner(variant: Any = "eights-down", **changes: Any) -> PQN:
     values: dict[str, Any] = {
         "learning_rate": lambda _: 1e-3, "n_steps": 16, "batch_size": 256, "n_epochs": 2, "gamma": 0.99,
         "trace": 0.9, "exploration": (0.1, 0.0), "max_grad_norm": 1.0, "share": lambda: 0.0, "seed": 0,
-        "device": "cpu", "policy_kwargs": {"kind": "moves", "spec": env.game, "sizes": {"hidden": [32, 32]}},
+        "device": "cpu", "team": Team(),
+        "policy_kwargs": {"kind": "moves", "spec": env.game, "sizes": {"hidden": [32, 32]}},
     }  # fmt: skip
     env.seed(0)
     return PQN(env, **values | changes)
