@@ -150,7 +150,7 @@ class PPO(BaseAlgorithm):
         probabilities and the values of the positions, ``[games]`` each.
         """
         rows = self.kept.add(self.seen, self.env.action_masks())
-        with th.inference_mode():
+        with th.no_grad():
             seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
             logs = seen.logs()
             actions, chosen_logs = self.policy.choose(seen, logs, deterministic=False)
