@@ -14,15 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.config import TrainConfig
+from agents.learners.base import TeamLearner
 from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
-from agents.networks.kept import Kept, Rows
-from agents.networks.sb3_policy import NetworkPolicy
+from agents.networks.kept import Rows
 
 Floats = npt.NDArray[np.float32]
 
@@ -61,58 +59,20 @@ def estimate_advantages(steps: Steps, last: Floats, gamma: float, gae_lambda: fl
     return advantages
 
 
-class PPO(BaseAlgorithm):
-    """See the module; parameters are keys of :class:`agents.config.TrainConfig`."""
-
-    policy: NetworkPolicy
-    env: TrainingEnv
+class PPO(TeamLearner):
+    """See the module; parameters are keys of :class:`agents.config.TrainConfig`, and those that all learners
+    share.
+    """
 
     def __init__(
-        self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
-        n_epochs: int, gamma: float, gae_lambda: float, clip_range: float, ent_coef: float, vf_coef: float,
-        max_grad_norm: float, seed: int, device: str, policy_kwargs: dict[str, Any],
-        team: Team,
+        self, env: TrainingEnv, *, n_steps: int, batch_size: int, n_epochs: int, gamma: float,
+        gae_lambda: float, clip_range: float, ent_coef: float, vf_coef: float, max_grad_norm: float,
+        **shared: Any,
     ) -> None:  # fmt: skip
-        super().__init__(
-            NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
-            support_multi_env=True,
-        )  # fmt: skip
         self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
         self.gamma, self.gae_lambda, self.clip_range = gamma, gae_lambda, clip_range
         self.ent_coef, self.vf_coef, self.max_grad_norm = ent_coef, vf_coef, max_grad_norm
-        self.team = team
-        self._setup_model()
-
-    def _setup_model(self) -> None:
-        self._setup_lr_schedule()
-        self.set_random_seed(self.seed)
-        self.random = np.random.default_rng([self.seed or 0, self.team.rank])
-        self.policy = NetworkPolicy(
-            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
-        ).to(self.device)
-
-    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        return ["policy", "policy.optimizer"], []
-
-    def learn(
-        self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
-        tb_log_name: str = "ppo", reset_num_timesteps: bool = True, progress_bar: bool = False,
-    ) -> "PPO":  # fmt: skip
-        """Play and learn until the callback ends it, or after so many steps of all games."""
-        total, callback = self._setup_learn(
-            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
-        )
-        self.kept: Kept = self.policy.network.make_kept()
-        self.seen = np.asarray(self._last_obs)
-        callback.on_training_start(locals(), globals())
-        while self.num_timesteps < total:
-            targets = self.play(callback)
-            if targets is None:
-                break
-            self.train(targets)
-            self.logger.dump(self.num_timesteps)
-        callback.on_training_end()
-        return self
+        super().__init__(env, **shared)
 
     # ------------------------------------------------------------------------------- playing
 
@@ -138,7 +98,7 @@ class PPO(BaseAlgorithm):
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
-        self.num_timesteps = begun + int(self.team.sum([self.num_timesteps - begun])[0])
+        self.count_steps(begun)
         callback.on_rollout_end()
         _, _, last = self.act()  # kept as well, but never learned from
         advantages = estimate_advantages(steps, last, self.gamma, self.gae_lambda)
@@ -182,16 +142,16 @@ class PPO(BaseAlgorithm):
         logged = (-gains.sum(), errors.sum(), negative_entropy, divergence, (ratio != clipped).sum())
         return total / n, th.stack([number.detach().float() for number in logged]) / n
 
-    def train(self, targets: Targets) -> None:
+    def train(self, played: Targets) -> None:
         """Take the passes of an update."""
         self._update_learning_rate(self.policy.optimizer)
-        returns, advantages = targets.returns, targets.advantages
+        returns, advantages = played.returns, played.advantages
         moments = [part.sum().item() for part in (advantages, advantages**2, returns, returns**2)]
         *sums, n = self.team.sum([*moments, len(returns)])
         mean, square, other_mean, other_square = (number / n for number in sums)
         variance, spread = square - mean**2, other_square - other_mean**2
         self.logger.record("train/explained_variance", 1 - variance / max(spread, 1e-12))
-        targets = targets._replace(advantages=(advantages - mean) / (variance**0.5 + 1e-8))
+        targets = played._replace(advantages=(advantages - mean) / (variance**0.5 + 1e-8))
         logged = []
         for _ in range(self.n_epochs):
             parts, size = make_minibatches(self.team, len(returns), self.batch_size, self.random)

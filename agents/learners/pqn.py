@@ -16,16 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.type_aliases import MaybeCallback
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from agents.config import TrainConfig
+from agents.learners.base import TeamLearner
 from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.kept import Rows
-from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
 
 Array = npt.NDArray[Any]
@@ -64,7 +62,7 @@ def returns(steps: Steps, gamma: float, trace: float) -> Array:
     return worth
 
 
-class PQN(BaseAlgorithm):
+class PQN(TeamLearner):
     """Learn what each legal move is worth.
 
     What it came to is ``average.module``: the network whose weights are the average of those that the last
@@ -81,61 +79,27 @@ class PQN(BaseAlgorithm):
         Lambda of the returns.
     """
 
-    policy: NetworkPolicy
-    env: TrainingEnv
-
     def __init__(
-        self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
-        n_epochs: int, gamma: float, trace: float, exploration: tuple[float, float], max_grad_norm: float,
-        share: Callable[[], float], seed: int, device: str, policy_kwargs: dict[str, Any],
-        team: Team,
+        self, env: TrainingEnv, *, n_steps: int, batch_size: int, n_epochs: int, gamma: float, trace: float,
+        exploration: tuple[float, float], max_grad_norm: float, share: Callable[[], float], **shared: Any,
     ) -> None:  # fmt: skip
-        super().__init__(
-            NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
-            support_multi_env=True,
-        )  # fmt: skip
         self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
         self.gamma, self.trace, self.exploration = gamma, trace, exploration
         self.max_grad_norm = max_grad_norm
         self.done = share
-        self.team = team
-        self._setup_model()
+        super().__init__(env, **shared)
 
     def _setup_model(self) -> None:
-        self._setup_lr_schedule()
-        self.set_random_seed(self.seed)
-        self.random = np.random.default_rng([self.seed or 0, self.team.rank])
-        self.policy = NetworkPolicy(
-            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
-        ).to(self.device)
+        super()._setup_model()
         averaged: Any = get_ema_multi_avg_fn(AVERAGE)  # type: ignore[no-untyped-call]
         self.average = AveragedModel(self.policy.network, self.device, multi_avg_fn=averaged)
         self.policy.average = self.average  # so that checkpoints keep it
 
-    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        return ["policy", "policy.optimizer"], []
-
-    def learn(
-        self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
-        tb_log_name: str = "pqn", reset_num_timesteps: bool = True, progress_bar: bool = False,
-    ) -> "PQN":  # fmt: skip
-        """Play and learn until the callback ends it, or after so many steps of all games."""
-        total, callback = self._setup_learn(
-            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
-        )
-        self.seen = np.asarray(self._last_obs)
+    def begin(self) -> None:
+        """Take up the games where they stand."""
+        super().begin()
         self.masks = self.env.action_masks()
-        self.kept = self.policy.network.make_kept()
         self.values = self.value()
-        callback.on_training_start(locals(), globals())
-        while self.num_timesteps < total:
-            steps = self.play(callback)
-            if steps is None:
-                break
-            self.train(steps)
-            self.logger.dump(self.num_timesteps)
-        callback.on_training_end()
-        return self
 
     def value(self) -> Scores:
         """Keep the positions in hand: what their legal moves are worth."""
@@ -179,16 +143,16 @@ class PQN(BaseAlgorithm):
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
-        self.num_timesteps = begun + int(self.team.sum([self.num_timesteps - begun])[0])
+        self.count_steps(begun)
         callback.on_rollout_end()
         return steps
 
-    def train(self, steps: Steps) -> None:
+    def train(self, played: Steps) -> None:
         """Learn what the moves of these steps were worth."""
         self._update_learning_rate(self.policy.optimizer)
-        worth = th.from_numpy(returns(steps, self.gamma, self.trace).ravel()).to(self.device)
+        worth = th.from_numpy(returns(played, self.gamma, self.trace).ravel()).to(self.device)
         last = self.values.actions[self.values.choose(self.values.scores)].cpu().numpy()
-        kept = self.kept.choose(np.concatenate((steps.actions.ravel(), last)))
+        kept = self.kept.choose(np.concatenate((played.actions.ravel(), last)))
         network = self.policy.network
         parameters = list(network.parameters())
 

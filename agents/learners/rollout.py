@@ -19,14 +19,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.config import TrainConfig
+from agents.learners.base import TeamLearner
 from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
-from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
 from agents.search.player import PATIENCE
 from agents.search.rollouts import finish
@@ -117,7 +115,7 @@ class Decisions(NamedTuple):
     legal."""
 
 
-class RolloutLearner(BaseAlgorithm):
+class RolloutLearner(TeamLearner):
     """See the module.
 
     Parameters
@@ -130,63 +128,26 @@ class RolloutLearner(BaseAlgorithm):
         Weight of the Kullback-Leibler divergence from the network of the start, in units of the reward a nat.
     """
 
-    policy: NetworkPolicy
-    env: TrainingEnv
-
     def __init__(
-        self, env: TrainingEnv, *, learning_rate: Callable[[float], float], n_steps: int, batch_size: int,
-        n_epochs: int, num_playouts: int, min_prob: float, kl_coef: float, max_grad_norm: float, seed: int,
-        device: str, policy_kwargs: dict[str, Any], team: Team,
+        self, env: TrainingEnv, *, n_steps: int, batch_size: int, n_epochs: int, num_playouts: int,
+        min_prob: float, kl_coef: float, max_grad_norm: float, **shared: Any,
     ) -> None:  # fmt: skip
-        super().__init__(
-            NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
-            support_multi_env=True,
-        )  # fmt: skip
         self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
         self.min_prob, self.kl_coef = min_prob, kl_coef
         self.max_grad_norm = max_grad_norm
-        self.team = team
         self.evaluator = RolloutEvaluator(
             env.game.with_settings(stall_limit=None, max_episode_steps=None), num_playouts
         )
-        self._setup_model()
+        super().__init__(env, **shared)
 
     def _setup_model(self) -> None:
-        self._setup_lr_schedule()
-        self.set_random_seed(self.seed)
-        self.random = np.random.default_rng([self.seed or 0, self.team.rank])
-        self.policy = NetworkPolicy(
-            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
-        ).to(self.device)
+        super()._setup_model()
         self.hold()
 
     def hold(self) -> None:
         """Take the present network as the one that the KL penalty refers to."""
         self.start = deepcopy(self.policy.network).requires_grad_(False)
         self.policy.start = self.start  # so that checkpoints keep it
-
-    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        return ["policy", "policy.optimizer"], []
-
-    def learn(
-        self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
-        tb_log_name: str = "playouts", reset_num_timesteps: bool = True, progress_bar: bool = False,
-    ) -> "RolloutLearner":  # fmt: skip
-        """Play and learn until the callback ends it, or after so many steps of all games."""
-        total, callback = self._setup_learn(
-            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
-        )
-        self.seen = np.asarray(self._last_obs)
-        self.kept = self.policy.network.make_kept()  # what the network of the start reads is the same
-        callback.on_training_start(locals(), globals())
-        while self.num_timesteps < total:
-            decisions = self.play(callback)
-            if decisions is None:
-                break
-            self.train(decisions)
-            self.logger.dump(self.num_timesteps)
-        callback.on_training_end()
-        return self
 
     def play(self, callback: Any) -> Decisions | None:
         """Some steps of all games; None when the callback ends the training."""
@@ -208,7 +169,7 @@ class RolloutLearner(BaseAlgorithm):
             callback.update_locals(locals())
             if not callback.on_step():
                 return None
-        self.num_timesteps = begun + int(self.team.sum([self.num_timesteps - begun])[0])
+        self.count_steps(begun)
         callback.on_rollout_end()
         return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -234,10 +195,10 @@ class RolloutLearner(BaseAlgorithm):
             before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
         return Decisions(kept_rows[rows], gains, before)
 
-    def train(self, decisions: Decisions) -> None:
+    def train(self, played: Decisions) -> None:
         """Learn from decisions. What is logged is computed before the update."""
         self._update_learning_rate(self.policy.optimizer)
-        n = len(decisions.rows)
+        decisions, n = played, len(played.rows)
         with th.inference_mode():
             parts = [
                 self._expect(decisions, part)

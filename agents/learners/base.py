@@ -1,0 +1,90 @@
+"""What the learners share: games, network and team, and the loop of playing and learning."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.type_aliases import MaybeCallback
+
+from agents.learners.team import Team
+from agents.learners.training_env import TrainingEnv
+from agents.networks.sb3_policy import NetworkPolicy
+
+
+class TeamLearner(BaseAlgorithm):
+    """A learner whose processes train together, with SB3's callbacks and loggers.
+
+    Parameters
+    ----------
+    env
+        This process's games.
+    learning_rate
+        Of Adam; called before each update.
+    policy_kwargs
+        What :class:`NetworkPolicy` is made with.
+    team
+        The processes.
+    """
+
+    policy: NetworkPolicy
+    env: TrainingEnv
+
+    def __init__(
+        self, env: TrainingEnv, *, learning_rate: Callable[[float], float], seed: int, device: str,
+        policy_kwargs: dict[str, Any], team: Team,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
+            support_multi_env=True,
+        )  # fmt: skip
+        self.team = team
+        self._setup_model()
+
+    def _setup_model(self) -> None:
+        self._setup_lr_schedule()
+        self.set_random_seed(self.seed)
+        self.random = np.random.default_rng([self.seed or 0, self.team.rank])
+        self.policy = NetworkPolicy(
+            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
+        ).to(self.device)
+
+    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
+        return ["policy", "policy.optimizer"], []
+
+    def learn(
+        self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
+        tb_log_name: str = "run", reset_num_timesteps: bool = True, progress_bar: bool = False,
+    ) -> "TeamLearner":  # fmt: skip
+        """Play and learn until the callback ends it, or after so many steps of all games."""
+        total, callback = self._setup_learn(
+            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
+        )
+        self.begin()
+        callback.on_training_start(locals(), globals())
+        while self.num_timesteps < total:
+            played = self.play(callback)
+            if played is None:
+                break
+            self.train(played)
+            self.logger.dump(self.num_timesteps)
+        callback.on_training_end()
+        return self
+
+    def begin(self) -> None:
+        """Take up the games where they stand."""
+        self.kept = self.policy.network.make_kept()
+        self.seen = np.asarray(self._last_obs)
+
+    def count_steps(self, begun: int) -> None:
+        """Count the steps of all processes since ``begun``, instead of this one's."""
+        self.num_timesteps = begun + int(self.team.sum([self.num_timesteps - begun])[0])
+
+    @abstractmethod
+    def play(self, callback: Any) -> Any:
+        """Some steps of all games: what is to be learned; None when the callback ends the training."""
+
+    @abstractmethod
+    def train(self, played: Any) -> None:
+        """Learn from it."""
