@@ -38,7 +38,7 @@ class _Workers:
         self.here.helping = True
         set_num_threads(1)
 
-    def after_fork(self) -> None:
+    def after_fork(self) -> None:  # pragma: no cover  # called in a forked process
         """Forget the threads of the parent, which are not in this process."""
         self.__init__()  # type: ignore[misc]
 
@@ -74,8 +74,8 @@ def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Res
         # What another thread has taken up is finished before its arrays are used again.
         errors = [other.exception() for other in others if not other.cancel()]
     for error in errors:
-        if error is not None:
-            raise error
+        if error is not None:  # pragma: no branch
+            raise error  # pragma: no cover  # which thread meets it is chance
     return [results[place] for place in range(len(parts))]
 
 

@@ -3,10 +3,12 @@
 import multiprocessing
 import threading
 
+import numpy as np
 import pytest
 
-from solitaire_env.core import run_parts, split_evenly
+from solitaire_env.core import Batch, GameSpec, IllegalActionError, jit_fast, run_parts, split_evenly
 from solitaire_env.core.threads import _workers
+from solitaire_env.variants import get_variant
 
 
 @pytest.fixture(autouse=True, params=[1, 2])
@@ -72,3 +74,23 @@ def test_a_pool_grows_when_more_threads_are_asked_for():
     first = _workers.get(1)
     assert _workers.get(1) is first
     assert _workers.get(_workers.size + 1) is not first
+
+
+def test_a_fast_kernel_adds():
+    def add(numbers):
+        total = 0.0
+        for number in numbers:
+            total += number
+        return total
+
+    assert jit_fast(add)(np.arange(5.0)) == 10
+
+
+def test_rows_that_are_played_must_be_legal():
+    batch = Batch(GameSpec(get_variant("busy-aces")), 2)
+    batch.deal(np.arange(2), [0, 1])
+    illegal = int(batch.state.mask[1].argmin())
+    before = batch.state.rows.copy()
+    with pytest.raises(IllegalActionError):
+        batch.play(np.array([1]), np.array([illegal]))
+    assert (batch.state.rows == before).all()
