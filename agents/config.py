@@ -129,7 +129,8 @@ class TrainConfig:
     device: str = "cpu"
     """torch's name of the device: "cpu", "cuda", "auto" for a GPU where there is one."""
     threads: int = 0
-    """Cores to train on, 0 for all: so many processes share the games (maskable-ppo: threads of torch)."""
+    """Cores to train on, 0 for all. Each has a process with its share of the games (maskable-ppo: threads of
+    torch)."""
     checkpoint_minutes: float = 1.0
     """A stop loses at most so much."""
     held_out_deals: str | None = "20000:20500"

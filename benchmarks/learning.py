@@ -26,6 +26,7 @@ import tyro
 from benchmarks.table import markdown
 from solitaire_env.evaluation.speed import machine
 
+PROG: Final = "python -m benchmarks.learning"
 ROOT: Final = Path(__file__).parents[1]
 CONFIGS: Final = ("default", "busy-aces", "forty-thieves", "eighty-thieves", "forty-bandits", "eights-down")
 
@@ -67,18 +68,27 @@ def train(checkout: Path, config: str, arguments: Arguments) -> float:
     return (last - first) / (ended - begun)
 
 
+def compare(config: str, arguments: Arguments) -> list[str]:
+    """A row of the table."""
+    before, now = [], []
+    for _ in range(arguments.rounds):
+        before.append(train(arguments.against, config, arguments))
+        now.append(train(ROOT, config, arguments))
+    ratio = median(new / old for old, new in zip(before, now, strict=True))
+    return [config, f"{median(before):,.0f}", f"{median(now):,.0f}", f"{ratio:.2f}"]
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Measure and print the table; the exit status."""
-    arguments = tyro.cli(Arguments, prog="python -m benchmarks.learning", args=args)
+    arguments = tyro.cli(Arguments, prog=PROG, args=args)
     rows = []
-    for config in arguments.configs:
-        before, now = [], []
-        for _ in range(arguments.rounds):
-            before.append(train(arguments.against, config, arguments))
-            now.append(train(ROOT, config, arguments))
-        ratio = median(new / old for old, new in zip(before, now, strict=True))
-        rows.append([config, f"{median(before):,.0f}", f"{median(now):,.0f}", f"{ratio:.2f}"])
-        print(" ".join(rows[-1]), file=sys.stderr)
+    try:
+        for config in arguments.configs:
+            rows.append(compare(config, arguments))
+            print(" ".join(rows[-1]), file=sys.stderr)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        print(f"{PROG}: {error}", file=sys.stderr)
+        return 2
     print(markdown(("configuration", "before, steps/s", "now, steps/s", "ratio"), rows))
     print(f"\n{arguments.rounds} rounds of {arguments.minutes} minutes, {arguments.threads} threads each.")
     print(machine())

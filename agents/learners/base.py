@@ -10,6 +10,7 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
+from agents.networks.kept import Rows
 from agents.networks.sb3_policy import NetworkPolicy
 
 
@@ -57,7 +58,7 @@ class TeamLearner(BaseAlgorithm):
         self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
         tb_log_name: str = "run", reset_num_timesteps: bool = True, progress_bar: bool = False,
     ) -> "TeamLearner":  # fmt: skip
-        """Play and learn until the callback ends it, or after so many steps of all games."""
+        """Play and learn until the callback ends it, or for ``total_timesteps`` steps of all games."""
         total, callback = self._setup_learn(
             total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
         )
@@ -73,18 +74,41 @@ class TeamLearner(BaseAlgorithm):
         return self
 
     def begin(self) -> None:
-        """Take up the games where they stand."""
+        """Take up the games as the environment dealt them."""
         self.kept = self.policy.network.make_kept()
         self.seen = np.asarray(self._last_obs)
 
-    def count_steps(self, begun: int) -> None:
-        """Count the steps of all processes since ``begun``, instead of this one's."""
-        self.num_timesteps = begun + int(self.team.sum([self.num_timesteps - begun])[0])
+    def see(self, observations: Any) -> None:
+        """Note the positions in which the next actions are chosen, ``[games, size]``."""
+        self.seen = np.asarray(observations)
+
+    def begin_rollout(self, callback: Any) -> None:
+        """Forget the positions of the last rollout."""
+        self.kept.clear()
+        self.see(self.seen)
+        self._steps_before = self.num_timesteps
+        callback.on_rollout_start()
+
+    def step(self, actions: Rows, callback: Any) -> tuple[Any, Any] | None:
+        """Play actions, int64 ``[games]``: rewards and ends, ``[games]`` each; None when the callback ends
+        the training.
+        """
+        observations, rewards, dones, infos = self.env.step(actions)
+        self.see(observations)
+        self.num_timesteps += self.env.steps
+        callback.update_locals(locals())
+        return (rewards, dones) if callback.on_step() else None
+
+    def end_rollout(self, callback: Any) -> None:
+        """Count the steps of all processes, where only this one's were counted."""
+        played = self.team.sum([self.num_timesteps - self._steps_before])
+        self.num_timesteps = self._steps_before + int(played[0])
+        callback.on_rollout_end()
 
     @abstractmethod
     def play(self, callback: Any) -> Any:
-        """Some steps of all games: what is to be learned; None when the callback ends the training."""
+        """One rollout: what is to be learned from it; None when the callback ends the training."""
 
     @abstractmethod
-    def train(self, played: Any) -> None:
-        """Learn from it."""
+    def train(self, played: Any, /) -> None:
+        """Learn from a rollout."""

@@ -11,19 +11,14 @@ legal moves alone. For the first ``value_steps`` steps only the value head learn
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from sb3_contrib import MaskablePPO
 
 from agents.config import TrainConfig
+from agents.learners.ppo import KEYS
 from agents.learners.training_env import TrainingEnv
 from agents.networks.sb3_policy import NetworkPolicy
-
-KEYS: Final = (
-    "n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range", "ent_coef", "vf_coef",
-    "max_grad_norm", "seed", "device",
-)  # fmt: skip
-"""Keys of a configuration that MaskablePPO takes as they are."""
 
 
 def make_maskable_ppo(

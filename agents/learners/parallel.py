@@ -11,7 +11,7 @@ from agents.learners.team import Team
 from agents.networks.kept import Rows
 
 PART: Final = 512
-"""Positions learned from at a time: few enough that what is in hand stays in the processor's cache."""
+"""Positions learned from at a time: few enough that their layers stay in the processor's cache."""
 
 
 def make_minibatches(

@@ -2,14 +2,14 @@
 
 Schulman et al., "Proximal Policy Optimization Algorithms" (2017). Each update plays ``n_steps`` of all games,
 estimates advantages (``gamma``, ``gae_lambda``) and takes ``n_epochs`` passes over minibatches of
-``batch_size`` positions. What is read of a position is kept for all passes. Each minibatch is learned in
-parts, on all threads.
+``batch_size`` positions. What is read of a position is kept for all passes. Each minibatch is shared
+by the processes of a team.
 
 :mod:`agents.learners.maskable_ppo` is sb3-contrib's, which computes the same loss in several times the time.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class Steps(NamedTuple):
-    """So many steps of all games; arrays ``[steps, games]``."""
+    """A rollout: the steps of all games; arrays ``[steps, games]``."""
 
     actions: Rows
     logs: Floats
@@ -77,10 +77,8 @@ class PPO(TeamLearner):
     # ------------------------------------------------------------------------------- playing
 
     def play(self, callback: Any) -> Targets | None:
-        """Some steps of all games; None when the callback ends the training."""
-        callback.on_rollout_start()
-        self.kept.clear()
-        begun = self.num_timesteps
+        """``n_steps`` of all games; None when the callback ends the training."""
+        self.begin_rollout(callback)
         shape = (self.n_steps, self.env.num_envs)
         steps = Steps(
             np.empty(shape, dtype=np.int64),
@@ -91,15 +89,11 @@ class PPO(TeamLearner):
         )
         for t in range(self.n_steps):
             steps.actions[t], steps.logs[t], steps.values[t] = self.act()
-            observations, steps.rewards[t], dones, infos = self.env.step(steps.actions[t])
-            self.seen = np.asarray(observations)
-            steps.ended[t] = dones
-            self.num_timesteps += self.env.steps
-            callback.update_locals(locals())
-            if not callback.on_step():
+            played = self.step(steps.actions[t], callback)
+            if played is None:
                 return None
-        self.count_steps(begun)
-        callback.on_rollout_end()
+            steps.rewards[t], steps.ended[t] = played
+        self.end_rollout(callback)
         _, _, last = self.act()  # kept as well, but never learned from
         advantages = estimate_advantages(steps, last, self.gamma, self.gae_lambda)
         parts = (steps.actions, steps.logs, advantages, advantages + steps.values)
@@ -142,16 +136,16 @@ class PPO(TeamLearner):
         logged = (-gains.sum(), errors.sum(), negative_entropy, divergence, (ratio != clipped).sum())
         return total / n, th.stack([number.detach().float() for number in logged]) / n
 
-    def train(self, played: Targets) -> None:
+    def train(self, targets: Targets) -> None:
         """Take the passes of an update."""
         self._update_learning_rate(self.policy.optimizer)
-        returns, advantages = played.returns, played.advantages
+        returns, advantages = targets.returns, targets.advantages
         moments = [part.sum().item() for part in (advantages, advantages**2, returns, returns**2)]
         *sums, n = self.team.sum([*moments, len(returns)])
         mean, square, other_mean, other_square = (number / n for number in sums)
         variance, spread = square - mean**2, other_square - other_mean**2
         self.logger.record("train/explained_variance", 1 - variance / max(spread, 1e-12))
-        targets = played._replace(advantages=(advantages - mean) / (variance**0.5 + 1e-8))
+        targets = targets._replace(advantages=(advantages - mean) / (variance**0.5 + 1e-8))
         logged = []
         for _ in range(self.n_epochs):
             parts, size = make_minibatches(self.team, len(returns), self.batch_size, self.random)
@@ -170,11 +164,11 @@ class PPO(TeamLearner):
         return logged
 
 
-KEYS = (
+KEYS: Final = (
     "n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range", "ent_coef", "vf_coef",
     "max_grad_norm", "seed", "device",
 )  # fmt: skip
-"""Keys of a configuration that PPO takes as they are."""
+"""Keys of a configuration that PPO takes as they are, here and in sb3-contrib."""
 
 
 def make_ppo(

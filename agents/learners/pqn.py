@@ -36,7 +36,7 @@ HIGH = 1e3
 
 
 class Steps(NamedTuple):
-    """So many steps of all games; arrays ``[steps, games]`` first."""
+    """A rollout: the steps of all games; arrays ``[steps, games]`` first."""
 
     actions: Array
     rewards: Array
@@ -95,14 +95,14 @@ class PQN(TeamLearner):
         self.average = AveragedModel(self.policy.network, self.device, multi_avg_fn=averaged)
         self.policy.average = self.average  # so that checkpoints keep it
 
-    def begin(self) -> None:
-        """Take up the games where they stand."""
-        super().begin()
+    def see(self, observations: Any) -> None:
+        """Note the positions, and what their moves are worth."""
+        super().see(observations)
         self.masks = self.env.action_masks()
         self.values = self.value()
 
     def value(self) -> Scores:
-        """Keep the positions in hand: what their legal moves are worth."""
+        """Keep the present positions: what their legal moves are worth."""
         rows = self.kept.add(self.seen, self.masks)
         with th.inference_mode():
             return self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
@@ -120,10 +120,8 @@ class PQN(TeamLearner):
 
     def play(self, callback: Any) -> Steps | None:
         """Some steps of all games; None when the callback ends the training."""
-        self.kept.clear()
-        self.values = self.value()
-        callback.on_rollout_start()
-        n, begun = len(self.masks), self.num_timesteps
+        self.begin_rollout(callback)
+        n = len(self.masks)
         steps = Steps(
             np.empty((self.n_steps, n), dtype=np.int64),
             np.empty((self.n_steps, n), dtype=np.float32),
@@ -133,26 +131,20 @@ class PQN(TeamLearner):
         for t in range(self.n_steps):
             actions = self.choose()
             steps.actions[t] = actions
-            observations, rewards, dones, infos = self.env.step(actions)
-            self.seen = np.asarray(observations)
-            self.masks = self.env.action_masks()
-            self.values = self.value()
-            steps.rewards[t], steps.ended[t] = rewards, dones
-            steps.best[t] = self.values.highest(self.values.scores).cpu()
-            self.num_timesteps += self.env.steps
-            callback.update_locals(locals())
-            if not callback.on_step():
+            played = self.step(actions, callback)
+            if played is None:
                 return None
-        self.count_steps(begun)
-        callback.on_rollout_end()
+            steps.rewards[t], steps.ended[t] = played
+            steps.best[t] = self.values.highest(self.values.scores).cpu()
+        self.end_rollout(callback)
         return steps
 
-    def train(self, played: Steps) -> None:
+    def train(self, steps: Steps) -> None:
         """Learn what the moves of these steps were worth."""
         self._update_learning_rate(self.policy.optimizer)
-        worth = th.from_numpy(returns(played, self.gamma, self.trace).ravel()).to(self.device)
+        worth = th.from_numpy(returns(steps, self.gamma, self.trace).ravel()).to(self.device)
         last = self.values.actions[self.values.choose(self.values.scores)].cpu().numpy()
-        kept = self.kept.choose(np.concatenate((played.actions.ravel(), last)))
+        kept = self.kept.choose(np.concatenate((steps.actions.ravel(), last)))
         network = self.policy.network
         parameters = list(network.parameters())
 

@@ -152,9 +152,7 @@ class RolloutLearner(TeamLearner):
     def play(self, callback: Any) -> Decisions | None:
         """Some steps of all games; None when the callback ends the training."""
         self.policy.set_training_mode(False)
-        callback.on_rollout_start()
-        self.kept.clear()
-        begun = self.num_timesteps
+        self.begin_rollout(callback)
         parts: list[Decisions] = []
         for _ in range(self.n_steps):
             rows = self.kept.add(self.seen, self.env.action_masks())
@@ -163,14 +161,9 @@ class RolloutLearner(TeamLearner):
                 logs = seen.logs()
                 actions, _ = self.policy.choose(seen, logs, deterministic=False)
                 parts.append(self.decide(rows, seen, logs))
-            observations, _, dones, infos = self.env.step(actions.cpu().numpy())
-            self.seen = np.asarray(observations)
-            self.num_timesteps += self.env.steps
-            callback.update_locals(locals())
-            if not callback.on_step():
+            if self.step(actions.cpu().numpy(), callback) is None:
                 return None
-        self.count_steps(begun)
-        callback.on_rollout_end()
+        self.end_rollout(callback)
         return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
 
     def decide(self, kept_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
@@ -195,10 +188,10 @@ class RolloutLearner(TeamLearner):
             before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
         return Decisions(kept_rows[rows], gains, before)
 
-    def train(self, played: Decisions) -> None:
+    def train(self, decisions: Decisions) -> None:
         """Learn from decisions. What is logged is computed before the update."""
         self._update_learning_rate(self.policy.optimizer)
-        decisions, n = played, len(played.rows)
+        n = len(decisions.rows)
         with th.inference_mode():
             parts = [
                 self._expect(decisions, part)

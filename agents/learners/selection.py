@@ -28,6 +28,11 @@ RIVAL: Final = "linear"
 """The policy that a training is compared with on the held-out deals, where the game has weights for it."""
 
 
+def _due_at(share: float) -> float:
+    """The last of the shares at which a network is tried; 0 before the first."""
+    return max((point for point in SHARES if point <= share), default=0.0)
+
+
 class Selection:
     """Tries the networks of a training.
 
@@ -63,11 +68,11 @@ class Selection:
 
     def begin(self, share: float) -> None:
         """Say how much of the training was done before."""
-        self.tried = max((point for point in SHARES if point <= share), default=0.0)
+        self.tried = _due_at(share)
 
     def try_at(self, share: float, steps: int) -> None:
         """Try the present network, if it is time for it."""
-        due = max((point for point in SHARES if point <= share), default=0.0)
+        due = _due_at(share)
         if self.deals and due > self.tried:
             self.tried = due
             self._try(steps)
@@ -99,6 +104,6 @@ class Selection:
 
     def keep(self, model: Path) -> None:
         """Put the best network in the place of the last one."""
-        if (self.run / BEST).is_dir():
+        if self.best is not None:
             shutil.rmtree(model, ignore_errors=True)
             shutil.copytree(self.run / BEST, model)

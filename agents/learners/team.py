@@ -20,7 +20,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 ROOM: Final = 2**20
-"""Numbers that can be added up at once: more than any network here has weights."""
+"""Numbers that are added up at a time."""
 
 
 class Team:
@@ -61,15 +61,18 @@ class Team:
         mine = np.asarray(numbers, dtype=np.float64)
         if self.size == 1:
             return mine
-        # Two rooms in turn: whoever writes to one again knows that all have read it.
-        self._calls += 1
-        room = self._rooms[self._calls % 2, :, : len(mine)]
-        room[self.rank] = mine
-        try:
-            self._barrier.wait()
-        except threading.BrokenBarrierError:
-            raise ChildProcessError("a process that trains has ended") from None
-        sums: Floats = room.sum(0)
+        sums = np.empty_like(mine)
+        for first in range(0, len(mine), ROOM):
+            part = slice(first, first + ROOM)
+            # Two rooms in turn: whoever writes to one again knows that all have read it.
+            self._calls += 1
+            room = self._rooms[self._calls % 2, :, : len(mine[part])]
+            room[self.rank] = mine[part]
+            try:
+                self._barrier.wait()
+            except threading.BrokenBarrierError:
+                raise ChildProcessError("a process that trains has ended") from None
+            room.sum(0, out=sums[part])
         return sums
 
     def begin_rollout(self, share: float, value_only: bool) -> bool:
@@ -79,11 +82,11 @@ class Team:
         return bool(said[1])
 
     def part_of(self, games: int) -> int:
-        """How many of so many games are this process's."""
+        """How many of ``games`` are this process's."""
         return games // self.size + (self.rank < games % self.size)
 
     def first_of(self, games: int) -> int:
-        """How many of so many games are those of the processes before this one."""
+        """How many of ``games`` belong to the processes before this one."""
         return self.rank * (games // self.size) + min(self.rank, games % self.size)
 
     def end(self) -> None:

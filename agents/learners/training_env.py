@@ -12,7 +12,7 @@ from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_
 from solitaire_env.sb3 import SolitaireVecEnv
 
 MOST_FORCED: Final = 8
-"""At most this many moves are played for a game within a step; then the learner is asked in any case."""
+"""Most moves that are played for a game within a step; then the learner is asked in any case."""
 
 
 class TrainingEnv(SolitaireVecEnv):

@@ -1,4 +1,4 @@
-"""Work spread over threads: kernels that release the interpreter lock run side by side on parts of the games.
+"""Threads: kernels that release the interpreter lock run at the same time, each on a part of the games.
 
 For kernels too large to be compiled a second time with a parallel loop (``jit_parallel``).
 """
@@ -25,7 +25,7 @@ class _Workers:
         self.size = 0
 
     def get(self, size: int) -> ThreadPoolExecutor:
-        """A pool of at least so many threads."""
+        """A pool of at least ``size`` threads."""
         with self.lock:
             if self.pool is None or self.size < size:
                 if self.pool is not None:

@@ -30,8 +30,8 @@ from solitaire_env.transcripts import Thought
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 NUM_ENVS: Final = 1024
-"""Games in parallel unless another number is asked for. More share the time that a round of decisions takes
-whatever their number; the memory of a game is some kilobytes."""
+"""Games in parallel by default. A round of decisions has a fixed cost, which more games share; a game takes
+some kilobytes of memory."""
 _GAME_NUMBERS: Final = count()
 """No two games of a process have the same number."""
 

@@ -8,46 +8,15 @@ import numpy as np
 import pytest
 import torch as th
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
-from stable_baselines3.common.callbacks import BaseCallback
 
-from agents.config import make_config
-from agents.learners.factory import make_model
-from agents.learners.ppo import PPO, Steps, Targets, estimate_advantages
-from agents.learners.training_env import make_env
-from tests.agents.test_train import VALUES
+from agents.learners.ppo import PPO, Steps, estimate_advantages
+from tests.agents.learners.rollouts import make_learner, rollout
 
 
 def learner(**changes: Any) -> PPO:
-    config = make_config(VALUES | {"env": "busy-aces", "hidden": [16], "held_out_deals": None} | changes, "x")
-    env = make_env(config)
-    env.seed(0)
-    model = make_model(config, env)
+    model = make_learner(**changes)
     assert isinstance(model, PPO)
     return model
-
-
-class Once(BaseCallback):
-    """Keeps what the learner's steps were."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[Any] = []
-
-    def _on_step(self) -> bool:
-        self.seen.append((self.model.seen.copy(), self.model.env.action_masks().copy()))
-        return True
-
-
-def rollout(model: PPO) -> tuple[Targets, Once]:
-    callback: Any = Once()
-    callback.init_callback(model)
-    model._setup_learn(0, callback)
-    model.kept = model.policy.network.make_kept()
-    model.seen = np.asarray(model._last_obs)
-    callback.seen.append((model.seen.copy(), model.env.action_masks().copy()))
-    targets = model.play(callback)
-    assert targets is not None
-    return targets, callback
 
 
 def test_advantages_counted_slowly() -> None:

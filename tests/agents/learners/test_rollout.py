@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.torch import load_file
-from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
-from agents.learners.factory import make_model
 from agents.learners.rollout import CANDIDATES, Decisions, RolloutEvaluator, RolloutLearner
-from agents.learners.training_env import make_env
 from agents.runs.models import load_model
 from agents.search.player import PATIENCE
 from solitaire_env.core.batch import Batch
@@ -21,6 +18,7 @@ from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.autoplay import autoplay_safe_moves
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.variants import Variant, get_variant
+from tests.agents.learners.rollouts import make_learner, rollout
 from tests.agents.test_train import VALUES, assert_monotone, command, curve
 from tests.conftest import Refuses
 from tests.move_features.test_moves import played
@@ -92,31 +90,10 @@ def test_knows_no_more_than_a_player() -> None:
 
 
 def learner(**changes: Any) -> RolloutLearner:
-    values = VALUES | {"env": "busy-aces", "learner": "playouts", "linear_start": 1.0, "hidden": [16]}
-    config = make_config(values | {"kl_coef": 0.01, "num_playouts": 8, "sure_home": True} | changes, "test")
-    env = make_env(config)
-    env.seed(0)
-    model = make_model(config, env)
+    values = {"learner": "playouts", "linear_start": 1.0, "kl_coef": 0.01, "num_playouts": 8}
+    model = make_learner(**values | {"sure_home": True} | changes)
     assert isinstance(model, RolloutLearner)
     return model
-
-
-class Once(BaseCallback):
-    """Asks nothing of a rollout."""
-
-    def _on_step(self) -> bool:
-        return True
-
-
-def rollout(model: RolloutLearner) -> Decisions:
-    callback: Any = Once()
-    callback.init_callback(model)
-    model._setup_learn(0, callback)
-    model.seen = np.asarray(model._last_obs)
-    model.kept = model.policy.network.make_kept()
-    decisions = model.play(callback)
-    assert decisions is not None
-    return decisions
 
 
 def legal(model: RolloutLearner, decisions: Decisions) -> Any:
@@ -130,7 +107,7 @@ def legal(model: RolloutLearner, decisions: Decisions) -> Any:
 def test_decisions() -> None:
     """Likely moves alone are played out; what they gain is nothing on average, by their probabilities."""
     model = learner(least=0.05)
-    decisions = rollout(model)
+    decisions, _ = rollout(model)
     assert 20 < len(decisions.rows) < 8 * 32
     masks = legal(model, decisions)
     seen = model.policy.network.score_kept(model.kept, decisions.rows)
@@ -151,7 +128,7 @@ def test_learns_what_it_is_told() -> None:
     shares = []
     for weight in (0.3, 0.01):
         model = learner(kl_coef=weight, n_epochs=60, learning_rate=1e-2)
-        decisions = rollout(model)
+        decisions, _ = rollout(model)
         # The move with the highest number is worth a third more than all others.
         masks = legal(model, decisions)
         best = masks.shape[1] - 1 - masks[:, ::-1].argmax(1)

@@ -1,0 +1,50 @@
+"""Learners for the tests, and one rollout of theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+from agents.config import make_config
+from agents.learners.factory import Learner, make_model
+from agents.learners.training_env import make_env
+from tests.agents.test_train import VALUES
+
+
+def make_learner(**values: Any) -> Learner:
+    """The learner of a small configuration of Busy Aces, with other values of some keys."""
+    config = make_config(VALUES | {"env": "busy-aces", "hidden": [16]} | values, "test")
+    env = make_env(config)
+    env.seed(0)
+    return make_model(config, env)
+
+
+class Once(BaseCallback):
+    """Keeps the positions of a rollout and their masks, and asks nothing of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def _keep(self) -> None:
+        model: Any = self.model
+        self.seen.append((model.seen.copy(), model.env.action_masks().copy()))
+
+    def _on_rollout_start(self) -> None:
+        self._keep()
+
+    def _on_step(self) -> bool:
+        self._keep()
+        return True
+
+
+def rollout(model: Any) -> tuple[Any, Once]:
+    """What a learner is to learn from its first rollout, and the positions."""
+    callback = Once()
+    callback.init_callback(model)
+    model._setup_learn(0, callback)
+    model.begin()
+    played = model.play(callback)
+    assert played is not None
+    return played, callback
