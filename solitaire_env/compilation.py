@@ -149,6 +149,16 @@ def _play_network() -> None:
         policy.explain(batch.observations(), batch.state.mask)
 
 
+def _evaluate_games() -> None:
+    """The bookkeeping of an evaluation, random numbers, supermoves, and the policies that read cards alone."""
+    from solitaire_env.evaluation import evaluate
+    from solitaire_env.policies.load import load_policy
+
+    for name in ("random", "greedy"):
+        policy = load_policy(name, VARIANTS[0], moves="supermove")
+        evaluate(policy, VARIANTS[0], range(FEW), max_episode_steps=FEW)
+
+
 JOBS: Final = (
     Job("deals", _deal_games, 7.0),
     Job("steps", _step_games, 7.5, ("deals",)),
@@ -161,6 +171,7 @@ JOBS: Final = (
     Job("rollout lookahead", _read_lookahead, 8.0, ("position features",)),
     Job("safe autoplay", _autoplay_safely, 1.4, ("steps",)),
     Job("network", _play_network, 2.2, ("rollout lookahead", "safe autoplay")),
+    Job("evaluation", _evaluate_games, 4.0, ("steps",)),
 )
 """The jobs of the package. Environments, evaluation, watching, the browser and all policies need no more.
 
