@@ -150,7 +150,7 @@ def _play_network() -> None:
 
 
 def _evaluate_games() -> None:
-    """The bookkeeping of an evaluation, random numbers, supermoves, and the policies that read cards alone."""
+    """An evaluation: its bookkeeping, random numbers, supermoves, and the policies that read cards alone."""
     from solitaire_env.evaluation import evaluate
     from solitaire_env.policies.load import load_policy
 
