@@ -39,9 +39,9 @@ class Arguments:
     """Clone of the other commit, with an environment of its own in ``.venv``."""
     configs: tuple[str, ...] = CONFIGS
     """Names of the files in ``configs/``."""
-    minutes: float = 0.5
+    minutes: float = 1.0
     """Of each training."""
-    rounds: int = 2
+    rounds: int = 1
     """Rounds in which the two take turns; the median counts."""
     threads: int = 2
     """Of each training."""
