@@ -18,6 +18,8 @@ from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.env import BatchRow, check_options, check_started, observation_space, read_start
+from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.move_features.table import MoveTable
 from solitaire_env.registration import resolve_variant, spec_arguments, step_limit
 from solitaire_env.render import (
     RENDER_FPS,
@@ -29,9 +31,10 @@ from solitaire_env.render import (
     render,
 )
 from solitaire_env.util.numbers import whole_number
+from solitaire_env.wrappers import move_space
 
 try:
-    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 except ImportError as error:
     raise ImportError(f'solitaire_env.sb3 needs {error.name}: pip install "solitaire-env[train]"') from error
@@ -275,6 +278,42 @@ class SolitaireVecEnv(VecEnv):
         from stable_baselines3.common.monitor import Monitor
 
         return [wrapper_class is Monitor] * len(self._get_indices(indices))
+
+
+class VecMoveFeatures(VecEnvWrapper):
+    """:class:`~solitaire_env.wrappers.MoveFeatures` of the games of a :class:`SolitaireVecEnv`, float32
+    ``[num_envs, actions, 28]``, read by one compiled call.
+
+    Raises
+    ------
+    TypeError
+        If it is around another environment.
+    ValueError
+        If the observation is not ``"cards"``.
+    """
+
+    def __init__(self, venv: VecEnv) -> None:
+        games = venv.unwrapped
+        if not isinstance(games, SolitaireVecEnv):
+            raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVecEnv")
+        super().__init__(venv, observation_space=move_space(games.game))
+        self._table = MoveTable(games.batch)
+        self._reader = MoveReader(games.game)
+
+    def reset(self) -> VecEnvObs:
+        """New games in all rows."""
+        self.venv.reset()
+        return self._table.read().copy()
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Play the actions; finished games start again."""
+        _, rewards, dones, infos = self.venv.step_wait()
+        ended = [infos[row] for row in np.flatnonzero(dones).tolist()]
+        if ended:
+            tables = self._reader.read_table(np.stack([info["terminal_observation"] for info in ended]))
+            for info, table in zip(ended, tables, strict=True):
+                info["terminal_observation"] = table
+        return self._table.read().copy(), rewards, dones, infos
 
 
 def _spec(game: GameSpec) -> EnvSpec:
