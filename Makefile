@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target asked for makes: git, make and Python >= 3.10 are enough.
 # make PYTHON=/path/to/python3 chooses the Python (make clean first); make test ARGS="-k cards" hands arguments on.
 
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; do \
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 PY := .venv/bin/python
 READY := .venv/ready
