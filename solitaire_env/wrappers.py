@@ -123,8 +123,9 @@ class MoveFeatures(gym.Wrapper[Array, np.int64, Array, np.int64], gym.utils.Reco
     """Observe the features of each move: a ``Box`` float32 ``[actions, 28]``, with a row of 0 for each action
     that is not legal.
 
-    A small network learns from them in a fraction of the steps that it needs with card codes. In a finished
-    game all rows are 0. The features say nothing of cards that no legal move touches.
+    They suit a network that scores every row by the same weights; one that flattens the table, such as SB3's
+    ``MlpPolicy``, has to learn each row separately. In a finished game all rows are 0. The features say
+    nothing of cards that no legal move touches.
 
     The features, by column; their texts are ``solitaire_env.move_features.columns.MOVE_NAMES``:
 
