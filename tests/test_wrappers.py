@@ -16,6 +16,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.move_features.columns import MOVE_NAMES, NUM_MOVE
 from solitaire_env.move_features.table import MoveTable
+from solitaire_env.policies import load_policy
+from solitaire_env.policies.linear import weights_of
 from solitaire_env.registration import env_id
 from solitaire_env.testing import expect_results
 from solitaire_env.util.messages import shown
@@ -193,6 +195,21 @@ def test_move_features_of_many_games(mode: AutoresetMode, copies: bool) -> None:
             expected, got = (env.reset(options={"reset_mask": ended.copy()}) for env in (theirs, ours))
             expect_results("at reset of the ended", expected, got)
     assert (first == before).all() == copies
+
+
+def test_a_weighted_sum_of_each_row_is_the_linear_policy() -> None:
+    """So a network with one layer, the same for all rows, can play as well as that."""
+    envs = VectorMoveFeatures(gym.make_vec(BUSY_ACES, num_envs=8, moves="supermove"))
+    games: Any = envs.unwrapped
+    policy = load_policy("linear", games.game)
+    weights = weights_of(games.game).astype(np.float32)
+    seen, infos = envs.reset(seed=0)
+    for _ in range(60):
+        scores = np.where(infos["action_mask"] != 0, seen @ weights, -np.inf)
+        actions = policy(games.batch.observations(), infos["action_mask"])
+        rows = np.arange(len(actions))
+        np.testing.assert_allclose(scores.max(axis=1), scores[rows, actions], rtol=1e-5, atol=1e-5)
+        seen, _, _, _, infos = envs.step(actions)
 
 
 def test_the_docstring_lists_the_features() -> None:
