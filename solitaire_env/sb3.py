@@ -100,7 +100,6 @@ class SolitaireVecEnv(VecEnv):
         self._rows = np.arange(size, dtype=np.int64)
         self._actions = np.zeros(size, dtype=np.int64)
         self._returns = np.zeros(size, dtype=np.float64)
-        self._lengths = np.zeros(size, dtype=np.int64)
         self._started = np.zeros(size, dtype=np.float64)
         self._reset_once = False
         super().__init__(
@@ -121,7 +120,6 @@ class SolitaireVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self._returns[:] = 0.0
-        self._lengths[:] = 0
         self._started[:] = time.perf_counter()
         self.reset_infos = [{"deal": deal} for deal in batch.deal_numbers.tolist()]
         return batch.observations().copy()
@@ -136,7 +134,6 @@ class SolitaireVecEnv(VecEnv):
         batch = self.batch
         ended = self._play()
         self._returns += batch.rewards
-        self._lengths += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         dones = batch.ended.copy()
         if batch.settings.on_invalid != "raise":
@@ -169,13 +166,12 @@ class SolitaireVecEnv(VecEnv):
                     "deal": int(batch.deal_numbers[row]),
                     "episode": {
                         "r": round(float(self._returns[row]), 6),
-                        "l": int(self._lengths[row]),
+                        "l": int(batch.steps[row]),
                         "t": round(now - self._started[row], 6),
                     },
                 }
             )
         self._returns[rows] = 0.0
-        self._lengths[rows] = 0
         self._started[rows] = now
 
     def action_masks(self) -> npt.NDArray[np.bool_]:

@@ -266,18 +266,3 @@ def test_monitor_is_claimed_where_its_infos_are() -> None:
     assert env.env_is_wrapped(Louder) == env.env_is_wrapped(gym.Wrapper) == [False] * 3
     with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
         VecMonitor(env)
-
-
-def test_episodes_are_those_of_a_monitor() -> None:
-    """Returns and lengths since the last reset, as evaluate_policy reads them, whatever state is restored."""
-    env = SolitaireVecEnv("busy-aces", 2, max_episode_steps=7)
-    env.seed(0)
-    env.reset()
-    (state,) = env.env_method("get_state", indices=0)
-    ends = []
-    for step in range(1, 13):
-        infos = env.step(env.action_masks().argmax(axis=1))[3]
-        ends += [(step, row, info["episode"]["l"]) for row, info in enumerate(infos) if "episode" in info]
-        if step == 3:
-            env.env_method("set_state", state, indices=0)
-    assert ends == [(7, 1, 7), (10, 0, 10)]
