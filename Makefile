@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target asked for makes: git, make and Python >= 3.10 are enough.
 # make PYTHON=/path/to/python3 chooses the Python (make clean first); make test ARGS="-k cards" hands arguments on.
 
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; do \
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 PY := .venv/bin/python
 READY := .venv/ready
@@ -13,14 +13,14 @@ BEFORE := .venvs/before
 # A file goes to one process, since its tests share trainings; in order, for the longest come first.
 SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # The package's tests, long proofs too: without what needs torch, and what only reads the package's text.
-PACKAGE := -m "not slow and not oracle and not browser" \
+PACKAGE := -m "not slow and not oracle and not browser and not container" \
 	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
 # Faults are generated in a copy of the project; an edit of the rules begins a new one.
 GENERATED := .cache/mutants
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles test-browser lint types layers mutants mutants-generated fuzz docs bench bench-peers \
+	test-oracles test-browser test-container lint types layers mutants mutants-generated fuzz docs bench bench-peers \
 	bench-training \
 	instructions clean
 
@@ -49,13 +49,16 @@ train: $(COMPILED)  ## train the default network, evaluate it, say where it lies
 test: $(COMPILED)  ## the tests that find a fault in minutes
 	$(PY) -m pytest $(SPREAD) $(ARGS)
 
-test-all: test test-proof test-bounds test-nojit test-oracles test-browser instructions test-slow  ## all tests
+test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container instructions test-slow  ## all tests
 
 test-proof: $(READY)  ## long proofs: more games, deeper counts, whole trainings
 	$(PY) -m pytest $(SPREAD) -m "proof and not slow" $(ARGS)
 
 test-slow: $(READY)  ## the tests that take minutes each
 	$(PY) -m pytest -m slow $(ARGS)
+
+test-container: $(READY)  ## the image of the Dockerfile, built and run without Docker (Linux, as root)
+	$(PY) -m pytest -m container tests/container $(ARGS)
 
 test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-bin)
 	$(PY) -m pytest -m "oracle and not slow" $(ARGS)

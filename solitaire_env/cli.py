@@ -398,6 +398,9 @@ class Serve:
     """Where it listens; 0 for any port that is free."""
     host: str = "127.0.0.1"
     """Address to listen on. Any but this machine's own lets others play, and ask the policies."""
+    allow_host: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
+    """A name by which browsers may reach the server, such as that of a proxy in front of it; as many as you
+    like, each with its own --allow-host. Without it: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
     """A policy to ask, as of watch: linear, shipped, runs/busy-aces-1, module:Class; as many as you like,
     each with its own --policy."""
@@ -405,7 +408,7 @@ class Serve:
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve
 
-        serve(self.policy, listen(self.host, self.port), self.host)
+        serve(self.policy, listen(self.host, self.port), self.host, self.allow_host)
 
 
 # ---------------------------------------------------------------------------------------- perft

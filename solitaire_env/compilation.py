@@ -128,6 +128,13 @@ def _read_moves() -> None:
     Linear(batch.spec, np.zeros(NUM_MOVE))(batch.observations(), batch.state.mask)
 
 
+def _read_table() -> None:
+    """The same of games in play, for the wrapper ``MoveFeatures``."""
+    from solitaire_env.move_features.table import MoveTable
+
+    MoveTable(_batch()).read()
+
+
 def _autoplay_safely() -> None:
     from solitaire_env.move_features.autoplay import SafeAutoplay, autoplay_safe_moves
 
@@ -167,6 +174,7 @@ JOBS: Final = (
     Job("observation of features", _observe_features, 3.1, ("deals",)),
     Job("counting of paths", _count_paths, 1.2, ("steps",)),
     Job("move features", _read_moves, 4.0, ("steps",)),
+    Job("table of move features", _read_table, 3.0, ("move features",)),
     Job("position features", _read_positions, 12.0, ("move features",)),
     Job("rollout lookahead", _read_lookahead, 8.0, ("position features",)),
     Job("safe autoplay", _autoplay_safely, 1.4, ("steps",)),

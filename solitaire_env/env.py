@@ -1,7 +1,7 @@
 """The Gymnasium environment of one game."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal, get_args
 
 import gymnasium as gym
 import numpy as np
@@ -41,6 +41,18 @@ def observation_space(spec: GameSpec) -> Box:
     return Box(low=0.0, high=1.0, shape=(spec.observation_size,), dtype=np.float32)
 
 
+MaskDtype = Literal["int8", "bool"]
+"""Types of the mask in the infos."""
+
+
+def check_mask_dtype(mask_dtype: Any) -> MaskDtype:
+    """The type of masks, another one refused."""
+    if not isinstance(mask_dtype, str) or mask_dtype not in get_args(MaskDtype):
+        allowed = ", ".join(map(repr, get_args(MaskDtype)))
+        raise ValueError(f"unknown mask_dtype {shown(mask_dtype)}, allowed: {allowed}")
+    return mask_dtype  # type: ignore[return-value]
+
+
 _ROW_0 = np.zeros(1, dtype=np.int64)
 
 RESET_OPTIONS = ("deal", "position")
@@ -74,13 +86,145 @@ def check_started(started: bool) -> None:
         raise gym.error.ResetNeeded("call reset() before anything that needs a game")
 
 
-def position_text(batch: Batch, row: int, hidden: bool) -> str:
-    """The position text of a game, in full or as the player sees it."""
-    position = batch.position(row)
-    return notation.format_position(position.hidden() if hidden else position)
+class BatchRow:
+    """One game of a batch, and what may be asked about it: the methods that all environments have in common.
+
+    Parameters
+    ----------
+    batch
+        The games.
+    row
+        Which of them.
+    started
+        Whether they have been dealt; before that, what needs a game raises ``gymnasium.error.ResetNeeded``.
+    mask_dtype
+        Type of the mask in the infos.
+    """
+
+    def __init__(
+        self, batch: Batch, row: int, *, started: bool = True, mask_dtype: MaskDtype = "int8"
+    ) -> None:
+        self.batch = batch
+        self.row = row
+        self.mask_dtype: MaskDtype = mask_dtype
+        self._mask_type = np.dtype(mask_dtype)
+        self._started = started
+
+    def _need_start(self) -> None:
+        check_started(self._started)
+
+    def _observation(self) -> npt.NDArray[Any]:
+        observation: npt.NDArray[Any] = self.batch.observations()[self.row].copy()
+        return observation
+
+    def _info(self) -> dict[str, Any]:
+        """NumPy values, because TorchRL reads the dtype of each. Bools are arrays of no dimension: of NumPy's
+        bool scalars, Gymnasium's vector environments would make arrays of objects.
+        """
+        batch, row = self.batch, self.row
+        return {
+            "action_mask": batch.state.mask[row].astype(self._mask_type),
+            "deal": batch.deal_numbers[row],
+            "invalid_action": np.array(batch.events.invalid[row], dtype=np.bool_),
+            "is_success": np.array(batch.won[row]),
+            "cards_home": batch.state.home[row],
+        }
+
+    # ---------------------------------------------------------------------------------- actions
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The legal actions, bool ``[n]``, under the name that sb3-contrib asks for."""
+        self._need_start()
+        mask: npt.NDArray[np.bool_] = self.batch.state.mask[self.row].astype(np.bool_)
+        return mask
+
+    def action_text(self, action: int) -> str:
+        """Text of an action: ``t3>f``."""
+        return notation.action_text(self.batch.variant, _action_number(action))
+
+    def parse_action(self, text: str) -> int:
+        """Number of an action from its text."""
+        return notation.parse_action(self.batch.variant, text)
+
+    def describe_action(self, action: int) -> str:
+        """What a legal action does in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
+        return notation.describe_action(self.batch.variant, self.batch.state, self.row, self._legal(action))
+
+    def move(self, action: int) -> notation.Move:
+        """What a legal action moves in this position, and between which piles."""
+        return notation.move_of(self.batch.variant, self.batch.state, self.row, self._legal(action))
+
+    def legal_actions(self) -> list[int]:
+        """The legal actions; none when the game is finished, whose mask is all ones."""
+        self._need_start()
+        if self.batch.state.status[self.row]:
+            return []
+        legal: list[int] = np.flatnonzero(self.batch.state.mask[self.row]).tolist()
+        return legal
+
+    def expand(self, action: int) -> list[int]:
+        """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
+        return self.batch.expand(self.row, self._legal(action))
+
+    def _legal(self, action: int) -> int:
+        """The number of an action, refused when it is not legal here."""
+        self._need_start()
+        number = _action_number(action)
+        self.batch.spec.actions.decode(number)
+        if self.batch.state.status[self.row]:
+            raise IllegalActionError("the game is finished: no action is legal")
+        if not self.batch.state.mask[self.row, number]:
+            raise IllegalActionError(self.batch.explain_illegal(self.row, number))
+        return number
+
+    # --------------------------------------------------------------------------------- position
+
+    def position(self, hidden: bool = False) -> str:
+        """The position text, in full; with ``hidden=True`` as the player sees it."""
+        self._need_start()
+        position = self.batch.position(self.row)
+        return notation.format_position(position.hidden() if hidden else position)
+
+    @property
+    def deal(self) -> Deal | None:
+        """What was dealt: a number, the name of another program's deal, or None after a position."""
+        self._need_start()
+        return self.batch.deal_of(self.row)
+
+    @property
+    def observation_layout(self) -> dict[str, slice]:
+        """Named slices of the observation."""
+        return dict(self.batch.spec.slices)
+
+    def decode_observation(self, observation: npt.NDArray[np.int8]) -> Position:
+        """The position that a ``cards`` observation shows."""
+        if self.batch.settings.observation != "cards":
+            raise ValueError(f"observation {self.batch.settings.observation!r} has no decoder, 'cards' has")
+        return decode_cards(self.batch.variant, observation)
+
+    # ----------------------------------------------------------------------------- save, restore
+
+    def get_state(self) -> dict[str, Any]:
+        """All that the game's future depends on, random state included, as plain data (JSON-able)."""
+        self._need_start()
+        return self.batch.get_state(self.row)
+
+    def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        """Restore what :meth:`get_state` gave; the observation and info of that moment."""
+        self.batch.set_state(self.row, state)
+        return self._observation(), self._info()
+
+    def clone(self) -> "SolitaireEnv":
+        """A single environment of its own in the same state."""
+        settings = asdict(self.batch.settings)
+        del settings["max_episode_steps"]  # the TimeLimit wrapper's
+        other = SolitaireEnv(self.batch.variant, mask_dtype=self.mask_dtype, **settings)
+        if self._started:
+            other.set_state(self.get_state())
+        return other
 
 
-class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
+class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     """
     ## Description
     One game of solitaire. Bring all cards home to the foundations, in suit from Ace to King. The rules of a
@@ -101,7 +245,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or
     ``"pysol:24"`` another program's deal; ``reset(options={"position": text})`` starts from position text.
     Deal numbers below 2**20 are kept for evaluation and are never picked at random. ``info["deal"]`` is the
-    deal number, an int, and -1 for a game that did not start from one; :attr:`deal` names other deals too.
+    deal number, int64, and -1 for a game that did not start from one; :attr:`deal` names other deals too.
 
     ## Rewards
     ``progress``: cards gone home in this step / all cards. ``win``: 1 at the win. ``progress+win``: both.
@@ -109,7 +253,8 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
     ## Episode End
     Terminated when the game is won or stuck (no legal action). Truncated at the registered step limit, and at
     ``stall_limit`` steps without a card going home or coming off the stock, when one is set.
-    ``info["is_success"]`` tells whether the game is won, ``info["cards_home"]`` how many cards are home.
+    ``info["is_success"]`` (bool) says whether the game is won, ``info["cards_home"]`` (int64) how many cards
+    are home. All infos are NumPy arrays or scalars, so each has a dtype.
 
     ## Arguments
     variant
@@ -126,6 +271,9 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         ``"raise"`` raises, ``"terminate"`` ends the episode.
     stall_limit
         See above; None is none.
+    mask_dtype
+        Type of ``info["action_mask"]``: ``"int8"``, which ``action_space.sample`` takes, or ``"bool"``, which
+        TorchRL asks for.
     render_mode
         None; ``"ansi"``: :meth:`render` gives the board as text; ``"rgb_array"``: as pixels, uint8
         ``[height, width, 3]``; ``"human"``: a window shows every reset and step, ``metadata["render_fps"]`` a
@@ -151,6 +299,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         reward: RewardName = "progress",
         on_invalid: OnInvalid = "noop",
         stall_limit: int | None = None,
+        mask_dtype: MaskDtype = "int8",
         render_mode: RenderMode | None = None,
         render_size: tuple[int, int] = SIZE,
     ) -> None:
@@ -166,10 +315,8 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         )
         self.game = GameSpec(self.variant, self.settings)
         self.observation_space = observation_space(self.game)
-        self._actions = self.game.actions
-        self.action_space = Discrete(self._actions.size)
-        self.batch = Batch(self.game, 1)
-        self._started = False
+        self.action_space = Discrete(self.game.num_actions)
+        super().__init__(Batch(self.game, 1), 0, started=False, mask_dtype=check_mask_dtype(mask_dtype))
         self._last: LastMove | None = None
         self._screen: Any = None
 
@@ -194,7 +341,7 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         """Play one action: a whole number of the action space, a NumPy or torch scalar included."""
         self._need_start()
         number = _action_number(action)
-        self._actions.decode(number)
+        self.game.actions.decode(number)
         batch = self.batch
         if self.render_mode is None:
             batch.step(np.array([number], dtype=np.int64), batch.everyone)
@@ -257,118 +404,19 @@ class SolitaireEnv(gym.Env[npt.NDArray[Any], np.int64]):
         position = self.batch.visible(0)
         return render_svg(position, move=move, caption=headline(position, self.batch.deal_of(0)), note=words)
 
-    def _observation(self) -> npt.NDArray[Any]:
-        observation: npt.NDArray[Any] = self.batch.observations()[0].copy()
-        return observation
-
-    def _info(self) -> dict[str, Any]:
-        state = self.batch.state
-        home = int(state.home[0])
-        return {
-            "action_mask": state.mask[0].copy(),
-            "deal": int(self.batch.deal_numbers[0]),
-            "invalid_action": bool(self.batch.events.invalid[0]),
-            "is_success": home == self.batch.rules.cards,
-            "cards_home": home,
-        }
-
-    def _need_start(self) -> None:
-        check_started(self._started)
-
-    # ---------------------------------------------------------------------------------- actions
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions, bool ``[n]``, under the name that sb3-contrib asks for."""
-        self._need_start()
-        mask: npt.NDArray[np.bool_] = self.batch.state.mask[0].astype(np.bool_)
-        return mask
-
-    def action_text(self, action: int) -> str:
-        """Text of an action: ``t3>f``."""
-        return notation.action_text(self.variant, _action_number(action))
-
-    def parse_action(self, text: str) -> int:
-        """Number of an action from its text."""
-        return notation.parse_action(self.variant, text)
-
-    def describe_action(self, action: int) -> str:
-        """What a legal action does in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
-        return notation.describe_action(self.variant, self.batch.state, 0, self._legal(action))
-
-    def move(self, action: int) -> notation.Move:
-        """What a legal action moves in this position, and between which piles."""
-        return notation.move_of(self.variant, self.batch.state, 0, self._legal(action))
-
-    def legal_actions(self) -> list[int]:
-        """The legal actions; none when the game is finished, whose mask is all ones."""
-        self._need_start()
-        if self.batch.state.status[0]:
-            return []
-        legal: list[int] = np.flatnonzero(self.batch.state.mask[0]).tolist()
-        return legal
-
-    def expand(self, action: int) -> list[int]:
-        """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
-        return self.batch.expand(0, self._legal(action))
-
-    def _legal(self, action: int) -> int:
-        """The number of an action, refused when it is not legal here."""
-        self._need_start()
-        number = _action_number(action)
-        self._actions.decode(number)
-        if self.batch.state.status[0]:
-            raise IllegalActionError("the game is finished: no action is legal")
-        if not self.batch.state.mask[0, number]:
-            raise IllegalActionError(self.batch.explain_illegal(0, number))
-        return number
-
-    # --------------------------------------------------------------------------------- position
-
-    def position(self, hidden: bool = False) -> str:
-        """The position text, in full; with ``hidden=True`` as the player sees it."""
-        self._need_start()
-        return position_text(self.batch, 0, hidden)
-
-    @property
-    def deal(self) -> Deal | None:
-        """What was dealt: a number, the name of another program's deal, or None after a position."""
-        self._need_start()
-        return self.batch.deal_of(0)
-
-    @property
-    def observation_layout(self) -> dict[str, slice]:
-        """Named slices of the observation."""
-        return dict(self.game.slices)
-
-    def decode_observation(self, observation: npt.NDArray[np.int8]) -> Position:
-        """The position that a ``cards`` observation shows."""
-        if self.settings.observation != "cards":
-            raise ValueError(f"observation {self.settings.observation!r} has no decoder, 'cards' has")
-        return decode_cards(self.variant, observation)
-
     # ----------------------------------------------------------------------------- save, restore
-
-    def get_state(self) -> dict[str, Any]:
-        """All that the game's future depends on, random state included, as plain data (JSON-able)."""
-        self._need_start()
-        return self.batch.get_state(0)
 
     def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Restore what :meth:`get_state` gave; the observation and info of that moment."""
-        self.batch.set_state(0, state)
+        restored = super().set_state(state)
         self._started = True
         self._last = None
-        return self._observation(), self._info()
+        return restored
 
     def clone(self) -> "SolitaireEnv":
         """An environment of its own in the same state."""
-        arguments = asdict(self.settings)
-        del arguments["max_episode_steps"]  # the TimeLimit wrapper's
-        arguments |= {"render_mode": self.render_mode, "render_size": self.render_size}
-        other = SolitaireEnv(self.variant, **arguments)
-        other.spec = self.spec
-        if self._started:
-            other.set_state(self.get_state())
+        other = super().clone()
+        other.render_mode, other.render_size, other.spec = self.render_mode, self.render_size, self.spec
         return other
 
 

@@ -1,11 +1,14 @@
 """A native Stable-Baselines3 ``VecEnv``: all games in one compiled step, without a process each."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Discrete
 from gymnasium.utils import seeding
 
@@ -14,8 +17,10 @@ from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
-from solitaire_env.env import check_options, check_started, observation_space, position_text, read_start
-from solitaire_env.registration import resolve_variant, step_limit
+from solitaire_env.env import BatchRow, check_options, check_started, observation_space, read_start
+from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.move_features.table import MoveTable
+from solitaire_env.registration import resolve_variant, spec_arguments, step_limit
 from solitaire_env.render import (
     RENDER_FPS,
     SIZE,
@@ -26,25 +31,32 @@ from solitaire_env.render import (
     render,
 )
 from solitaire_env.util.numbers import whole_number
+from solitaire_env.wrappers import move_space
 
 try:
-    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 except ImportError as error:
     raise ImportError(f'solitaire_env.sb3 needs {error.name}: pip install "solitaire-env[train]"') from error
 
 REGISTERED: Final = "registered"
 """The step limit with which a variant is registered."""
+METHODS: Final = tuple(
+    name for name, value in vars(BatchRow).items() if callable(value) and not name.startswith("_")
+)
+"""Methods of single environments that ``env_method`` calls, besides ``deal``, a property, and ``render``."""
+_PROPERTIES: Final = ("deal", "observation_layout")
 
 
 class SolitaireVecEnv(VecEnv):
     """``num_envs`` games of one variant as SB3 and sb3-contrib want them; takes the place of ``DummyVecEnv``.
 
-    Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`; ``env_id`` may be an id or a variant.
-    ``env_method("action_masks")`` answers from one buffer. Finished games start anew in the same step, with
-    ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``, ``["cards_home"]``,
-    ``["deal"]`` (the deal number, -1 where there is none; ``env_method("deal")`` names other deals too), and
-    ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as ``VecMonitor`` gives.
+    Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` but ``mask_dtype``; ``env_id`` may be an
+    id or a variant. ``env_method`` calls the methods of single environments, all but ``reset``, ``step`` and
+    ``close``; ``env_method("action_masks")`` answers from one buffer. Finished games start again in the same
+    step, with ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``,
+    ``["cards_home"]``, ``["deal"]`` (the deal number, -1 where there is none; ``env_method("deal")`` names
+    other deals too), and ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as ``VecMonitor`` gives.
     """
 
     def __init__(
@@ -79,6 +91,8 @@ class SolitaireVecEnv(VecEnv):
         )
         self.game = GameSpec(self.variant, self.settings)
         self.batch = Batch(self.game, num_envs)
+        self.spec = _spec(self.game)
+        """What ``gym.make`` makes a single environment of the same game from."""
         self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
         self.render_size = check_render_size(render_size)
         self.metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
@@ -170,23 +184,22 @@ class SolitaireVecEnv(VecEnv):
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
         """The boards as pixels, uint8 ``[height, width, 3]`` each; None with another render mode."""
-        return self._pictures() if self.render_mode == "rgb_array" else [None] * self.num_envs
+        pictures = self.render_mode == "rgb_array"
+        return [self._picture(row) if pictures else None for row in range(self.num_envs)]
 
     def render(self, mode: str | None = None) -> Any:
         """All boards, as the render mode says: as one text, or tiled in one picture, uint8 ``[h, w, 3]``."""
         if self.render_mode is None:
             return None
         if self.render_mode == "ansi":
-            return "\n\n".join(self._pictures())
+            return "\n\n".join(map(self._picture, range(self.num_envs)))
         return super().render(mode)
 
-    def _pictures(self) -> list[Any]:
+    def _picture(self, row: int) -> Any:
+        """The board of a game, as the render mode says."""
         check_started(self._reset_once)
         mode, batch = str(self.render_mode), self.batch
-        return [
-            render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
-            for row in range(self.num_envs)
-        ]
+        return render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
 
     def __repr__(self) -> str:
         """The game, and how many of it are played."""
@@ -197,26 +210,27 @@ class SolitaireVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call ``action_masks``, ``position``, ``deal``, ``get_state`` or ``set_state`` on games."""
+        """Call a method of single environments on games: see :data:`METHODS`."""
         rows = self._get_indices(indices)
         if method_name == "action_masks" and not args and not kwargs:
             masks = self.action_masks()
             return [masks[row] for row in rows]
-        methods: dict[str, Callable[..., Any]] = {
-            "position": self._position_text,
-            "deal": self.batch.deal_of,
-            "get_state": self.batch.get_state,
-            "set_state": self.batch.set_state,
-        }
-        if method_name not in methods:
-            raise AttributeError(
-                f"no method {method_name!r} on single games, allowed: action_masks, {', '.join(methods)}"
-            )
-        check_started(self._reset_once)
-        return [methods[method_name](row, *args, **kwargs) for row in rows]
+        if method_name == "deal":
+            return [self._row(row).deal for row in rows]
+        if method_name == "render":
+            return [None if self.render_mode is None else self._picture(row) for row in rows]
+        if method_name not in METHODS:
+            allowed = ", ".join((*METHODS, "deal", "render"))
+            raise AttributeError(f"no method {method_name!r} on single games, allowed: {allowed}")
+        if method_name == "set_state":
+            check_started(self._reset_once)
+        return [self._call(method_name, row, *args, **kwargs) for row in rows]
 
-    def _position_text(self, row: int, hidden: bool = False) -> str:
-        return position_text(self.batch, row, hidden)
+    def _call(self, method_name: str, row: int, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._row(row), method_name)(*args, **kwargs)
+
+    def _row(self, row: int) -> BatchRow:
+        return BatchRow(self.batch, row, started=self._reset_once)
 
     def _get_indices(self, indices: VecEnvIndices) -> list[int]:
         """The rows that a user named: all, one, or some."""
@@ -232,7 +246,7 @@ class SolitaireVecEnv(VecEnv):
     def has_attr(self, attr_name: str) -> bool:
         """Whether games have the attribute; sb3-contrib asks for ``action_masks``."""
         return (
-            attr_name in ("action_masks", "deal")
+            attr_name in (*METHODS, *_PROPERTIES)
             or hasattr(type(self), attr_name)
             or attr_name in self.__dict__
         )
@@ -240,12 +254,12 @@ class SolitaireVecEnv(VecEnv):
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """An attribute of games, one each."""
         rows = self._get_indices(indices)
-        if attr_name == "action_masks":
-            return [(lambda row=row: self.action_masks()[row]) for row in rows]
-        if attr_name == "deal":
-            return self.env_method("deal", indices=rows)
         if not self.has_attr(attr_name):
             raise AttributeError(f"games have no attribute {attr_name!r}")
+        if attr_name in METHODS:
+            return [partial(self._call, attr_name, row) for row in rows]
+        if attr_name in _PROPERTIES:
+            return [getattr(self._row(row), attr_name) for row in rows]
         return [getattr(self, attr_name)] * len(rows)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
@@ -253,7 +267,54 @@ class SolitaireVecEnv(VecEnv):
         raise AttributeError(f"{attr_name!r} cannot be set on single games; pass it to SolitaireVecEnv")
 
     def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        """Games are not wrapped; what a ``Monitor`` would log is in ``infos[i]["episode"]``."""
+        """True for ``Monitor`` itself, since ``infos[i]["episode"]`` is there; False for all other wrappers.
+
+        SB3 asks for ``Monitor`` to know whether it may read returns and lengths there.
+        """
         from stable_baselines3.common.monitor import Monitor
 
-        return [issubclass(wrapper_class, Monitor)] * len(self._get_indices(indices))
+        return [wrapper_class is Monitor] * len(self._get_indices(indices))
+
+
+class VecMoveFeatures(VecEnvWrapper):
+    """:class:`~solitaire_env.wrappers.MoveFeatures` of the games of a :class:`SolitaireVecEnv`, float32
+    ``[num_envs, actions, 28]``, read by one compiled call.
+
+    Raises
+    ------
+    TypeError
+        If it is around another environment.
+    ValueError
+        If the observation is not ``"cards"``.
+    """
+
+    def __init__(self, venv: VecEnv) -> None:
+        games = venv.unwrapped
+        if not isinstance(games, SolitaireVecEnv):
+            raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVecEnv")
+        super().__init__(venv, observation_space=move_space(games.game))
+        self._table = MoveTable(games.batch)
+        self._reader = MoveReader(games.game)
+
+    def reset(self) -> VecEnvObs:
+        """New games in all rows."""
+        self.venv.reset()
+        return self._table.read().copy()
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Play the actions; finished games start again."""
+        _, rewards, dones, infos = self.venv.step_wait()
+        ended = [infos[row] for row in np.flatnonzero(dones).tolist()]
+        if ended:
+            tables = self._reader.read_table(np.stack([info["terminal_observation"] for info in ended]))
+            for info, table in zip(ended, tables, strict=True):
+                info["terminal_observation"] = table
+        return self._table.read().copy(), rewards, dones, infos
+
+
+def _spec(game: GameSpec) -> EnvSpec:
+    """The spec of a single environment of a game."""
+    arguments = spec_arguments(game.variant)
+    settings = asdict(game.settings)
+    limit = settings.pop("max_episode_steps")
+    return EnvSpec(**{**arguments, "max_episode_steps": limit, "kwargs": arguments["kwargs"] | settings})

@@ -321,7 +321,7 @@ def _check_illegal_action(env: SolitaireEnv, action: int) -> None:
     else:
         _, reward, terminated, _, info = env.step(action)
         expected = (0.0, on_invalid == "terminate", True)
-        got = (reward, terminated, info["invalid_action"])
+        got = (reward, terminated, bool(info["invalid_action"]))
         expect(f"reward, terminated and invalid_action after {what}", expected, got)
     expect(f"position after {what}", text, env.position())
     expect(f"mask after {what}", mask, env.action_masks(), text)

@@ -18,10 +18,12 @@ from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.env import (
     RESET_OPTIONS,
+    BatchRow,
+    MaskDtype,
+    check_mask_dtype,
     check_options,
     check_started,
     observation_space,
-    position_text,
     read_start,
 )
 from solitaire_env.registration import resolve_variant
@@ -59,8 +61,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     copy
         With False the arrays returned are views that the next call overwrites: no copy is made.
 
-    ``info["action_mask"]`` is int8 ``[num_envs, actions]``; ``reset(options=...)`` takes ``deal`` and
-    ``position`` as one for all or one a row, and ``reset_mask`` (bool ``[num_envs]``) for the rows to reset.
+    ``info["action_mask"]`` is ``[num_envs, actions]``, int8 or bool as ``mask_dtype`` says;
+    ``reset(options=...)`` takes ``deal`` and ``position`` as one for all or one a row, and ``reset_mask``
+    (bool ``[num_envs]``) for the rows to reset.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
@@ -78,6 +81,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         reward: RewardName = "progress",
         on_invalid: OnInvalid = "noop",
         stall_limit: int | None = None,
+        mask_dtype: MaskDtype = "int8",
         max_episode_steps: int | None = None,
         render_mode: VectorRenderMode | None = None,
         render_size: tuple[int, int] = SIZE,
@@ -104,6 +108,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self.batch = Batch(self.game, num_envs)
         self.num_envs = self.batch.size
         self.copy = copy
+        self.mask_dtype = check_mask_dtype(mask_dtype)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = observation_space(self.game)
         self.single_action_space = Discrete(self.game.num_actions)
@@ -205,18 +210,15 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     def position(self, row: int, hidden: bool = False) -> str:
         """Position text of a game, in full; with ``hidden=True`` as the player sees it."""
-        self._need_start()
-        return position_text(self.batch, self.batch.check_row(row), hidden)
+        return self._game(row).position(hidden)
 
     def deal(self, row: int) -> Deal | None:
         """What a game was dealt from: a number, another program's deal by name, or None after a position."""
-        self._need_start()
-        return self.batch.deal_of(self.batch.check_row(row))
+        return self._game(row).deal
 
     def get_state(self, row: int) -> dict[str, Any]:
         """All that a game's future depends on, as :meth:`SolitaireEnv.get_state` gives it."""
-        self._need_start()
-        return self.batch.get_state(self.batch.check_row(row))
+        return self._game(row).get_state()
 
     def set_state(self, row: int, state: dict[str, Any]) -> None:
         """Restore what :meth:`get_state`, or a single environment's, gave."""
@@ -252,6 +254,11 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         """The game, and how many of it are played."""
         return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
 
+    def _game(self, row: int) -> BatchRow:
+        """One of the games, once there are any."""
+        self._need_start()
+        return BatchRow(self.batch, self.batch.check_row(row))
+
     def _need_start(self) -> None:
         check_started(self._started)
 
@@ -267,7 +274,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         """Infos by Gymnasium's vector convention: an array a key, and ``_key`` for the rows that have it."""
         batch = self.batch
         infos: dict[str, Any] = {
-            "action_mask": batch.state.mask,
+            "action_mask": batch.state.mask if self.mask_dtype == "int8" else batch.state.mask.view(np.bool_),
             "invalid_action": batch.events.invalid.view(np.bool_),
             "is_success": batch.won,
             "cards_home": batch.state.home,

@@ -1,39 +1,96 @@
-"""Wrappers for libraries that want the mask inside the observation."""
+"""Wrappers for other libraries: the mask inside the observation, and the features of moves as observation."""
 
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorWrapper
+from gymnasium.vector.utils import batch_space
+
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.env import MaskDtype, SolitaireEnv, check_mask_dtype
+from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.move_features.table import MoveTable, highest_values
+from solitaire_env.util.messages import shown
+from solitaire_env.vector import SolitaireVectorEnv
+
+Array = npt.NDArray[Any]
 
 
 class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.utils.RecordConstructorArgs):
-    """Put observation and mask into one dict: ``{obs_key: observation, mask_key: int8 [actions]}``.
+    """Put observation and mask into one dict: ``{obs_key: observation, mask_key: mask}``.
 
-    RLlib and PettingZoo call them ``observations`` and ``action_mask``, Tianshou ``obs`` and ``mask``, Sample
-    Factory ``obs`` and ``action_mask``.
+    ==========  ================  ===============
+    library     ``obs_key``       ``mask_key``
+    ==========  ================  ===============
+    RLlib       ``observations``  ``action_mask``
+    PettingZoo  ``observation``   ``action_mask``
+    Tianshou    ``obs``           ``mask``
+    ==========  ================  ===============
+
+    Parameters
+    ----------
+    env
+        An environment with infos that have an ``action_mask``.
+    obs_key, mask_key
+        The keys; those of RLlib by default.
+    dtype
+        Type of the observation, float32 by default, because the default networks of these libraries do not
+        take int8. None leaves it as it is, for a network that embeds card codes. The values do not change:
+        ``observation="features"`` and :class:`MoveFeatures` are scaled for a network, card codes are not.
+    mask_dtype
+        ``"int8"`` or ``"bool"``.
+
+    Raises
+    ------
+    TypeError
+        If the action space is not ``Discrete``, or ``dtype`` is given and the observation is not a ``Box``.
+    ValueError
+        If the keys are equal, or a type is unknown.
     """
 
     def __init__(
-        self, env: gym.Env[Any, np.int64], *, obs_key: str = "observations", mask_key: str = "action_mask"
+        self,
+        env: gym.Env[Any, np.int64],
+        *,
+        obs_key: str = "observations",
+        mask_key: str = "action_mask",
+        dtype: npt.DTypeLike | None = "float32",
+        mask_dtype: MaskDtype = "int8",
     ) -> None:
         if obs_key == mask_key:
             raise ValueError(f"obs_key and mask_key are both {obs_key!r}, allowed: two different keys")
-        gym.utils.RecordConstructorArgs.__init__(self, obs_key=obs_key, mask_key=mask_key)
+        self.dtype = None if dtype is None else _number_type(dtype)
+        gym.utils.RecordConstructorArgs.__init__(
+            self,
+            obs_key=obs_key,
+            mask_key=mask_key,
+            dtype=None if self.dtype is None else self.dtype.name,
+            mask_dtype=check_mask_dtype(mask_dtype),
+        )
         super().__init__(env)
         if not isinstance(env.action_space, spaces.Discrete):
             raise TypeError(f"action space is {env.action_space}, allowed: Discrete")
         self.obs_key = obs_key
         self.mask_key = mask_key
-        self.observation_space = spaces.Dict(
-            {
-                obs_key: env.observation_space,
-                mask_key: spaces.Box(0, 1, shape=(int(env.action_space.n),), dtype=np.int8),
-            }
-        )
+        self.mask_dtype = np.dtype(mask_dtype)
+        space: spaces.Space[Any] = env.observation_space
+        if self.dtype is not None:
+            if not isinstance(space, spaces.Box):
+                kind = type(space).__name__
+                raise TypeError(f"observation space is a {kind}, with dtype {self.dtype} allowed: Box")
+            low, high = (bound.astype(self.dtype) for bound in (space.low, space.high))
+            space = spaces.Box(low, high, dtype=self.dtype.type)
+        mask = spaces.Box(0, 1, shape=(int(env.action_space.n),), dtype=self.mask_dtype.type)
+        self.observation_space = spaces.Dict({obs_key: space, mask_key: mask})
 
     def _observation(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
-        return {self.obs_key: observation, self.mask_key: info["action_mask"].copy()}
+        if self.dtype is not None:
+            observation = observation.astype(self.dtype)
+        return {self.obs_key: observation, self.mask_key: info["action_mask"].astype(self.mask_dtype)}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -46,3 +103,158 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
         """Play one action."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self._observation(observation, info), reward, terminated, truncated, info
+
+
+def _number_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """The type of an observation, one that holds no card codes refused."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or found.kind not in "fi":
+        raise ValueError(f"dtype is {shown(dtype)}, allowed: None, a float or a signed integer type")
+    return found
+
+
+# -------------------------------------------------------------------------------- features of moves
+
+
+class MoveFeatures(gym.Wrapper[Array, np.int64, Array, np.int64], gym.utils.RecordConstructorArgs):
+    """Observe the features of each move: a ``Box`` float32 ``[actions, 28]``, with a row of 0 for each action
+    that is not legal.
+
+    They suit a network that scores every row by the same weights; one that flattens the table, such as SB3's
+    ``MlpPolicy``, has to learn each row separately. In a finished game all rows are 0. The features say
+    nothing of cards that no legal move touches.
+
+    The features, by column; their texts are ``solitaire_env.move_features.columns.MOVE_NAMES``:
+
+    ======  ==============================================================================================
+    column  feature
+    ======  ==============================================================================================
+    0       home: a card goes to its foundation
+    1-3     pile to pile, waste to pile, cell to pile
+    4-6     pile to space, waste to space, cell to space
+    7-8     pile to cell, waste to cell. A draw is none of these nine kinds.
+    9       home: ranks above the lowest foundation / 13
+    10      home: a card in sight fits onto it
+    11      onto a pile or a space: a card in sight fits onto it
+    12      cards / 13
+    13      to space or cell: rank / 13
+    14      source: becomes a space
+    15      source: a sequence is broken
+    16      source: the card under it goes home now
+    17      source: the card under it fits onto a pile
+    18      source: cards that stay / 13
+    19      source: a wanted card lies near the top
+    20      target: cards / 13
+    21      target: a wanted card lies near the top
+    22      waste: share of the stock that is left
+    23      waste: the card under it goes home now
+    24      waste: the card under it fits onto a pile
+    25      to space: spaces that are left / 4
+    26      to cell: cells that are left / 4
+    27      draw: spaces / 4
+    ======  ==============================================================================================
+
+    All lie in [0, 1], except that columns 18 and 20 reach the capacity of a pile / 13, column 26 reaches
+    cells / 4, and columns 25 and 27 reach piles / 4.
+
+    Parameters
+    ----------
+    env
+        A :class:`~solitaire_env.env.SolitaireEnv`, wrapped or not, with ``observation="cards"``.
+
+    Raises
+    ------
+    TypeError
+        If it is another environment.
+    ValueError
+        If it has another observation.
+    """
+
+    def __init__(self, env: gym.Env[Array, np.int64]) -> None:
+        gym.utils.RecordConstructorArgs.__init__(self)
+        super().__init__(env)
+        game = env.unwrapped
+        if not isinstance(game, SolitaireEnv):
+            raise TypeError(f"environment is a {type(game).__name__}, allowed: SolitaireEnv")
+        self.observation_space = move_space(game.game)
+        self._table = MoveTable(game.batch)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Start a new game."""
+        _, info = self.env.reset(seed=seed, options=options)
+        return self._table.read()[0].copy(), info
+
+    def step(self, action: np.int64) -> tuple[Array, Any, bool, bool, dict[str, Any]]:
+        """Play one action."""
+        _, reward, terminated, truncated, info = self.env.step(action)
+        return self._table.read()[0].copy(), reward, terminated, truncated, info
+
+
+class VectorMoveFeatures(VectorWrapper[Array, Array, Array]):
+    """:class:`MoveFeatures` of many games, float32 ``[num_envs, actions, 28]``, read by one compiled call.
+
+    Parameters
+    ----------
+    env
+        A :class:`~solitaire_env.vector.SolitaireVectorEnv`, wrapped or not, with ``observation="cards"``. If
+        it has ``copy=False``, the observation is a view that the next call overwrites, which is several times
+        as fast.
+
+    Raises
+    ------
+    TypeError
+        If it is another environment.
+    ValueError
+        If it has another observation.
+    """
+
+    def __init__(self, env: gym.vector.VectorEnv[Array, Array, Array]) -> None:
+        super().__init__(env)
+        games = env.unwrapped
+        if not isinstance(games, SolitaireVectorEnv):
+            raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVectorEnv")
+        self.single_observation_space = move_space(games.game)
+        self.observation_space = batch_space(self.single_observation_space, games.num_envs)
+        self._copy = games.copy
+        self._table = MoveTable(games.batch)
+        self._reader = MoveReader(games.game) if games.autoreset_mode is AutoresetMode.SAME_STEP else None
+
+    def _observations(self) -> Array:
+        table = self._table.read()
+        return table.copy() if self._copy else table
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Start new games."""
+        _, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]  # a list too
+        return self._observations(), infos
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Play one action in every game."""
+        _, rewards, terminated, truncated, infos = self.env.step(actions)
+        if self._reader is not None and "final_obs" in infos:
+            rows = np.flatnonzero(infos["_final_obs"])
+            tables = self._reader.read_table(np.stack(infos["final_obs"][rows]))
+            for row, table in zip(rows.tolist(), tables, strict=True):
+                infos["final_obs"][row] = table
+        return self._observations(), rewards, terminated, truncated, infos
+
+
+def move_space(game: GameSpec) -> spaces.Box:
+    """The space of the features of a game's moves, float32 ``[actions, features]``.
+
+    Raises
+    ------
+    ValueError
+        If the game has another observation than ``cards``.
+    """
+    if game.settings.observation != "cards":
+        raise ValueError(f"observation is {game.settings.observation!r}, allowed with move features: 'cards'")
+    highest = highest_values(game.rules)
+    return spaces.Box(0.0, np.tile(highest, (game.num_actions, 1)), (game.num_actions, NUM_MOVE), np.float32)

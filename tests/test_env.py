@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import SyncVectorEnv
 
 from solitaire_env.core import observations
 from solitaire_env.core.batch import IllegalActionError
@@ -204,7 +205,7 @@ def test_won_at_the_start(name: str) -> None:
     assert env.action_masks().all()
     _, reward, terminated, truncated, info = env.step(0)
     assert (reward, terminated, truncated) == (0.0, True, False)
-    assert info["is_success"] is True and info["cards_home"] == env.variant.cards
+    assert info["is_success"] and info["cards_home"] == env.variant.cards
 
 
 @pytest.mark.parametrize("name", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
@@ -215,7 +216,7 @@ def test_stuck_at_the_start_and_after_the_end(name: str) -> None:
     for action in range(int(env.action_space.n)):  # type: ignore[attr-defined]
         _, reward, terminated, truncated, info = env.step(action)
         assert (reward, terminated, truncated, info["is_success"]) == (0.0, True, False, False)
-        assert info["invalid_action"] is False and info["action_mask"].all()
+        assert not info["invalid_action"] and info["action_mask"].all()
     assert env.position() == text
     with pytest.raises(IllegalActionError, match="the game is finished: no action is legal"):
         env.describe_action(0)
@@ -256,26 +257,38 @@ def test_options_are_left_as_they_are() -> None:
 # ------------------------------------------------------------------------------------ on_invalid
 
 
-def test_info_keys() -> None:
-    """Plain Python values, and a fresh mask each time."""
-    env = SolitaireEnv("eights-down")
+@pytest.mark.parametrize("mask_dtype", ["int8", "bool"])
+def test_info_keys(mask_dtype: Any) -> None:
+    """NumPy values, whose dtypes TorchRL reads, and a fresh mask each time."""
+    env = SolitaireEnv("eights-down", mask_dtype=mask_dtype)
+    plain = SolitaireEnv("eights-down")
     _, info = env.reset(seed=0)
+    plain.reset(seed=0)
     for _ in range(2):
-        assert {key: type(value) for key, value in info.items()} == {
-            "action_mask": np.ndarray,
-            "deal": int,
-            "invalid_action": bool,
-            "is_success": bool,
-            "cards_home": int,
+        assert {key: (value.dtype, value.shape) for key, value in info.items()} == {
+            "action_mask": (np.dtype(mask_dtype), (int(env.action_space.n),)),  # type: ignore[attr-defined]
+            "deal": (np.int64, ()),
+            "invalid_action": (np.bool_, ()),
+            "is_success": (np.bool_, ()),
+            "cards_home": (np.int64, ()),
         }
-        assert info["action_mask"].dtype == np.int8
-        assert info["action_mask"].shape == (int(env.action_space.n),)  # type: ignore[attr-defined]
+        np.testing.assert_array_equal(info["action_mask"], plain.action_masks())
         before = info["action_mask"]
         *_, info = env.step(int(before.argmax()))
+        plain.step(int(before.argmax()))
         assert info["action_mask"] is not before
-    info["action_mask"][:] = 1
-    assert not env.action_masks().all()
-    assert env.action_masks().dtype == np.bool_
+    assert env.clone().mask_dtype == mask_dtype
+
+
+def test_infos_are_arrays_of_their_types_in_gymnasiums_vector_environments() -> None:
+    """Not arrays of objects."""
+    envs = SyncVectorEnv([lambda: SolitaireEnv("eights-down", mask_dtype="bool")] * 2)
+    _, infos = envs.reset(seed=0)
+    kinds = {key: value.dtype for key, value in infos.items() if not key.startswith("_")}
+    assert kinds == {
+        "action_mask": np.bool_, "deal": np.int64, "invalid_action": np.bool_, "is_success": np.bool_,
+        "cards_home": np.int64,
+    }  # fmt: skip
 
 
 def test_noop() -> None:
@@ -284,14 +297,14 @@ def test_noop() -> None:
     _, reward, terminated, truncated, info = play(env, "t1>t2")
     assert (reward, terminated, truncated, info["invalid_action"]) == (0.0, False, False, True)
     assert env.position() == text
-    assert play(env, "t3>t2")[-1]["invalid_action"] is False
+    assert not play(env, "t3>t2")[-1]["invalid_action"]
 
 
 def test_terminate() -> None:
     env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S", on_invalid="terminate")
     _, reward, terminated, truncated, info = play(env, "t1>t2")
     assert (reward, terminated, truncated) == (0.0, True, False)
-    assert info["invalid_action"] is True and info["is_success"] is False
+    assert info["invalid_action"] and not info["is_success"]
 
 
 def test_raise(refuses: Refuses) -> None:

@@ -265,7 +265,7 @@ STARTS = ("number", "name", "position", "hidden position", "seed")
 
 @pytest.mark.parametrize("start", STARTS)
 def test_the_deal_of_a_single_environment(start: str) -> None:
-    """``info["deal"]`` is an int from the first game to the last; ``deal`` says what was dealt."""
+    """``info["deal"]`` is an int64 from the first game to the last; ``deal`` says what was dealt."""
     options = options_of(start)
     env = SolitaireEnv("busy-aces")
     with pytest.raises(gym.error.ResetNeeded):
@@ -274,7 +274,7 @@ def test_the_deal_of_a_single_environment(start: str) -> None:
     number = info["deal"]
     told = {"number": (7, 7), "name": (-1, "ms:617"), "seed": (number, number)}.get(start, (-1, None))
     for _ in range(2):
-        assert type(info["deal"]) is int and (info["deal"], env.deal) == told
+        assert type(info["deal"]) is np.int64 and (info["deal"], env.deal) == told
         assert env.get_state()["deal"] == env.deal
         info = env.step(0)[4]
     info = env.reset()[1]
@@ -396,3 +396,26 @@ def test_modules_without_what_they_need_say_how_to_install_it() -> None:
 def test_the_batch_of_an_environment_is_public() -> None:
     for env in (SolitaireEnv("busy-aces"), SolitaireVectorEnv(1, "busy-aces")):
         assert isinstance(env.batch, Batch) and isinstance(env.game, GameSpec)
+
+
+# ------------------------------------------------------------------------------------- mask_dtype
+
+
+@pytest.mark.parametrize("copy", [True, False])
+def test_bool_masks_of_many_games(copy: bool) -> None:
+    ours, plain = (
+        SolitaireVectorEnv(3, "busy-aces", copy=copy, **words) for words in ({"mask_dtype": "bool"}, {})
+    )
+    info, expected = ours.reset(seed=0)[1], plain.reset(seed=0)[1]
+    for _ in range(5):
+        assert info["action_mask"].dtype == np.bool_ and expected["action_mask"].dtype == np.int8
+        np.testing.assert_array_equal(info["action_mask"], expected["action_mask"])
+        assert copy != np.shares_memory(info["action_mask"], ours.batch.state.mask)
+        actions = info["action_mask"].argmax(axis=1)
+        info, expected = ours.step(actions)[-1], plain.step(actions)[-1]
+
+
+@pytest.mark.parametrize("mask_dtype", ["int16", "", None, np.int8, ["int8"]], ids=shown)
+def test_unknown_types_of_masks(mask_dtype: Any, refuses: Refuses) -> None:
+    for make in (SolitaireEnv, SolitaireVectorEnv):
+        refuses(lambda make=make: make(mask_dtype=mask_dtype), "unknown mask_dtype", "'int8', 'bool'")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -17,7 +20,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 import solitaire_env
 from solitaire_env import variants
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.registration import env_id, env_variant, register_variant, spec_arguments
+from solitaire_env.registration import env_id, env_variant, register_variant
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
@@ -29,6 +32,7 @@ IDS = [
     "Solitaire/FortyBandits-v0",
     "Solitaire/BusyAces-v0",
 ]
+ROOT = Path(__file__).parents[1]
 MINE = Variant("my-own", "My own: Game 2", decks=1, tableau=(3, 3, 3), ranks=4, aliases=("Mine",))
 MY_ID = "Solitaire/MyOwnGame2-v0"
 
@@ -173,7 +177,7 @@ def test_arguments_are_refused_by_name(refuses: Refuses) -> None:
 
 def test_spawned_workers_know_a_variant_of_ones_own() -> None:
     """A spawned process has not registered it: the plain data of the spec is enough."""
-    spec = EnvSpec(**spec_arguments(MINE))
+    spec = gym.spec(register_variant(MINE))
     seeds = 2
     workers = AsyncVectorEnv([partial(gym.make, spec)] * seeds, context="spawn")
     try:
@@ -201,3 +205,63 @@ def test_spawned_workers_import_the_package() -> None:
         assert info["deal"].tolist() == [SolitaireEnv("busy-aces").reset(seed=s)[1]["deal"] for s in (3, 4)]
     finally:
         workers.close()
+
+
+MY_GAMES = """
+import solitaire_env
+
+solitaire_env.register_variant(
+    solitaire_env.Variant("my-own", "My own: Game 2", decks=1, tableau=(3, 3, 3), ranks=4)
+)
+"""
+WORKERS = """
+import sys
+from functools import partial
+
+import gymnasium as gym
+import my_games
+from gymnasium.vector import AsyncVectorEnv
+
+ID = "Solitaire/MyOwnGame2-v0"
+
+
+def play(envs, reset):
+    envs.seed(3) if reset == "sb3" else None
+    observations = envs.reset() if reset == "sb3" else envs.reset(seed=3)[0]
+    for _ in range(3):
+        observations = envs.step([0, 0])[0]
+    envs.close()
+    return observations.tolist()
+
+
+if __name__ == "__main__":
+    context = sys.argv[1]
+    here = play(gym.make_vec(ID, num_envs=2), "gymnasium")
+    for make in (partial(gym.make, gym.spec(ID)), partial(gym.make, f"my_games:{ID}")):
+        assert play(AsyncVectorEnv([make] * 2, context=context), "gymnasium") == here
+    vector = {"vectorization_mode": "async", "vector_kwargs": {"context": context}}
+    assert play(gym.make_vec(ID, num_envs=2, **vector), "gymnasium") == here
+    if sys.argv[2] == "sb3":
+        from stable_baselines3.common.env_util import make_vec_env
+        from stable_baselines3.common.vec_env import SubprocVecEnv
+
+        words = {"vec_env_cls": SubprocVecEnv, "vec_env_kwargs": {"start_method": context}}
+        for make in (partial(gym.make, gym.spec(ID)), f"my_games:{ID}"):
+            assert play(make_vec_env(make, 2, **words), "sb3") == here
+    print("the same")
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("context", ["spawn", "forkserver"])
+def test_a_game_of_ones_own_reaches_workers(context: str, tmp_path: Path) -> None:
+    """By its spec, or by an id that names the module which registers it, as the docs say."""
+    (tmp_path / "my_games.py").write_text(MY_GAMES)
+    (tmp_path / "train.py").write_text(WORKERS)
+    sb3 = "sb3" if find_spec("stable_baselines3") else "gymnasium"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "train.py", context, sb3],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("the same\n", 0), done.stderr[-2000:]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
 
+from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.util.messages import shown
@@ -24,7 +28,7 @@ def started(num_envs: int = 3, **arguments: Any) -> SolitaireVecEnv:
     return env
 
 
-METHODS = ("action_masks", "position", "deal", "get_state", "set_state")
+METHODS = ("action_masks", "position", "deal", "legal_actions", "get_state", "set_state")
 
 
 # ------------------------------------------------------------------------- before the first reset
@@ -166,3 +170,99 @@ def test_settings_are_those_of_single_environments() -> None:
     words: dict[str, Any] = {"observation": "features", "information": "thoughtful", "reward": "win"}
     theirs = DummyVecEnv([lambda: SolitaireEnv("busy-aces", **words)])
     assert started(**words).observation_space == theirs.observation_space
+
+
+# ------------------------------------------------------------------- what single environments answer
+
+
+def test_every_public_method_of_single_environments_is_reached() -> None:
+    """All but those that would play past the vector environment."""
+    public = {name for name in dir(SolitaireEnv) if not name.startswith("_") and name not in dir(gym.Env)}
+    env = started()
+    assert {name for name in public if not env.has_attr(name)} == set()
+    for name in ("reset", "step", "close"):
+        with pytest.raises(AttributeError, match=f"no method '{name}'"):
+            env.env_method(name)
+
+
+@pytest.mark.parametrize("moves", ["one card", "supermove"])
+def test_methods_answer_as_in_single_environments(moves: Any) -> None:
+    ours = SolitaireVecEnv("busy-aces", 3, moves=moves, render_mode="ansi")
+    theirs = DummyVecEnv([lambda: SolitaireEnv("busy-aces", moves=moves, render_mode="ansi")] * 3)
+    for env in (ours, theirs):
+        env.seed(0)
+        env.reset()
+    assert ours.env_method("render", indices=[2, 0]) == theirs.env_method("render", indices=[2, 0])
+    for _ in range(30):
+        legal = ours.env_method("legal_actions")
+        assert legal == theirs.env_method("legal_actions")
+        for row, actions in enumerate(legal):
+            for action in actions:
+                for name in ("describe_action", "move", "expand", "action_text"):
+                    if name != "expand" or moves == "supermove":
+                        (answer,) = ours.env_method(name, action, indices=row)
+                        assert [answer] == theirs.env_method(name, action, indices=row)
+                assert ours.env_method("parse_action", answer, indices=row) == [action]
+        for name in ("position", "get_state"):
+            assert ours.env_method(name) == theirs.env_method(name)
+        assert ours.env_method("position", hidden=True) == theirs.env_method("position", hidden=True)
+        actions = np.array([row[-1] for row in legal])
+        observations = ours.step(actions)[0]
+        theirs.step(actions)
+        seen = ours.env_method("decode_observation", observations[1], indices=1)
+        assert seen == theirs.env_method("decode_observation", observations[1], indices=1)
+    with pytest.raises(IllegalActionError, match="allowed here"):
+        ours.env_method("describe_action", int(ours.action_masks()[0].argmin()), indices=0)
+
+
+@pytest.mark.parametrize("observation", ["cards", "features"])
+def test_states_of_one_game_are_restored_in_another(observation: Any) -> None:
+    env = started(observation=observation)
+    single = SolitaireEnv("busy-aces", observation=observation)
+    state = env.env_method("get_state")[0]
+    expected, info = single.set_state(state)
+    ((restored, told),) = env.env_method("set_state", state, indices=2)
+    np.testing.assert_array_equal(restored, expected)
+    assert told.keys() == info.keys() and told["deal"] == info["deal"]
+    clone, other = env.env_method("clone", indices=[2, 1])
+    assert clone.position() == env.env_method("position")[0] != other.position()
+    assert clone.settings.observation == observation and clone.spec is None
+
+
+def test_methods_of_an_attribute_see_later_games() -> None:
+    env = SolitaireVecEnv("busy-aces", 2)
+    masks = env.get_attr("action_masks")
+    env.reset()
+    np.testing.assert_array_equal([mask() for mask in masks], env.action_masks())
+    assert env.get_attr("observation_layout")[1] == SolitaireEnv("busy-aces").observation_layout
+
+
+# ------------------------------------------------------------------------------------ spec, Monitor
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{}, {"moves": "supermove", "observation": "features", "reward": "win", "max_episode_steps": 9}],
+)
+def test_spec_makes_the_same_game(words: dict[str, Any]) -> None:
+    env = SolitaireVecEnv("busy-aces", 2, **words)
+    spec, same = env.get_attr("spec")
+    assert spec is same and spec.id == "Solitaire/BusyAces-v0"
+    single = gym.make(EnvSpec.from_json(spec.to_json()))
+    assert single.observation_space == env.observation_space and single.action_space == env.action_space
+    assert single.unwrapped.settings.reward == env.settings.reward  # type: ignore[attr-defined]
+    assert single.spec is not None and single.spec.max_episode_steps == env.settings.max_episode_steps
+    assert pickle.loads(pickle.dumps(spec)) == spec
+
+
+def test_monitor_is_claimed_where_its_infos_are() -> None:
+    """A subclass of it may do more; VecMonitor is warned that it replaces the episodes."""
+
+    class Louder(Monitor):
+        pass
+
+    env = started()
+    assert env.env_is_wrapped(Monitor) == [True] * 3
+    assert env.env_is_wrapped(Louder) == env.env_is_wrapped(gym.Wrapper) == [False] * 3
+    with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
+        VecMonitor(env)

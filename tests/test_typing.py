@@ -19,7 +19,7 @@ from solitaire_env.sb3 import SolitaireVecEnv
 
 SolitaireEnv("busy-aces", spaces="kings", build="any suit", moves="supermove", observation="features")
 SolitaireEnv(information="thoughtful", reward="win", on_invalid="raise", stall_limit=3, render_mode="ansi")
-SolitaireVectorEnv(3, reward="progress+win", autoreset_mode="SameStep", render_mode="ansi")
+SolitaireVectorEnv(3, mask_dtype="bool", reward="progress+win", autoreset_mode="SameStep", render_mode="ansi")
 SolitaireVecEnv("busy-aces", 2, max_episode_steps="registered", observation="cards", stall_limit=None)
 resolve_variant("busy-aces", spaces="none")
 variant = get_variant("busy-aces").with_rules(moves="one card")
@@ -58,6 +58,8 @@ game = get_variant("busy-aces")
     )
     + """
 SolitaireVectorEnv(autoreset_mode="Never")
+SolitaireVectorEnv(mask_dtype="int16")
+SolitaireEnv(mask_dtype="float32")
 SolitaireVectorEnv(render_mode="human")
 SolitaireVecEnv("busy-aces", max_episode_steps="never")
 SolitaireVecEnv("busy-aces", wings=2)

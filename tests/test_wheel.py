@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.request
 import venv
 import zipfile
 from itertools import islice
@@ -42,12 +43,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def environment() -> dict[str, str]:
+    """Variables of a process that does not see the project's folder."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+
 def run(*command: object, given: str = "", cwd: Path | None = None) -> str:
     """What a command prints; its errors are shown if it fails."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
         [str(word) for word in command],
-        input=given, cwd=cwd, env=environment, capture_output=True, text=True, check=False,
+        input=given, cwd=cwd, env=environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -64,14 +69,70 @@ def test_holds_the_weights_and_not_how_they_were_trained(wheel: Path) -> None:
     assert wheel.stat().st_size < 3_000_000
 
 
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the wheel and its extra ``web``."""
+    folder = tmp_path_factory.mktemp("env")
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    constraints = PROJECT / "constraints.txt"
+    run(python, "-m", "pip", "install", "--quiet", "--constraint", constraints, f"{wheel}[web]")
+    return python
+
+
 @pytest.mark.slow
-def test_plays_the_stored_games_without_torch(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    run(python, "-m", "pip", "install", "--quiet", "--constraint", PROJECT / "constraints.txt", wheel)
+def test_plays_the_stored_games_without_torch(python: Path, tmp_path: Path) -> None:
     games = []
     for name in shipped_games():
         with (STORED / name / "shipped.jsonl").open(encoding="utf-8") as file:
             games.append({"name": name, "rows": [json.loads(line) for line in islice(file, DEALS)]})
     printed = run(python, "-c", PLAY, given=json.dumps(games), cwd=tmp_path)
     assert printed.splitlines() == [f"{name} shipped {DEALS}" for name in shipped_games()]
+
+
+@pytest.mark.slow
+def test_three_lines(python: Path, tmp_path: Path) -> None:
+    """The policy by name, without a folder of the project."""
+    lines = (
+        "import solitaire_env",
+        'policy = solitaire_env.load_policy("shipped", "busy-aces")',
+        'print([solitaire_env.evaluate(p, "busy-aces", range(10)).summary for p in (policy, "shipped")])',
+    )
+    printed = run(python, "-c", "\n".join(lines), cwd=tmp_path)
+    with (STORED / "busy-aces" / "shipped.jsonl").open(encoding="utf-8") as file:
+        wins = sum(json.loads(line)["won"] for line in islice(file, 10))
+    assert printed.count(f"Summary(games=10, wins={wins}, ") == 2
+
+
+@pytest.mark.slow
+def test_watch(python: Path, tmp_path: Path) -> None:
+    words = ("watch", "busy-aces", "--policy", "shipped", "--deal", "0", "--transcript", "game.txt")
+    printed = run(python, "-m", "solitaire_env", *words, cwd=tmp_path)
+    assert "deal 0, played by shipped" in printed and "Won" in printed
+    assert "policy: shipped" in (tmp_path / "game.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_serve(python: Path, tmp_path: Path) -> None:
+    """The page, and a hint of the policy."""
+    words = ("-m", "solitaire_env", "serve", "--port", "0", "--policy", "shipped")
+    server = subprocess.Popen(
+        [str(python), *words], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        home = server.stdout.readline().split("/ ")[0]
+
+        def ask(path: str, body: dict[str, object] | None = None) -> bytes:
+            data = None if body is None else json.dumps(body).encode()
+            request = urllib.request.Request(home + path, data, {"content-type": "application/json"})
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return bytes(answer.read())
+
+        assert b"<title>" in ask("/")
+        game = json.loads(ask("/api/sessions", {"game": "busy-aces"}))
+        assert "shipped" in ask(f"/api/sessions/{game['id']}/policies").decode()
+        assert json.loads(ask(f"/api/sessions/{game['id']}/hint", {"policy": "shipped"}))["action"]
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)

@@ -11,17 +11,25 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.move_features.columns import MOVE_NAMES, NUM_MOVE
+from solitaire_env.move_features.table import MoveTable
+from solitaire_env.policies import load_policy
+from solitaire_env.policies.linear import weights_of
 from solitaire_env.registration import env_id
+from solitaire_env.testing import expect_results
+from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS
-from solitaire_env.wrappers import DictObservation
+from solitaire_env.wrappers import DictObservation, MoveFeatures, VectorMoveFeatures
 from tests.conftest import Refuses
 
 BUSY_ACES = "solitaire_env:Solitaire/BusyAces-v0"
 KEYS = {
-    "RLlib, PettingZoo": {},
+    "RLlib": {},
+    "PettingZoo": {"obs_key": "observation"},
     "Tianshou": {"obs_key": "obs", "mask_key": "mask"},
-    "Sample Factory": {"obs_key": "obs"},
 }
 
 
@@ -36,7 +44,7 @@ def test_gymnasium_checker(name: str, keys: dict[str, str]) -> None:
 @pytest.mark.parametrize("observation", ["cards", "features"])
 def test_equals_the_game_inside(keys: dict[str, str], observation: str) -> None:
     names = (keys.get("obs_key", "observations"), keys.get("mask_key", "action_mask"))
-    wrapped = DictObservation(gym.make(BUSY_ACES, observation=observation), **keys)
+    wrapped = DictObservation(gym.make(BUSY_ACES, observation=observation), **keys, dtype=None)
     plain = gym.make(BUSY_ACES, observation=observation)
     assert set(wrapped.observation_space) == set(names)
     assert wrapped.observation_space[names[0]] == plain.observation_space
@@ -85,7 +93,131 @@ class Continuous(gym.Env[Any, Any]):
     [
         (lambda: DictObservation(gym.make(BUSY_ACES), obs_key="obs", mask_key="obs"), ["'obs'", "different"]),
         (lambda: DictObservation(Continuous()), ["Box", "Discrete"]),
+        (
+            lambda: DictObservation(DictObservation(gym.make(BUSY_ACES))),
+            ["is a Dict", "float32", "allowed: Box"],
+        ),
+        (lambda: MoveFeatures(Continuous()), ["is a Continuous", "SolitaireEnv"]),
+        (lambda: MoveFeatures(gym.make(BUSY_ACES, observation="features")), ["'features'", "'cards'"]),
+        (lambda: VectorMoveFeatures(gym.make_vec(BUSY_ACES, observation="features")), ["'cards'"]),
+        (
+            lambda: VectorMoveFeatures(SyncVectorEnv([lambda: gym.make(BUSY_ACES)])),
+            ["is a SyncVectorEnv", "SolitaireVectorEnv"],
+        ),
     ],
 )
 def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)
+
+
+@pytest.mark.parametrize("dtype", ["", "wings", "uint8", "bool", "complex64", "O", {}], ids=shown)
+def test_types_that_no_observation_has(dtype: Any, refuses: Refuses) -> None:
+    refuses(lambda: DictObservation(gym.make(BUSY_ACES), dtype=dtype), "dtype is", "a float")
+
+
+@pytest.mark.parametrize("observation", ["cards", "features"])
+@pytest.mark.parametrize("dtype", ["float32", np.float64, np.dtype(np.float16), "int16"])
+def test_another_type_has_the_same_values(dtype: Any, observation: str) -> None:
+    plain = gym.make(BUSY_ACES, observation=observation)
+    wrapped = DictObservation(gym.make(BUSY_ACES, observation=observation), dtype=dtype, mask_dtype="bool")
+    again = gym.make(EnvSpec.from_json(wrapped.spec.to_json()))
+    expected, info = plain.reset(seed=2)
+    for env in (wrapped, again):
+        seen, _ = env.reset(seed=2)
+        assert env.observation_space.contains(seen)
+        assert seen["observations"].dtype == np.dtype(dtype) and seen["action_mask"].dtype == np.bool_
+        np.testing.assert_array_equal(seen["observations"], expected.astype(dtype))
+        np.testing.assert_array_equal(seen["action_mask"], info["action_mask"])
+
+
+# ---------------------------------------------------------------------------------- MoveFeatures
+
+
+@pytest.mark.parametrize("name", list(map(env_id, VARIANTS)))
+@pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
+def test_gymnasium_checker_of_move_features(name: str) -> None:
+    check_env(MoveFeatures(gym.make(f"solitaire_env:{name}").unwrapped), skip_render_check=True)
+
+
+@pytest.mark.parametrize("words", [{}, {"moves": "supermove", "information": "thoughtful"}])
+def test_move_features_of_one_game(words: dict[str, Any]) -> None:
+    env, plain = MoveFeatures(gym.make(BUSY_ACES, **words)), gym.make(BUSY_ACES, **words)
+    seen, info = env.reset(seed=4)
+    _, expected = plain.reset(seed=4)
+    results: Any = ()
+    for _ in range(200):
+        legal = info["action_mask"] != 0
+        assert env.observation_space.contains(seen)
+        assert (seen[legal, 0:NUM_MOVE].any(axis=1) | (np.arange(len(legal))[legal] == 0)).all()
+        assert not seen[~legal].any()
+        np.testing.assert_array_equal(seen, MoveTable(env.unwrapped.batch).read()[0])
+        np.testing.assert_array_equal(info["action_mask"], expected["action_mask"])
+        action = np.flatnonzero(legal)[-1]
+        before = seen.copy()
+        results, (*_, expected) = env.step(action), plain.step(action)
+        np.testing.assert_array_equal(seen, before)
+        seen, info = results[0], results[-1]
+    for other in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env), gym.make(env.spec)):
+        other.reset(seed=5)
+        np.testing.assert_array_equal(other.step(0)[0], (env.reset(seed=5), env.step(0)[0])[1])
+
+
+def test_a_finished_game_has_no_moves() -> None:
+    env = MoveFeatures(SolitaireEnv("busy-aces"))
+    home = "foundations: C 13 13 D 13 13 H 13 13 S 13 13"
+    lines = ("variant: busy-aces", "stock:", "waste:", home, *(f"t{pile}:" for pile in range(1, 13)))
+    seen, info = env.reset(options={"position": "\n".join(lines)})
+    assert info["action_mask"].all() and not seen.any()
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("copies", [True, False])
+def test_move_features_of_many_games(mode: AutoresetMode, copies: bool) -> None:
+    """Row for row those of single environments, last observations included."""
+    words: dict[str, Any] = {"autoreset_mode": mode, "max_episode_steps": 6}
+    theirs = SyncVectorEnv(
+        [lambda: MoveFeatures(gym.make(BUSY_ACES, max_episode_steps=6))] * 3, autoreset_mode=mode
+    )
+    ours = VectorMoveFeatures(gym.make_vec(BUSY_ACES, num_envs=3, copy=copies, **words))
+    assert ours.observation_space == theirs.observation_space
+    assert ours.single_observation_space == theirs.single_observation_space
+    expected: Any = theirs.reset(seed=[1, 2, 3])
+    got: Any = ours.reset(seed=[1, 2, 3])
+    expect_results("at reset", expected, got)
+    first, before = got[0], got[0].copy()
+    for step in range(20):
+        actions = expected[-1]["action_mask"].argmax(axis=1)
+        expected, got = theirs.step(actions), ours.step(actions)
+        expect_results(f"in step {step}", expected, got)
+        assert (got[0] is first) != copies
+        ended = expected[2] | expected[3]
+        if mode is AutoresetMode.DISABLED and ended.any():
+            expected, got = (env.reset(options={"reset_mask": ended.copy()}) for env in (theirs, ours))
+            expect_results("at reset of the ended", expected, got)
+    assert (first == before).all() == copies
+
+
+def test_a_weighted_sum_of_each_row_is_the_linear_policy() -> None:
+    """So a network with one layer, the same for all rows, can play as well as that."""
+    envs = VectorMoveFeatures(gym.make_vec(BUSY_ACES, num_envs=8, moves="supermove"))
+    games: Any = envs.unwrapped
+    policy = load_policy("linear", games.game)
+    weights = weights_of(games.game).astype(np.float32)
+    seen, infos = envs.reset(seed=0)
+    for _ in range(60):
+        scores = np.where(infos["action_mask"] != 0, seen @ weights, -np.inf)
+        actions = policy(games.batch.observations(), infos["action_mask"])
+        rows = np.arange(len(actions))
+        np.testing.assert_allclose(scores.max(axis=1), scores[rows, actions], rtol=1e-5, atol=1e-5)
+        seen, _, _, _, infos = envs.step(actions)
+
+
+def test_the_docstring_lists_the_features() -> None:
+    """In their order; the first nine in groups."""
+    text = " ".join(str(MoveFeatures.__doc__).split())
+    places = [text.index(name, text.index("column feature")) for name in MOVE_NAMES[1:9]]
+    assert places == sorted(places)
+    for column, name in enumerate(MOVE_NAMES):
+        assert name in text
+        assert column < 9 or f"{column} {name}" in text
+    assert f"[actions, {NUM_MOVE}]" in text

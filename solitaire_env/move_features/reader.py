@@ -165,6 +165,14 @@ class MoveReader:
 
         return self._in_parts(read_part, observations, masks, features)
 
+    def read_table(self, observations: Array) -> Array:
+        """The features of the moves alone with a row for each action, float32 ``[n, actions, NUM_MOVE]``.
+
+        The rows of actions that are not legal are 0; those of finished games too.
+        """
+        masks = np.ones((len(observations), self.rules.actions), dtype=np.int8)
+        return self.read_moves(observations, masks).moves.reshape(*masks.shape, NUM_MOVE)
+
     def _in_parts(
         self, read_part: Callable[[Scratch, Array, Array, MoveFeatures], None], observations: Array,
         masks: Array, features: MoveFeatures,

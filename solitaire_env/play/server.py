@@ -78,15 +78,40 @@ async def _body(request: Request) -> dict[str, Any]:
     return body
 
 
-def _check_host(headers: Headers, host: str) -> None:
-    """Refuse what a page from elsewhere sends, be it by a name that leads here (DNS rebinding)."""
+def _host_of(named: str) -> str:
+    """The name or address in a Host header, or after the scheme of an Origin, without the port."""
+    return re.sub(r":[0-9]+$", "", named).strip("[]").lower()
+
+
+def _check_host(headers: Headers, host: str, allowed_hosts: Sequence[str]) -> None:
+    """Refuse what a page from elsewhere sends, be it by a name that leads here (DNS rebinding).
+
+    A proxy may send its own name as the host, or this server's address; the browser's origin is the proxy.
+    """
     named = headers.get("host", "")
-    name = re.sub(r":[0-9]+$", "", named).strip("[]")
-    if name not in ("localhost", host) and not _is_address(name):
-        raise Refused(403, f"host is {shown(named)}, allowed: 'localhost', an address or {host!r}")
+    name = _host_of(named)
+    if name not in ("localhost", host, *allowed_hosts) and not _is_address(name):
+        allowed = ", ".join(map(repr, ("localhost", host, *allowed_hosts)))
+        raise Refused(
+            403, f"host is {shown(named)}, allowed: {allowed}, an address, or a name given by --allow-host"
+        )
     origin = headers.get("origin")
-    if origin is not None and origin not in (f"http://{named}", f"https://{named}"):
+    if origin is None or origin in (f"http://{named}", f"https://{named}"):
+        return
+    scheme, _, origin_host = origin.partition("://")
+    if scheme not in ("http", "https") or _host_of(origin_host) not in allowed_hosts:
         raise Refused(403, f"origin is {shown(origin)}, allowed: this server's own pages")
+
+
+def _checked_name(name: str) -> str:
+    """A name for ``--allow-host``, in lower case; what is not the name of a host alone is refused."""
+    label = "[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+    if len(name) > 253 or not re.fullmatch(rf"{label}(\.{label})*", name.lower()):
+        raise ValueError(
+            f"--allow-host is {shown(name)}, allowed: the name of a host, without scheme, port or path, "
+            "such as games.example.org"
+        )
+    return name.lower()
 
 
 def _is_address(host: str) -> bool:
@@ -100,9 +125,10 @@ def _is_address(host: str) -> bool:
 class _Guard:
     """Checks of every request, and headers of every answer."""
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
+    def __init__(self, app: ASGIApp, host: str, allowed_hosts: Sequence[str]) -> None:
         self.app = app
         self.host = host
+        self.allowed_hosts = allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
@@ -116,7 +142,7 @@ class _Guard:
             await self.app(scope, receive, send)
             return
         try:
-            _check_host(Headers(scope=scope), self.host)
+            _check_host(Headers(scope=scope), self.host, self.allowed_hosts)
         except Refused as error:
             await JSONResponse({"error": error.reason}, error.status)(scope, receive, send_with_headers)
             return
@@ -229,7 +255,9 @@ class _Api:
         return JSONResponse(rate.told())
 
 
-def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette:
+def make_app(
+    policies: Sequence[str] = (), host: str = "127.0.0.1", allowed_hosts: Sequence[str] = ()
+) -> Starlette:
     """The server as an ASGI application.
 
     Parameters
@@ -238,12 +266,15 @@ def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette
         Names of those that may be asked, as :func:`solitaire_env.policies.load_policy` takes them.
     host
         The name under which it is reached, beside ``localhost`` and addresses.
+    allowed_hosts
+        Further names, such as that of a proxy in front of it.
 
     Raises
     ------
     ValueError
-        If a policy plays no game.
+        If a policy plays no game, or a further name is not the name of a host.
     """
+    names = tuple(map(_checked_name, allowed_hosts))
     room = Room(policies)
     api = _Api(room)
     handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = dict.fromkeys(
@@ -262,7 +293,7 @@ def make_app(policies: Sequence[str] = (), host: str = "127.0.0.1") -> Starlette
             Route("/api/rates/{id}/cancel", api.cancel_rate, methods=["POST"]),
             Route("/{file}", api.file),
         ],
-        middleware=[Middleware(_Guard, host=host)],
+        middleware=[Middleware(_Guard, host=host.lower(), allowed_hosts=names)],
         exception_handlers=handlers,
     )
     app.state.room = room
@@ -287,16 +318,12 @@ def listen(host: str, port: int) -> socket.socket:
         raise ValueError(f"cannot listen on {shown(host)}, port {port}: {reason}") from None
 
 
-def serve(policies: Sequence[str], listener: socket.socket, host: str) -> None:
-    """Serve until interrupted; says where.
-
-    Raises
-    ------
-    ValueError
-        If a policy plays no game.
-    """
+def serve(
+    policies: Sequence[str], listener: socket.socket, host: str, allowed_hosts: Sequence[str] = ()
+) -> None:
+    """Serve until interrupted; says where. Raises what :func:`make_app` raises."""
     with listener:
-        app = make_app(policies, host)
+        app = make_app(policies, host, allowed_hosts)
         SolitaireEnv(known_variants()[0]).reset()  # compiles, on a new machine, before anyone waits
         address, port = listener.getsockname()[:2]
         if not ipaddress.ip_address(address).is_loopback:

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves
+from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.util.messages import shown
 
@@ -187,7 +189,8 @@ class SB3Policy(Policy):
         Anything with ``predict`` and the two spaces. A model that takes no ``action_masks`` is not masked:
         an illegal action is an error in evaluation.
     spec
-        The game that is played. Observation kind and action set are those whose sizes fit the model.
+        The game that is played. Observation kind and action set are those whose sizes fit the model; it may
+        have been trained on :class:`~solitaire_env.wrappers.MoveFeatures`.
 
     Raises
     ------
@@ -201,16 +204,20 @@ class SB3Policy(Policy):
         self.masked = "action_masks" in inspect.signature(model.predict).parameters
         self.stochastic = hasattr(model.policy, "get_distribution")
         self.deterministic = not self.stochastic
+        self._reader: MoveReader | None = None
         shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
         for seen in self._candidates(spec):
-            if ((seen.observation_size,), seen.num_actions) == (shape, actions):
+            reads_moves = seen.settings.observation == "cards" and shape == (seen.num_actions, NUM_MOVE)
+            if (reads_moves or shape == (seen.observation_size,)) and seen.num_actions == actions:
                 self.observation = seen.settings.observation
                 self.information = seen.settings.information
                 self.moves = seen.variant.moves
+                self._reader = MoveReader(seen) if reads_moves else None
                 return
         raise ValueError(
             f"the model has observations {shape} and {actions} actions; {spec.variant.name} has "
-            f"observations of {spec.observation_size} entries and {spec.num_actions} actions"
+            f"observations of {spec.observation_size} entries and {spec.num_actions} actions with {NUM_MOVE} "
+            "move features each"
         )
 
     @staticmethod
@@ -245,7 +252,7 @@ class SB3Policy(Policy):
             if uniforms is None:
                 uniforms = np.random.default_rng().random(len(masks))
             return draw(probabilities, uniforms)
-        actions, _ = self.model.predict(observations, deterministic=True)
+        actions, _ = self.model.predict(self._seen(observations), deterministic=True)
         return np.asarray(actions)
 
     def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
@@ -254,10 +261,14 @@ class SB3Policy(Policy):
             return None, None
         policy = self.model.policy
         given = {"action_masks": masks.astype(np.bool_)} if self.masked else {}
-        seen, _ = policy.obs_to_tensor(observations)
+        seen, _ = policy.obs_to_tensor(self._seen(observations))
         distribution = policy.get_distribution(seen, **given).distribution
         probabilities = distribution.probs.detach().cpu().numpy()
         return probabilities, policy.predict_values(seen)[:, 0].detach().cpu().numpy()
+
+    def _seen(self, observations: Array) -> Array:
+        """The observations as the model reads them."""
+        return observations if self._reader is None else self._reader.read_table(observations)
 
     @property
     def fingerprint(self) -> str:

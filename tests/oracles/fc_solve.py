@@ -147,7 +147,7 @@ def replay(env: gym.Env[Any, Any], deal: Deal, moves: Sequence[Move]) -> Counter
             raise Disagreement(f"{game}, fc-solve's move {number} of {len(moves)}, {move}: {error}") from None
         info = news or info
         kinds[kind] += 1
-    got = (ended, info["is_success"], info["cards_home"])
+    got = (ended, bool(info["is_success"]), int(info["cards_home"]))
     expected = (True, True, len(theirs.rules.pack()))
     if got != expected:
         raise Disagreement(

@@ -275,6 +275,38 @@ def test_other_sites_are_refused(client: TestClient) -> None:
         assert client.get("/", headers={"host": host}).status_code == 403
 
 
+def test_names_that_are_allowed() -> None:
+    """Those of a proxy, with any port, as host and as origin; no others."""
+    with TestClient(serve.make_app((), "Me", ["Games.example.org", "b_2"]), base_url=HOME) as client:
+
+        def status(host: str, origin: str | None = None) -> int:
+            headers = {"host": host} | ({"origin": origin} if origin else {})
+            return client.post("/api/sessions", json={"game": "busy-aces"}, headers=headers).status_code
+
+        for host in ("games.example.org", "GAMES.example.org:8443", "b_2", "me:80", "localhost", "10.0.0.1"):
+            assert status(host) == 201, host
+        # The proxy sends on the host that it was asked for, or this server's own.
+        for host in ("games.example.org", "localhost:8000"):
+            for origin in ("https://games.example.org", "http://games.example.org:8443", f"https://{host}"):
+                assert status(host, origin) == 201, (host, origin)
+            for origin in ("https://example.org", "ftp://games.example.org", "games.example.org", "null"):
+                assert status(host, origin) == 403, (host, origin)
+        for host in ("example.org", "x.games.example.org", "games.example.org.evil", "b"):
+            assert status(host) == 403, host
+        refusal = client.get("/", headers={"host": "evil.example"}).json()["error"]
+        assert "'games.example.org'" in refusal and "--allow-host" in refusal
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "*", "*.example.org", "https://a.org", "a.org:80", "a.org/x", "a b", "-a.org", "a..org", "a.org.",
+     "ä", "[::1]", "a" * 64, ".".join(["a" * 60] * 5)],
+)  # fmt: skip
+def test_names_that_cannot_be_allowed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["serve", "--port", "0", f"--allow-host={name}"]) == 2
+    assert "--allow-host is" in (errors := capsys.readouterr().err) and "games.example.org" in errors
+
+
 def test_every_answer_has_security_headers(client: TestClient) -> None:
     for answer in (
         client.get("/"),
@@ -465,15 +497,17 @@ def test_the_command_serves_until_interrupted() -> None:
 
 def test_as_many_policies_as_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
+    names: list[tuple[str, ...]] = []
 
-    def ask(policies: tuple[str, ...], listener: socket.socket, host: str) -> None:
+    def ask(policies: tuple[str, ...], listener: socket.socket, host: str, allowed: tuple[str, ...]) -> None:
         listener.close()
         asked.append(policies)
+        names.append(allowed)
 
     monkeypatch.setattr(serve, "serve", ask)
     assert cli.main(["serve", "--port", "0", "--policy", FIRST, "--policy", WHIM]) == 0
-    assert cli.main(["serve", "--port", "0"]) == 0
-    assert asked == [(FIRST, WHIM), ()]
+    assert cli.main(["serve", "--port", "0", "--allow-host", "a.org", "--allow-host", "b.org"]) == 0
+    assert asked == [(FIRST, WHIM), ()] and names == [(), ("a.org", "b.org")]
 
 
 def test_ports_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,85 @@
+"""The features of the moves of games in play, as a table with a row for each action."""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import Batch, Rules, jit_kernel, run_parts, split_evenly, typed_once
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.move_features.columns import MOVE, NUM_MOVE
+from solitaire_env.move_features.moves import measure, survey
+
+Array = npt.NDArray[Any]
+
+SMALLEST_PART: Final = 256
+"""Games that are worth a thread of their own."""
+_NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
+
+
+def highest_values(rules: Rules) -> npt.NDArray[np.float32]:
+    """The highest value that each feature of a move can take, float32 ``[NUM_MOVE]``; the lowest is 0."""
+    highest = np.ones(NUM_MOVE, dtype=np.float32)
+    for column, most in (
+        (MOVE.source_stay, rules.pile_capacity / 13),
+        (MOVE.target_cards, rules.pile_capacity / 13),
+        (MOVE.spaces_left, rules.piles / 4),
+        (MOVE.cells_left, rules.cells / 4),
+        (MOVE.draw_spaces, rules.piles / 4),
+    ):
+        highest[column] = max(1.0, most)
+    return highest
+
+
+class MoveTable:
+    """The features of the legal moves of a batch of games.
+
+    They are those that :meth:`~solitaire_env.move_features.reader.MoveReader.read_table` reads from
+    observations, read from the state of the games itself: faster.
+
+    Parameters
+    ----------
+    batch
+        The games.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        rules = batch.rules
+        self._table = np.zeros((batch.size, rules.actions, NUM_MOVE), dtype=np.float32)
+        self._written = np.zeros((batch.size, rules.actions), dtype=np.int8)
+        self._near = np.zeros((batch.size, rules.piles), dtype=np.float64)
+
+    def read(self) -> Array:
+        """The features as the games are now, float32 ``[size, actions, NUM_MOVE]``: a view that the next call
+        overwrites. The rows of actions that are not legal are 0, those of finished games too.
+        """
+
+        def read_part(part: slice) -> None:
+            batch = self.batch
+            _write(
+                batch.rules, batch.state, self._near, _NO_WEIGHTS, part.start, part.stop, self._written,
+                self._table,
+            )  # fmt: skip
+
+        run_parts(read_part, list(split_evenly(self.batch.size, SMALLEST_PART)))
+        return self._table
+
+
+@jit_kernel
+def _write_table(rules, state, near, weights, first, last, written, table):  # type: ignore[no-untyped-def]
+    """Write the games from row ``first`` up to ``last``; only rows that were written before are cleared."""
+    for b in range(first, last):
+        playing = int(state.status[b]) == PLAYING
+        view = survey(rules, state, b, near[b])
+        for action in range(rules.actions):
+            legal = playing and int(state.mask[b, action]) != 0
+            if legal or int(written[b, action]) != 0:
+                out = table[b, action]
+                out[:] = 0.0
+                written[b, action] = legal
+                if legal:
+                    measure(rules, state, b, action, view, near[b], weights, out)
+
+
+_write = typed_once(_write_table)

@@ -1,0 +1,131 @@
+"""Models that SB3 and sb3-contrib train on our environments, played by ``solitaire_env.evaluate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+
+from solitaire_env import evaluate
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.policies import SB3Policy
+from solitaire_env.sb3 import SolitaireVecEnv, VecMoveFeatures
+from solitaire_env.variants import get_variant
+from solitaire_env.wrappers import MoveFeatures
+from tests.conftest import Refuses
+
+BUSY_ACES = "solitaire_env:Solitaire/BusyAces-v0"
+
+MAKE: dict[str, Callable[[], VecEnv]] = {
+    "native": lambda: SolitaireVecEnv(BUSY_ACES, 2, observation="features"),
+    "native, supermoves": lambda: SolitaireVecEnv(BUSY_ACES, 2, moves="supermove"),
+    "native, features of moves": lambda: VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, 2)),
+    "of SB3": lambda: make_vec_env(BUSY_ACES, 2, env_kwargs={"information": "thoughtful"}),
+    "of SB3, features of moves": lambda: make_vec_env(BUSY_ACES, 2, wrapper_class=MoveFeatures),
+}
+
+
+def trained(env: VecEnv) -> MaskablePPO:
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, device="cpu", seed=0)
+    return model.learn(64)
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("name", MAKE)
+def test_a_trained_model_is_evaluated(name: str) -> None:
+    model = trained(MAKE[name]())
+    assert model.num_timesteps == 64
+    results = evaluate(model, BUSY_ACES, range(4), max_episode_steps=100)
+    assert [game.deal for game in results.games] == [0, 1, 2, 3]
+    assert {game.policy for game in results.games} == {"MaskablePPO"}
+    assert results.games == evaluate(model, BUSY_ACES, range(4), max_episode_steps=100).games
+
+
+def test_a_model_of_move_features_sees_what_it_was_trained_on() -> None:
+    model = trained(VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, 2)))
+    spec = GameSpec(get_variant("busy-aces"))
+    batch = Batch(spec, 1)
+    batch.deal(np.array([0]), [7])
+    env = MoveFeatures(gym.make(BUSY_ACES))
+    seen, info = env.reset(options={"deal": 7})
+    mask = info["action_mask"][None]
+    probabilities, _ = SB3Policy(model, spec).explain(batch.observations(), mask)
+    tensor, _ = model.policy.obs_to_tensor(seen[None])
+    expected = model.policy.get_distribution(tensor, action_masks=mask.astype(bool)).distribution.probs
+    np.testing.assert_array_equal(probabilities, expected.detach().numpy())
+
+
+def test_sb3_evaluates_on_the_native_environment() -> None:
+    """Without a warning that there is no Monitor; by the same episodes as with one."""
+    model = trained(SolitaireVecEnv(BUSY_ACES, 2, max_episode_steps=50))
+    native, theirs = (
+        SolitaireVecEnv(BUSY_ACES, 2, max_episode_steps=50),
+        make_vec_env(lambda: gym.make(BUSY_ACES, max_episode_steps=50), 2),
+    )
+    results = []
+    for env in (native, theirs):
+        env.seed(3)
+        results.append(evaluate_policy(model, env, n_eval_episodes=4, deterministic=True))
+    assert results[0] == pytest.approx(results[1])
+
+
+def test_a_model_of_another_game_is_refused(refuses: Refuses) -> None:
+    model = trained(VecMoveFeatures(SolitaireVecEnv("eights-down", 2)))
+    refuses(lambda: evaluate(model, BUSY_ACES, [0]), "(160, 28)", "171 actions", "28 move features")
+
+
+# ------------------------------------------------------------------------------- VecMoveFeatures
+
+
+def test_check_env() -> None:
+    with pytest.warns(UserWarning, match="unconventional shape"):
+        check_env(MoveFeatures(gym.make(BUSY_ACES)))
+
+
+@pytest.mark.parametrize("information", ["player", "thoughtful"])
+def test_equals_single_environments(information: Any) -> None:
+    words: dict[str, Any] = {"information": information, "max_episode_steps": 9}
+    ours = VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, 3, **words))
+    theirs = DummyVecEnv([lambda: MoveFeatures(gym.make(BUSY_ACES, **words))] * 3)
+    assert ours.observation_space == theirs.observation_space
+    for env in (ours, theirs):
+        env.seed(1)
+    seen, expected = ours.reset(), theirs.reset()
+    first, before = seen, seen.copy()
+    ended = 0
+    for _ in range(30):
+        np.testing.assert_array_equal(seen, expected)
+        actions = np.array([mask.argmax() for mask in ours.env_method("action_masks")])
+        seen, rewards, dones, infos = ours.step(actions)
+        expected, their_rewards, their_dones, their_infos = theirs.step(actions)
+        np.testing.assert_array_equal(rewards, their_rewards)
+        np.testing.assert_array_equal(dones, their_dones)
+        for row in np.flatnonzero(dones).tolist():
+            last, their_last = (told[row]["terminal_observation"] for told in (infos, their_infos))
+            np.testing.assert_array_equal(last, their_last)
+            ended += last.any()
+    assert ended
+    np.testing.assert_array_equal(first, before)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, observation="features")),
+            ["'features'", "'cards'"],
+        ),
+        (lambda: VecMoveFeatures(make_vec_env(BUSY_ACES)), ["is a DummyVecEnv", "SolitaireVecEnv"]),
+    ],
+)
+def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
+    refuses(call, *words)
