@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine, clock
 from solitaire_env.variants import VARIANTS, get_variant
@@ -201,13 +202,6 @@ def describe(done: Compiled) -> str:
         f"Compiled {done.functions} functions in {done.seconds:.0f} s ({done.cpu_seconds:.0f} processor "
         f"seconds); the code of the engine is in {done.folder}"
     )
-
-
-def usable_cores() -> int:
-    """Number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # pragma: no cover  # macOS, Windows
 
 
 def compile_all(jobs: Sequence[Job], workers: int | None = None, quiet: bool = False) -> Compiled:

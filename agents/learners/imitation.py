@@ -1,7 +1,6 @@
 """Imitation: supervised learning of the moves of a player and of the returns of its games."""
 
 import csv
-import os
 import time
 from collections.abc import Callable
 from copy import deepcopy
@@ -22,6 +21,7 @@ from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.env import observation_space
+from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.progress import ProgressLine, clock
 
 Array = npt.NDArray[Any]
@@ -139,7 +139,7 @@ def learn(
     kl_coef
         See :class:`Student`.
     """
-    th.set_num_threads(config.threads or os.cpu_count() or 1)
+    th.set_num_threads(config.threads or usable_cores())
     student = Student(config, positions, kl_coef)
     taught, held = (np.flatnonzero(positions.held == kept) for kept in (False, True))
     random = np.random.default_rng(config.seed)

@@ -26,8 +26,8 @@ from agents.runs.config_files import dump_config
 from agents.runs.folders import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve
 from agents.runs.interrupt import Interrupt, first_interrupt
 from agents.runs.models import save_model
-from solitaire_env.compilation import usable_cores
 from solitaire_env.core import max_threads, set_num_threads
+from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, bar, clock
 

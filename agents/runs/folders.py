@@ -16,6 +16,7 @@ from agents.runs.config_files import dump_config, load_config
 from solitaire_env import __version__
 from solitaire_env.evaluation.speed import processor
 from solitaire_env.policies.model_files import CARD
+from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.files import model_folder, write_json, write_text
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -129,7 +130,7 @@ def versions(config: TrainConfig) -> dict[str, Any]:
         "machine": platform.machine(),
         "processor": processor(),
         "processors": os.cpu_count(),
-        "threads": config.threads or os.cpu_count(),
+        "threads": config.threads or usable_cores(),
         "gpu": _gpu(),
     }
 

@@ -25,7 +25,8 @@ from numba.core.sigutils import normalize_signature
 from numba.core.types import unliteral
 from numba.extending import intrinsic
 
-from solitaire_env.core.code_cache import CodeFiles, folders_of, stamp_of
+from solitaire_env.core.code_cache import Claim, CodeFiles, folders_of, stamp_of
+from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.messages import quiet, say
 from solitaire_env.util.progress import ProgressLine
 
@@ -64,6 +65,7 @@ class _Cache(NullCache):  # pragma: no cover  # called as numba compiles
         code = function.__code__
         self._function = (code.co_firstlineno, code.co_code, sorted(options.items()))
         self._files: CodeFiles | None = None
+        self._claim: Claim | None = None
         file = os.path.abspath(code.co_filename)
         stamp = stamp_of(file)
         # What a closure holds is in no source file.
@@ -78,23 +80,38 @@ class _Cache(NullCache):  # pragma: no cover  # called as numba compiles
         return str(folders.tried[-1].path) if folders and folders.writable else None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The compiled function for a signature, or None."""
+        """The compiled function for a signature, or None.
+
+        While another process compiles it, this one waits; after None it is this one that compiles.
+        """
         if self._files is None:
             return None
         target_context.refresh()  # rebuilding needs what was registered since the context was made
-        return self._files.load(
-            self._key(signature, target_context.codegen()),
-            lambda content: CompileResult._rebuild(  # type: ignore[no-untyped-call]
-                target_context, *pickle.loads(content)
-            ),
-        )
+        key = self._key(signature, target_context.codegen())
+
+        def build(content: bytes) -> Any:
+            return CompileResult._rebuild(target_context, *pickle.loads(content))  # type: ignore[no-untyped-call]
+
+        found = self._files.load(key, build)
+        if found is None:
+            self._claim = self._files.claim(key)
+            found = self._files.load(key, build)  # another process may have compiled it by now
+        if found is not None:
+            self.release()
+        return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep a compiled function, if it can be: addresses of this process cannot."""
-        if self._files is None or compiled.lifted or compiled.library.has_dynamic_globals:
-            return
-        content = dumps(compiled._reduce())  # type: ignore[no-untyped-call]
-        self._files.save(self._key(signature, compiled.codegen), content)
+        if self._files is not None and not compiled.lifted and not compiled.library.has_dynamic_globals:
+            content = dumps(compiled._reduce())  # type: ignore[no-untyped-call]
+            self._files.save(self._key(signature, compiled.codegen), content)
+        self.release()
+
+    def release(self) -> None:
+        """Let other processes compile the function, which this one has done or given up."""
+        if self._claim is not None:
+            self._claim.release()
+            self._claim = None
 
     def _key(self, signature: Any, codegen: Any) -> str:
         """All that the compiled code depends on, besides the sources."""
@@ -230,14 +247,20 @@ GAMES_PER_THREAD: Final = 256
 """A step of fewer games takes less time than waking a thread for them."""
 
 
+_CORES: Final = sys.maxsize if os.environ.get("NUMBA_NUM_THREADS") else usable_cores()
+"""Threads beyond these would wait for each other. Numba does not know of the quota of a container."""
+
+
 def max_threads() -> int:
-    """How many threads kernels may use at most: ``NUMBA_NUM_THREADS``, by default the number of cores."""
-    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # set by its name
+    """How many threads kernels may use at most: ``NUMBA_NUM_THREADS``, by default the number of cores that
+    this process may use (:func:`solitaire_env.util.cores.usable_cores`).
+    """
+    return min(int(numba.config.NUMBA_NUM_THREADS), _CORES)  # type: ignore[attr-defined]  # set by its name
 
 
 def get_num_threads() -> int:
     """How many threads kernels use at most when this Python thread calls them."""
-    return int(numba.get_num_threads())
+    return min(int(numba.get_num_threads()), _CORES)
 
 
 def set_num_threads(count: int) -> None:
@@ -300,11 +323,12 @@ class ParallelKernel:
             return self.alone(*args)
         try:
             limit = numba.get_num_threads()
-            if limit == 1:
+            threads = min(limit, worth, _CORES)
+            if threads == 1:
                 return self.alone(*args)
-            if limit <= worth:
+            if threads == limit:
                 return self.spread(*args)
-            numba.set_num_threads(worth)
+            numba.set_num_threads(threads)
             try:
                 return self.spread(*args)
             finally:
@@ -397,6 +421,8 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             return
         self._done += 1
         self._depth -= 1
+        if event_.is_failed:
+            event_.data["dispatcher"]._cache.release()
         if self.told is not None:
             self.told()
         if self._line is not None and self._depth == 0:

@@ -5,8 +5,9 @@ ever on a damaged file. Here:
 
 - The stamp of a function covers every source file whose code or constants can be compiled into it.
 - There is no index. A file holds one compiled function for one signature. Its name has the stamp and a hash
-  of the key (signature, processor, settings); its first bytes prove that it is whole and belongs to both. Two
-  processes that compile the same function at the same time write the same file.
+  of the key (signature, processor, settings); its first bytes prove that it is whole and belongs to both.
+- Of several processes that need the same function at the same time, one compiles it and the others wait. If
+  they cannot wait, they compile it too and write the same file.
 - A file that cannot be read is a miss. A file that cannot be written costs the time to compile again.
 """
 
@@ -16,6 +17,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -24,10 +26,17 @@ from typing import Final, NamedTuple, TypeVar
 
 from solitaire_env.util.messages import say
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 Built = TypeVar("Built")
 
 _CORE: Final = Path(os.path.abspath(__file__)).parent
 _DIGEST_SIZE: Final = hashlib.sha256().digest_size
+PATIENCE: Final = 120.0
+"""Seconds for which a process waits for another that compiles the same function."""
 
 
 # ---------------------------------------------------------------------------------------- sources
@@ -291,6 +300,20 @@ class CodeFiles:
                 break
         folders.report()
 
+    def claim(self, key: str) -> "Claim | None":
+        """Be the only process that compiles the content for a key; waits while another one does.
+
+        None if no process can wait for another here.
+        """
+        folders = self.folders
+        if fcntl is None or not folders.writable:
+            return None
+        try:
+            folders.tried[-1].prepare()
+            return Claim(folders.tried[-1].path / f"{self._file_name(key)}.lock")
+        except OSError:
+            return None
+
     def _file_name(self, key: str) -> str:
         digest = hashlib.sha256(key.encode()).hexdigest()[:16]
         return f"{self._prefix}{self._stamp}.{digest}.nbc"
@@ -306,6 +329,48 @@ class CodeFiles:
             for name in os.listdir(folder):
                 if name.startswith(self._prefix) and name.endswith(".nbc") and not name.startswith(current):
                     os.unlink(folder / name)
+
+
+class Claim:
+    """A lock between processes, by a file that is locked. It ends with the process.
+
+    Parameters
+    ----------
+    path
+        The file, which is made.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be locked, or another process keeps the lock for longer than :data:`PATIENCE`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("ab")
+        try:
+            self._lock()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _lock(self) -> None:
+        assert fcntl is not None
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise
+            time.sleep(0.05)
+
+    def release(self) -> None:
+        """Give the lock back. Who waits for it gets it, though the file is removed."""
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+        self._file.close()
 
 
 def _write_whole(path: Path, data: bytes) -> None:

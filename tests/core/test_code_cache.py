@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +112,67 @@ def test_code_of_older_sources_is_removed(places: dict[str, Path]) -> None:
     files(source, stamp="f" * 16).save("key", CONTENT)
     [path] = set(kept(source)) - {other}
     assert "ffffffffffffffff" in path.name
+
+
+HOLD = """
+import sys
+from solitaire_env.core.code_cache import CodeFiles
+claim = CodeFiles(sys.argv[1], "0123456789abcdef", "outer.<locals>.kernel", "").claim("key")
+print(claim is not None, flush=True)
+sys.stdin.read()
+claim.release()
+print("released", flush=True)
+"""
+
+
+@pytest.fixture
+def holder(places: dict[str, Path]) -> Iterator[subprocess.Popen[str]]:
+    """A process that compiles something, until its input ends."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(places["source"] / "kernels.py")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None and process.stdout.readline() == "True\n"
+        yield process
+        process.kill()
+
+
+@posix
+def test_a_process_waits_for_another_that_compiles_the_same(
+    places: dict[str, Path], holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert holder.stdin is not None and holder.stdout is not None
+    here = files(places["source"])
+    monkeypatch.setattr(code_cache, "PATIENCE", 0.1)
+    assert here.claim("key") is None, "it waits no longer than that"
+    other = here.claim("other key")
+    assert other is not None
+    other.release()
+    monkeypatch.setattr(code_cache, "PATIENCE", 60.0)
+    threading.Timer(0.2, holder.stdin.close).start()
+    mine = here.claim("key")
+    assert mine is not None and holder.stdout.readline() == "released\n"
+    mine.release()
+    assert kept(places["source"]) == []
+
+
+@posix
+def test_a_killed_process_keeps_nobody_waiting(
+    places: dict[str, Path], holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_cache, "PATIENCE", 10.0)
+    holder.kill()
+    holder.wait()
+    mine = files(places["source"]).claim("key")
+    assert mine is not None
+    mine.release()
+
+
+@posix
+def test_where_nothing_can_be_kept_nobody_waits(places: dict[str, Path]) -> None:
+    for folder in roots(places):
+        block(folder)
+    assert files(places["source"], places["chosen"] / "cache").claim("key") is None
 
 
 # -------------------------------------------------------------------------------------- where to

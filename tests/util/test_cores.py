@@ -1,0 +1,97 @@
+"""The number of cores, with control groups as containers have them."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from solitaire_env.util.cores import cpu_quota, usable_cores
+
+CASES = {
+    "no groups": ({}, math.inf),
+    "version 2": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "150000 100000\n"}, 1.5),
+    "version 2, no limit": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, math.inf),
+    "version 2, its own group": (
+        {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "300000 100000\n"}, 3.0,
+    ),
+    "version 2, a group around it": (
+        {
+            "proc/self/cgroup": "0::/a/b\n",
+            "sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
+            "sys/fs/cgroup/a/cpu.max": "50000 100000\n",
+        },
+        0.5,
+    ),
+    "version 1": (
+        {
+            "proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/x\n0::/\n",
+            "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "200000\n",
+            "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000\n",
+        },
+        2.0,
+    ),
+    "version 1, the host's path": (
+        {
+            "proc/self/cgroup": "1:cpu:/docker/0123\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "100000\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "50000\n",
+        },
+        2.0,
+    ),
+    "version 1, no limit": (
+        {
+            "proc/self/cgroup": "1:cpu:/\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+        },
+        math.inf,
+    ),
+    "a path outside": ({"proc/self/cgroup": "0::/../../other\n"}, math.inf),
+    "damaged": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "1 0\n"}, math.inf),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_quotas_of_control_groups(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, quota = CASES[case]
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert cpu_quota(tmp_path) == quota
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64), raising=False)
+    assert usable_cores(tmp_path) == (64 if quota == math.inf else max(1, int(quota)))
+
+
+def test_fewer_cores_than_the_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3}, raising=False)
+    assert usable_cores(tmp_path) == 2
+
+
+SHOW = """
+import os
+os.sched_getaffinity = lambda _: range(8)
+from pathlib import Path
+from solitaire_env.util import cores
+cores.cpu_quota = lambda system=None: 3.5
+from solitaire_env.core import get_num_threads, max_threads
+print(max_threads(), get_num_threads())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the script replaces it")
+@pytest.mark.parametrize(("chosen", "threads"), [(None, 3), ("6", 6)])
+def test_kernels_take_as_many_threads_as_the_quota_allows(chosen: str | None, threads: int) -> None:
+    """``NUMBA_NUM_THREADS``, where it is set, says otherwise."""
+    environ = {name: text for name, text in os.environ.items() if name != "NUMBA_NUM_THREADS"}
+    if chosen is not None:
+        environ["NUMBA_NUM_THREADS"] = chosen
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW], env=environ, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str(threads)] * 2
