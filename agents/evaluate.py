@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 
 import tyro
 
-from agents.commands.options import run_command
+from agents.cluster import connect
+from agents.commands.options import RayAddress, run_command
 from agents.config import make_config
 from agents.reports.compare import play_policy
 from agents.reports.tables import summary_table
@@ -52,6 +53,11 @@ class Arguments:
     """What a move of search may cost."""
     trust_model: bool = False
     """Open an SB3 zip, which can run code."""
+    ray: RayAddress = None
+    """Play on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this machine).
+    Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one. The results are the same."""
+    ray_cpus: int = 1
+    """CPUs of each worker of the cluster."""
     timing: bool = False
     """Say on stderr how long it took."""
     quiet: bool = False
@@ -73,11 +79,12 @@ def run(a: Arguments) -> int:
         {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": a.deals},
         "command line",
     )
-    done = play_policy(
-        a.policy, config, a.games, ProgressLine(a.quiet),
-        transcripts=a.transcripts or False, trust_model=a.trust_model, num_envs=a.num_envs,
-        prior=a.prior, budget=a.search,
-    )  # fmt: skip
+    with connect(a.ray, a.ray_cpus, quiet=a.quiet) as cluster:
+        done = play_policy(
+            a.policy, config, a.games, ProgressLine(a.quiet),
+            transcripts=a.transcripts or False, trust_model=a.trust_model, num_envs=a.num_envs,
+            prior=a.prior, budget=a.search, cluster=cluster,
+        )  # fmt: skip
     name, moves = done.games[0].policy, done.games[0].moves
     print(f"{env_id(config.variant)}, deals {a.deals}, intervals of 95 %\n")
     print(summary_table([(name, moves, done.summary)]))

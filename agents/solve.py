@@ -9,14 +9,16 @@ before its verdict is believed.
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import tyro
 
-from agents.commands.options import run_command
+from agents.cluster import Cluster, connect
+from agents.commands.options import RayAddress, run_command
 from agents.policies import torch_network
 from agents.reports.solver_results import VERDICTS, Verdict, read_verdicts
 from agents.search.solver import SMALL, Solution, Solver
@@ -31,6 +33,9 @@ from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine
+
+MOST: Final = 16
+"""Deals that a worker of a cluster is given at a time."""
 
 
 @dataclass
@@ -59,6 +64,11 @@ class Arguments:
     """What beams go by: shipped (the game's, if there is one), a run or model folder, or none."""
     out: Path | None = None
     """JSON-lines file of the verdicts; by default results/solver/<game>.jsonl."""
+    ray: RayAddress = None
+    """Solve --deals on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this
+    machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
+    ray_cpus: int = 1
+    """CPUs of each worker of the cluster."""
     quiet: bool = False
     """No progress line."""
 
@@ -160,41 +170,82 @@ def solve_many(variant: Variant, a: Arguments) -> int:
                     f"({rules}); choose another file"
                 )
             known[verdict.deal] = verdict
+        _write(path, known)  # without a last line that was cut off
     deals = parse_deals(str(a.deals))
-    solver = make_solver(variant, a)
-    solver.compile()
+    left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
+    done, stopped = len(deals) - len(left), False
     line = ProgressLine(a.quiet)
-    stopped = False
-    for done, deal in enumerate(deals):
-        before = known.get(deal)
-        if before is None or before.result == "unknown":
-            solution = solver.solve_deal(deal, seconds=a.seconds)
-            if solution.stopped:
+    with connect(a.ray, a.ray_cpus, quiet=a.quiet) as cluster, path.open("a", encoding="utf-8") as file:
+        for found in solve_deals(variant, a, left, cluster):
+            if found is None:
                 stopped = True
                 break
-            texts, home, won = check_line(variant, deal, solution.line)
-            assert (home, won) == (solution.cards_home, solution.result == "winnable")
-            found = Verdict(
-                env_id(variant), rules, deal, solution.result, home, len(texts) if won else None,
-                solution.nodes, round(solution.seconds, 3),
-                _gains(solution) if solution.result == "unknown" else (),
-            )  # fmt: skip
+            before = known.get(found.deal)
             if before is not None and found.result == "unknown":
                 # The best line of all, and the longest search, say what is known.
                 longest = max(before, found, key=lambda verdict: verdict.seconds)
                 found = replace(longest, cards_home=max(before.cards_home, found.cards_home))
-            known[deal] = found
-            lines = [_line(known[deal]) for deal in sorted(known, key=_order)]
-            write_text(path, "".join(lines))
-        line.count(done + 1, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
+            known[found.deal] = found
+            file.write(_line(found))
+            file.flush()
+            done += 1
+            line.count(done, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
     line.close()
+    _write(path, known)
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
     return 130 if stopped else 0
+
+
+def solve_deals(
+    variant: Variant, a: Arguments, deals: list[int | str], cluster: Cluster | None
+) -> Iterator[Verdict | None]:
+    """Solve deals; yields verdicts as they are found, in any order, and None if Ctrl-C ended the search."""
+    if cluster is None:
+        for some in prepare_solver((variant, a))(deals):
+            yield from (verdict for _, verdict in some)
+        return
+    for results in cluster.spread(prepare_solver, (variant, a), deals, least=1, most=MOST):
+        yield from (verdict for _, verdict in results)
+
+
+def prepare_solver(
+    job: tuple[Variant, Arguments],
+) -> Callable[[list[int | str]], Iterator[list[tuple[int, Verdict | None]]]]:
+    """Make a solver; what solves some deals. Where Ctrl-C ends it, it yields None last."""
+    variant, a = job
+    solver = make_solver(variant, a)
+    solver.compile()
+
+    def solve(deals: list[int | str]) -> Iterator[list[tuple[int, Verdict | None]]]:
+        for place, deal in enumerate(deals):
+            solution = solver.solve_deal(deal, seconds=a.seconds)
+            if solution.stopped:
+                yield [(place, None)]
+                return
+            yield [(place, _verdict(variant, deal, solution))]
+
+    return solve
+
+
+def _verdict(variant: Variant, deal: int | str, solution: Solution) -> Verdict:
+    """What a solution says of a deal; its line is played again in the environment."""
+    texts, home, won = check_line(variant, deal, solution.line)
+    assert (home, won) == (solution.cards_home, solution.result == "winnable")
+    return Verdict(
+        env_id(variant), game_rules(variant), deal, solution.result, home, len(texts) if won else None,
+        solution.nodes, round(solution.seconds, 3),
+        _gains(solution) if solution.result == "unknown" else (),
+    )  # fmt: skip
 
 
 def _gains(solution: Solution) -> tuple[tuple[float, int], ...]:
     """Of a solution, the seconds to three places."""
     return tuple((round(seconds, 3), home) for seconds, home in solution.gains)
+
+
+def _write(path: Path, known: dict[int | str, Verdict]) -> None:
+    """Write a file of verdicts, in the order of the deals."""
+    write_text(path, "".join(_line(known[deal]) for deal in sorted(known, key=_order)))
 
 
 def _line(verdict: Verdict) -> str:
@@ -236,6 +287,8 @@ def run(a: Arguments) -> int:
     """Solve what is asked for; the exit status."""
     if sum(choice is not None for choice in (a.deal, a.deals, a.position)) != 1:
         raise ValueError("allowed is one of --deal, --deals and --position")
+    if a.ray is not None and a.deals is None:
+        raise ValueError("--ray is for --deals: a single deal is solved by one process")
     if not a.seconds > 0:
         raise ValueError(f"seconds is {a.seconds}, allowed: above 0")
     variant = env_variant(a.env).with_rules(build=a.build, spaces=a.spaces)

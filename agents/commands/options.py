@@ -3,16 +3,29 @@
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 import tyro
 from pydantic import ValidationError
+from tyro.constructors import PrimitiveConstructorSpec
 
 from agents.config import TrainConfig, explain
 from agents.runs.config_files import load_config
 from solitaire_env.util.messages import shown
 
 Options = TypeVar("Options")
+
+RayAddress = Annotated[
+    str | None,
+    PrimitiveConstructorSpec(
+        nargs=(0, 1),
+        metavar="[ADDRESS]",
+        instance_from_str=lambda words: words[0] if words else "",
+        is_instance=lambda value: value is None or isinstance(value, str),
+        str_from_instance=lambda value: [value] if value else [],
+    ),
+]
+"""Of the option ``--ray [ADDRESS]``: what :func:`agents.cluster.connect` takes."""
 
 INTERRUPTED: Final = "Interrupted; games that ended are kept. Run the same command to resume."
 """What commands say at Ctrl-C that store each game as it ends."""

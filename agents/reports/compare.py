@@ -1,16 +1,19 @@
 """The policies that need no training and a trained one on the same deals."""
 
 from pathlib import Path
+from typing import Any
 
+from agents.cluster import Cluster
 from agents.config import TrainConfig
 from agents.policies import make_policy
+from agents.reports.on_cluster import play_on
 from agents.reports.tables import summary_table
 from agents.runs.folders import BASELINES, policy_name
 from agents.search.budget import Budget
 from solitaire_env import env_id
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
 from solitaire_env.evaluation.deals import parse_deals
-from solitaire_env.evaluation.runner import NUM_ENVS
+from solitaire_env.evaluation.runner import NUM_ENVS, Runner
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, bar
@@ -19,13 +22,14 @@ from solitaire_env.util.progress import ProgressLine, bar
 def play_policy(
     name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
     transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = NUM_ENVS,
-    prior: str = "shipped", budget: Budget | None = None,
+    prior: str = "shipped", budget: Budget | None = None, cluster: Cluster | None = None,
 ) -> Evaluation:  # fmt: skip
     """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,
-    ``prior`` and ``budget`` are for ``search``.
+    ``prior`` and ``budget`` are for ``search``, ``cluster`` plays the games where it is given.
     """
     spec, moves = config.played_game
-    policy = make_policy(name, spec, moves=moves, trust_model=trust_model, prior=prior, budget=budget)
+    options: dict[str, Any] = {"moves": moves, "trust_model": trust_model, "prior": prior, "budget": budget}
+    policy = make_policy(name, spec, **options)
     label = label or (Path(name).name if Path(name).exists() else name)
 
     def progress(games: list[Game], total: int) -> None:
@@ -48,6 +52,7 @@ def play_policy(
         transcripts=transcripts,
         progress=progress,
         num_envs=num_envs,
+        play=Runner.play if cluster is None else play_on(cluster, name, spec, options),
     )
     line.close()
     return done

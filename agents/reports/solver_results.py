@@ -39,7 +39,7 @@ class Verdict:
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
-    """The verdicts of a file.
+    """The verdicts of a file. A last line that was cut off is left out.
 
     Raises
     ------
@@ -48,10 +48,15 @@ def read_verdicts(path: Path) -> list[Verdict]:
     """
     adapter = TypeAdapter(Verdict)
     verdicts = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
         try:
             verdicts.append(adapter.validate_json(line))
         except ValidationError as error:
+            if number == len(lines):
+                break
             raise ValueError(f"{path}, line {number}: not a verdict ({sentence(error)})") from None
     return verdicts
 

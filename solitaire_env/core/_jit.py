@@ -417,12 +417,14 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
 
     def on_end(self, event_: Any) -> None:
         """Numba has compiled a function."""
-        if not _is_ours(event_.data["dispatcher"]):
+        dispatcher = event_.data["dispatcher"]
+        if not _is_ours(dispatcher):
             return
         self._done += 1
         self._depth -= 1
-        if event_.is_failed:
-            event_.data["dispatcher"]._cache.release()
+        # Otherwise it is released when the code is kept. (Events of numba 0.68 say "failed" when they did not.)
+        if tuple(event_.data["args"]) not in dispatcher.overloads:
+            dispatcher._cache.release()
         if self.told is not None:
             self.told()
         if self._line is not None and self._depth == 0:

@@ -1,7 +1,7 @@
 """How well a policy plays: games on named deals, with their rates and intervals."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from solitaire_env.util.messages import shown
 
 Progress = Callable[[list[Game], int], None]
 """Called after each step with all games that ended so far, and how many there will be."""
+Play = Callable[[Runner, list[Deal]], Iterable[list[Finished]]]
+"""Plays games of a runner from some deals; yields those that ended."""
 
 
 @dataclass
@@ -58,6 +60,7 @@ def evaluate(
     results: str | Path | None = None,
     transcripts: bool | str | Path = False,
     progress: Progress | None = None,
+    play: Play = Runner.play,
 ) -> Evaluation:
     """Play named deals with a policy; an illegal action is an error.
 
@@ -90,6 +93,9 @@ def evaluate(
         deals that are in ``results`` are played again if theirs is missing.
     progress
         Called after each step.
+    play
+        Plays the games, for example on other machines. It is called with a runner, which says what is played
+        by whom, and with deals; it yields lists of games that ended, each deal once, in any order.
 
     Raises
     ------
@@ -121,7 +127,7 @@ def evaluate(
     done = {game.deal for game in kept}
     start = time.perf_counter()
     with file:
-        for finished in runner.play([deal for deal in deals if deal not in done]):
+        for finished in play(runner, [deal for deal in deals if deal not in done]):
             for end in finished:
                 game = _game(about, end)
                 kept.append(game)

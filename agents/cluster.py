@@ -1,0 +1,254 @@
+"""Work on a list of items, such as deals, by the workers of a Ray cluster.
+
+The driver hands out chunks of items. A worker sends each result as soon as it has it. If a worker or its
+machine is lost, the items that have no result yet are handed out again: in the end each item has one result.
+
+Ray is imported only by :func:`connect`.
+"""
+
+import logging
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+from uuid import uuid4
+
+from solitaire_env.core import max_threads, set_num_threads
+from solitaire_env.core.code_cache import stamp_of
+from solitaire_env.util.messages import one_line, shown
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Job = TypeVar("Job")
+Work = Callable[[list[Item]], Iterator[list[tuple[int, Result]]]]
+"""Works on a chunk: yields results as they come, each with the place of its item in the chunk."""
+
+SEND_SECONDS: Final = 0.2
+"""Results of less time are sent together."""
+MOST_LOSSES: Final = 5
+"""Times that a chunk is handed out again without a result in between."""
+NO_RAY: Final = (
+    "--ray needs Ray, which is not installed: pip install -e '.[train,ray]', in a virtual environment of its "
+    "own, because Ray pins the version of Gymnasium"
+)
+
+
+class LostWorkersError(OSError):
+    """Workers are lost again and again while they work on the same items."""
+
+
+@dataclass
+class _Chunk(Generic[Item]):
+    """Items that a worker has been given."""
+
+    items: list[Item]
+    left: dict[int, Item] = field(init=False)
+    """Items without a result, by their place in the chunk."""
+    losses: int = 0
+    """Workers that were lost since the last result."""
+
+    def __post_init__(self) -> None:
+        self.left = dict(enumerate(self.items))
+
+
+class Cluster:
+    """A Ray cluster that this process is connected to; see :func:`connect`.
+
+    Parameters
+    ----------
+    cpus
+        CPUs of each worker; its kernels use as many threads.
+    """
+
+    def __init__(self, cpus: int = 1) -> None:
+        if cpus < 1:
+            raise ValueError(f"ray_cpus is {cpus}, allowed: at least 1")
+        self.cpus = cpus
+
+    def count_workers(self) -> int:
+        """Number of workers that the machines have CPUs for at present, at least 1."""
+        import ray
+
+        machines = (node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
+        return max(1, sum(int(cpus // self.cpus) for cpus in machines))
+
+    def spread(
+        self, prepare: Callable[[Job], Work[Item, Result]], job: Job, items: Sequence[Item], *, least: int,
+        most: int,
+    ) -> Iterator[list[tuple[Item, Result]]]:  # fmt: skip
+        """Have workers work on items; yields results as they come, in no order, one for each item.
+
+        Parameters
+        ----------
+        prepare
+            A function of a module. Each worker calls it once with ``job``; it returns the function that works
+            on a chunk.
+        job
+            What the work is, as data that can be pickled.
+        items
+            Data that can be pickled.
+        least, most
+            Number of items in a chunk. Later chunks are smaller, so that all workers end at about the same
+            time.
+
+        Raises
+        ------
+        LostWorkersError
+            If workers are lost again and again with the same items.
+        Exception
+            The first error that a worker raises.
+        """
+        import ray
+        from ray import exceptions as errors
+
+        lost_errors = (
+            errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError, errors.OutOfMemoryError,
+            errors.LocalRayletDiedError,
+        )  # fmt: skip
+        run = ray.remote(_run_chunk).options(
+            num_cpus=self.cpus, num_returns="streaming", max_retries=0, name=prepare.__module__
+        )
+        given = ray.put((prepare, job, stamp_of(__file__)))
+        name = uuid4().hex
+        waiting = deque(items)
+        again: deque[_Chunk[Item]] = deque()
+        running: dict[Any, _Chunk[Item]] = {}
+        try:
+            while waiting or again or running:
+                workers = self.count_workers()
+                # Some wait, so that no worker does, and so that a cluster that can grow knows of them.
+                while (waiting or again) and len(running) < 2 * workers + 1:
+                    if again:
+                        chunk = again.popleft()
+                    else:
+                        size = max(least, min(most, -(-len(waiting) // (2 * workers))))
+                        chunk = _Chunk([waiting.popleft() for _ in range(min(size, len(waiting)))])
+                    running[run.remote(name, given, chunk.items)] = chunk
+                ready, _ = ray.wait(list(running), timeout=1.0)
+                for stream in ready:
+                    chunk = running[stream]
+                    try:
+                        results = ray.get(next(stream))
+                    except StopIteration:
+                        del running[stream]
+                        if chunk.left:
+                            raise RuntimeError(f"no result for {shown(list(chunk.left.values()))}") from None
+                    except errors.RayTaskError as error:
+                        raise error.cause from None
+                    except lost_errors as error:
+                        del running[stream]
+                        again.append(_again(chunk, error))
+                    else:
+                        chunk.losses = 0
+                        yield [(chunk.left.pop(place), result) for place, result in results]
+        finally:
+            for stream in running:
+                ray.cancel(stream)
+
+
+def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
+    """What a worker that was lost left undone."""
+    if chunk.losses >= MOST_LOSSES:
+        raise LostWorkersError(
+            f"{chunk.losses + 1} workers were lost one after another while they worked on "
+            f"{shown(list(chunk.left.values()))}; the last: {one_line(error)}"
+        ) from None
+    rest = _Chunk(list(chunk.left.values()))
+    rest.losses = chunk.losses + 1
+    return rest
+
+
+@contextmanager
+def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Iterator[Cluster | None]:
+    """Connect to a Ray cluster, and disconnect at the end.
+
+    Parameters
+    ----------
+    address
+        ``"HOST:PORT"``; ``"auto"``: the cluster that runs here; ``"local"``: a new one on this machine, which
+        ends with this process; ``""``: the cluster of the environment variable ``RAY_ADDRESS`` or the one
+        that runs here, a new one if there is none; None: no cluster, and Ray is not imported.
+    cpus
+        CPUs of each worker.
+    quiet
+        Do not say what the cluster has.
+
+    Raises
+    ------
+    ImportError
+        If Ray is not installed.
+    ConnectionError
+        If there is no cluster at the address.
+    """
+    if address is None:
+        yield None
+        return
+    cluster = Cluster(cpus)
+    # What Ray sends home, and a notice of what its next version will do with GPUs.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError:
+        raise ImportError(NO_RAY) from None
+    ray.init(
+        address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,
+        configure_logging=False,
+    )  # fmt: skip
+    try:
+        if not quiet:
+            machines = sum(node["Alive"] for node in ray.nodes())
+            print(
+                f"Ray: {machines} machine{'s' * (machines > 1)}, {cluster.count_workers()} workers of "
+                f"{cpus} CPU{'s' * (cpus > 1)}",
+                file=sys.stderr,
+            )
+        yield cluster
+    finally:
+        ray.shutdown()
+
+
+# ------------------------------------------------------------------------------------- in a worker
+
+_prepared: dict[str, Any] = {}
+"""The work that this process does, under the name of the call that it is done for."""
+
+
+def _run_chunk(name: str, given: tuple[Any, Any, str | None], items: list[Any]) -> Iterator[list[Any]]:
+    """Work on a chunk in a worker process."""
+    work = _prepared.get(name)
+    if work is None:
+        _prepared.clear()  # what another driver had this process do
+        work = _prepared[name] = _prepare(*given)
+    results: list[Any] = []
+    sent = time.monotonic()
+    for some in work(items):
+        results += some
+        if results and time.monotonic() - sent >= SEND_SECONDS:
+            yield results
+            results, sent = [], time.monotonic()
+    if results:
+        yield results
+
+
+def _prepare(prepare: Callable[[Any], Any], job: Any, stamp: str | None) -> Any:
+    """What :meth:`Cluster.spread` was given, made ready in this process."""
+    import ray
+
+    here = stamp_of(__file__)
+    if None not in (stamp, here) and stamp != here:
+        raise RuntimeError(
+            f"the machine {ray.util.get_node_ip_address()} has other code of solitaire_env or agents than "
+            "the one that sent the work, allowed: the same commit on all"
+        )
+    cpus = ray.get_runtime_context().get_assigned_resources().get("CPU", 1)
+    threads = max(1, int(cpus))
+    set_num_threads(min(threads, max_threads()))
+    work = prepare(job)
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(threads)
+    return work

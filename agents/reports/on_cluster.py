@@ -1,0 +1,93 @@
+"""Games of an evaluation that are played by the workers of a Ray cluster."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from agents.cluster import Cluster
+from agents.policies import make_policy
+from solitaire_env.core.batch import Start
+from solitaire_env.core.deals import Deal
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation.runner import Finished, Runner
+
+LEAST: Final = 64
+"""Games that a worker is given at a time, if so many are left: they share the cost of a round of decisions.
+"""
+
+
+class PlayJob(NamedTuple):
+    """Who plays what."""
+
+    name: str
+    """Of the policy, as :func:`agents.policies.make_policy` takes it with ``game`` and ``options``."""
+    game: GameSpec
+    options: dict[str, Any]
+    fingerprint: str
+    """Of the policy."""
+    spec: GameSpec
+    """The game, num_envs, seed and record of the :class:`Runner`."""
+    num_envs: int
+    seed: int
+    record: bool
+
+
+class Played(NamedTuple):
+    """A game that is over, and what the policy did since the one before it."""
+
+    end: Finished
+    answers: int
+    answer_seconds: float
+
+
+def play_on(
+    cluster: Cluster, name: str, game: GameSpec, options: dict[str, Any]
+) -> Callable[[Runner, Sequence[Deal]], Iterator[list[Finished]]]:
+    """Who plays the games of :func:`solitaire_env.evaluation.evaluate`: the workers of a cluster.
+
+    Each makes the policy from its name, so that folders of models must be readable on all machines.
+    """
+
+    def play(runner: Runner, deals: Sequence[Deal]) -> Iterator[list[Finished]]:
+        job = PlayJob(
+            name, game, options, runner.policy.fingerprint, runner.spec, runner.num_envs, runner.seed,
+            runner.record,
+        )  # fmt: skip
+        for results in cluster.spread(
+            prepare, job, deals, least=min(LEAST, runner.num_envs), most=runner.num_envs
+        ):
+            for _, played in results:
+                runner.answers += played.answers
+                runner.answer_seconds += played.answer_seconds
+            yield [played.end for _, played in results]
+
+    return play
+
+
+def prepare(job: PlayJob) -> Callable[[list[Deal]], Iterator[list[tuple[int, Played]]]]:
+    """Make the policy in a worker; what plays a chunk of deals.
+
+    Raises
+    ------
+    ValueError
+        If this machine has another policy of that name.
+    """
+    policy = make_policy(job.name, job.game, **job.options)
+    if policy.fingerprint != job.fingerprint:
+        raise ValueError(
+            f"the policy {job.name!r} of a worker has the fingerprint {policy.fingerprint}, allowed: "
+            f"{job.fingerprint}, that of the process that sent the work"
+        )
+
+    def play(deals: list[Deal]) -> Iterator[list[tuple[int, Played]]]:
+        runner = Runner(policy, job.spec, num_envs=job.num_envs, seed=job.seed, record=job.record)
+        places: dict[Start, int] = {deal: place for place, deal in enumerate(deals)}
+        answers, seconds = 0, 0.0
+        for ended in runner.play(deals):
+            results = []
+            for end in ended:
+                done = Played(end, runner.answers - answers, runner.answer_seconds - seconds)
+                results.append((places[end.start], done))
+                answers, seconds = runner.answers, runner.answer_seconds
+            yield results
+
+    return play
