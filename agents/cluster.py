@@ -8,6 +8,7 @@ Ray is imported only by :func:`connect`.
 
 import logging
 import os
+import socket
 import sys
 import time
 from collections import deque
@@ -162,6 +163,17 @@ def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
     return rest
 
 
+def _check_address(address: str) -> None:
+    """Refuse an address at which nobody answers; Ray would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal() or "/" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise ConnectionError(f"no Ray cluster at {address}: {error}") from None
+
+
 @contextmanager
 def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Iterator[Cluster | None]:
     """Connect to a Ray cluster, and disconnect at the end.
@@ -195,6 +207,7 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
         import ray
     except ImportError:
         raise ImportError(NO_RAY) from None
+    _check_address(address)
     ray.init(
         address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,
         configure_logging=False,

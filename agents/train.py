@@ -15,7 +15,8 @@ from typing import Annotated
 
 import tyro
 
-from agents.commands.options import parse_options, run_command
+from agents.cluster import connect
+from agents.commands.options import RayAddress, parse_options, run_command
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
@@ -32,23 +33,28 @@ class Arguments:
     """Folder in which run folders are made."""
     resume: Path | None = None
     """Run folder to go on with; its configuration is used."""
+    ray: RayAddress = None
+    """Train by PPO of Ray's RLlib on a cluster: HOST:PORT, auto (the one that runs here), or local (a new one
+    on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
+    ray_learners: int = 0
+    """Workers of the cluster that learn; the others play. With 0 this process learns."""
     quiet: bool = False
     """No progress line."""
 
 
-def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -> int:
+def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> int:
     """Train, compare, and say where things are; the exit status."""
-    from agents.learners.training import learn
     from agents.reports.compare import compare
     from agents.reports.plots import plot
 
     def say(text: str) -> None:
-        if not quiet:
+        if not a.quiet:
             print(text, file=sys.stderr, flush=True)
 
+    quiet = a.quiet
     start = time.monotonic()
     with tracked(config, run, quiet=quiet):
-        ended = learn(config, run, resume=resume, quiet=quiet)
+        ended = _learn(a, config, run, resume=resume)
     say(f"trained in {clock(time.monotonic() - start)}")
     plot([run], run, names=("curve",), quiet=quiet)
     if not ended:
@@ -76,6 +82,18 @@ def run_training(config: TrainConfig, run: Path, *, resume: bool, quiet: bool) -
     print(f"      python -m solitaire_env watch {config.variant.name} --policy {run}")
     print(f"      python -m solitaire_env play {config.variant.name}{moves}")
     return 0
+
+
+def _learn(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> bool:
+    """Train here or on a cluster; whether the training was completed."""
+    with connect(a.ray, quiet=a.quiet) as cluster:
+        if cluster is None:
+            from agents.learners import training
+
+            return training.learn(config, run, resume=resume, quiet=a.quiet)
+        from agents.learners import rllib
+
+        return rllib.learn(config, run, cluster, learners=a.ray_learners, resume=resume, quiet=a.quiet)
 
 
 def _budget(config: TrainConfig) -> str:
@@ -123,7 +141,7 @@ def main(args: list[str] | None = None) -> int:
         run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, config)
         if not arguments.quiet:
             print(f"run folder: {run}; Ctrl-C stops and keeps what was learned", file=sys.stderr, flush=True)
-        return run_training(config, run, resume=resume, quiet=arguments.quiet)
+        return run_training(arguments, config, run, resume=resume)
 
     return run_command(begin_or_resume, lambda: f"stopped; what is done is in {run}" if run else "stopped")
 

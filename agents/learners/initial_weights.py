@@ -1,15 +1,26 @@
 """What a training starts from: the linear policy's weights, or those of stored models."""
 
+from typing import Protocol
+
 import torch as th
 
 from agents.config import TrainConfig
-from agents.networks import MovesNetwork
+from agents.networks import MovesNetwork, Network
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import Start, load_start
+from solitaire_env.core import GameSpec
 from solitaire_env.policies.linear import load_linear, weights_of
 
 
-def initialize(config: TrainConfig, policy: NetworkPolicy) -> None:
+class HasNetwork(Protocol):
+    """A network with a value head."""
+
+    network: Network
+    value_net: th.nn.Linear
+    spec: GameSpec
+
+
+def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
     """Give a policy the weights that a configuration has it start from, if any."""
     if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout:
         policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))

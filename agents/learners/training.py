@@ -1,6 +1,5 @@
 """The training loop: learns in a run folder, with progress, learning curve, checkpoints and the model."""
 
-import csv
 import signal
 import time
 from collections import deque
@@ -23,7 +22,7 @@ from agents.learners.training_env import TrainingEnv, make_env
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config
-from agents.runs.folders import CHECKPOINT, CURVE, CURVE_COLUMNS, cut_curve
+from agents.runs.folders import CHECKPOINT, CURVE, cut_curve, write_row
 from agents.runs.interrupt import Interrupt, first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.core import max_threads, set_num_threads
@@ -144,17 +143,11 @@ class Watch(BaseCallback):
             self.saved = time.monotonic()
 
     def _write_row(self) -> None:
-        path = self.run / CURVE
         rates = ("", "", "")
         if self.won:
             rates = (f"{np.mean(self.won):.4f}", f"{np.mean(self.home):.3f}", f"{np.mean(self.lengths):.1f}")
         row = (self.model.num_timesteps, f"{self.seconds / 60:.4f}", self.games, *rates, f"{self.speed:.0f}")
-        new = not path.exists()
-        with path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            if new:
-                writer.writerow(CURVE_COLUMNS)
-            writer.writerow(row)
+        write_row(self.run / CURVE, row)
 
 
 def learn(

@@ -1,5 +1,6 @@
 """Run folders: what a training is made with, and what it started from."""
 
+import csv
 import os
 import platform
 import re
@@ -139,6 +140,16 @@ def _gpu() -> str | None:
     import torch as th  # only who trains waits for it
 
     return th.cuda.get_device_name() if th.cuda.is_available() else None
+
+
+def write_row(path: Path, row: Sequence[object]) -> None:
+    """Append a row of :data:`CURVE_COLUMNS` to a learning curve."""
+    new = not path.exists()
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(CURVE_COLUMNS)
+        writer.writerow(row)
 
 
 def cut_curve(path: Path, steps: int) -> None:

@@ -422,7 +422,7 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             return
         self._done += 1
         self._depth -= 1
-        # Otherwise it is released when the code is kept. (Events of numba 0.68 say "failed" when they did not.)
+        # Otherwise it is released when the code is kept. Events of numba 0.68 say "failed" when they did not.
         if tuple(event_.data["args"]) not in dispatcher.overloads:
             dispatcher._cache.release()
         if self.told is not None:

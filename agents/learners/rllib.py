@@ -1,0 +1,350 @@
+"""PPO by Ray's RLlib on a cluster, with the same configuration, networks and run folders as :mod:`.ppo`.
+
+Env runners play in the native vector environment, learners (one in this process, or several workers) update
+the network, all through RLlib's new API stack. A network plays and learns as an ``RLModule``.
+"""
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+import torch as th
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.callbacks.callbacks import RLlibCallback
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.torch import TorchRLModule
+from ray.tune.registry import register_env
+
+from agents.cluster import Cluster
+from agents.config import ConfigError, TrainConfig
+from agents.learners.initial_weights import initialize
+from agents.learners.selection import Selection
+from agents.networks import NETWORKS
+from agents.runs.folders import CURVE, cut_curve, write_row
+from agents.runs.interrupt import first_interrupt
+from agents.runs.models import save_model
+from solitaire_env.core import GameSpec
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
+from solitaire_env.util.files import read_json, write_text
+from solitaire_env.util.progress import ProgressLine, bar, clock
+from solitaire_env.vector import SolitaireVectorEnv
+
+Array = npt.NDArray[Any]
+CHECKPOINT: Final = "rllib"
+"""Folder of a run with RLlib's checkpoint."""
+PROGRESS: Final = "progress.json"
+"""File of that folder: steps, seconds and games of the training."""
+ENV: Final = "solitaire"
+MASKED: Final = -1e8
+"""Logit of an action that is not legal."""
+
+
+# --------------------------------------------------------------------------------------- in workers
+
+
+class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
+    """The native vector environment as RLlib's env runners need it.
+
+    An observation is followed by the mask of the legal actions, in one array ``[size + actions]``; after a
+    game has ended no action is legal. A truncated game counts as lost. Infos are given at the end of a game.
+
+    Parameters
+    ----------
+    config
+        The game.
+    num_envs
+        Number of games.
+    """
+
+    def __init__(self, config: TrainConfig, num_envs: int) -> None:
+        self.env = SolitaireVectorEnv(
+            num_envs, config.variant, observation=config.observation, information=config.information,
+            reward=config.reward, stall_limit=config.stall_limit, copy=False,
+        )  # fmt: skip
+        self.sure_home = config.sure_home
+        self.num_envs = num_envs
+        self.metadata = self.env.metadata
+        seen = self.env.single_observation_space
+        assert isinstance(seen, gym.spaces.Box)
+        actions = np.ones(self.env.game.num_actions, dtype=seen.dtype)
+        self.single_observation_space = gym.spaces.Box(
+            np.concatenate((seen.low, 0 * actions)),
+            np.concatenate((seen.high, actions)),
+            dtype=seen.dtype.type,
+        )
+        self.single_action_space = self.env.single_action_space
+        self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, num_envs)
+        self.action_space = self.env.action_space
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Start new games."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self._join(observations, infos, np.zeros(self.num_envs, dtype=np.bool_)), {}
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Play one action in each game, or deal the next game where one has ended."""
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        ended = terminated | truncated
+        ends = {
+            name: values
+            for key in ("is_success", "cards_home")
+            for name, values in ((key, infos[key].copy()), (f"_{key}", ended))
+        }
+        return self._join(observations, infos, ended), rewards.copy(), ended, np.zeros_like(ended), ends
+
+    def _join(self, observations: Array, infos: dict[str, Any], ended: npt.NDArray[np.bool_]) -> Array:
+        """Observations and masks."""
+        masks = infos["action_mask"]
+        if self.sure_home:
+            batch = self.env.batch
+            masks = keep_safe_moves(masks.astype(np.bool_), autoplay_safe_moves(batch.rules, batch.state))
+        masks = np.where(ended[:, None], 0, masks)
+        return np.concatenate((observations, masks.astype(observations.dtype)), axis=1)
+
+
+class NetworkModule(TorchRLModule, ValueFunctionAPI):
+    """A network of :mod:`agents.networks` as an RLModule; its value is one linear layer more.
+
+    ``model_config`` has the keys ``network``, ``sizes`` and ``spec``.
+    """
+
+    def setup(self) -> None:
+        """Make the network."""
+        kind, self.spec = self.model_config["network"], self.model_config["spec"]
+        self.network = NETWORKS[kind](self.spec, **self.model_config["sizes"])
+        self.value_net = th.nn.Linear(self.network.width, 1)
+        th.nn.init.zeros_(self.value_net.weight)
+        th.nn.init.zeros_(self.value_net.bias)
+
+    def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Logits of all actions, and what the value is computed from."""
+        joined = batch[Columns.OBS]
+        size = self.spec.observation_size
+        masks = joined[:, size:].cpu().numpy().astype(np.int8, copy=False)
+        seen = self.network.score(joined[:, :size], np.ascontiguousarray(masks))
+        logits = seen.dense(self.spec.num_actions).clamp(min=MASKED)
+        return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: seen.features}
+
+    def _forward_inference(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {Columns.ACTION_DIST_INPUTS: self._forward(batch)[Columns.ACTION_DIST_INPUTS]}
+
+    _forward_exploration = _forward_inference
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Any:
+        """The values of positions, ``[n]``."""
+        if embeddings is None:
+            embeddings = self.network.value(batch[Columns.OBS][:, : self.spec.observation_size])
+        return self.value_net(embeddings)[:, 0]
+
+
+class CountGames(RLlibCallback):
+    """Counts how games end."""
+
+    def on_episode_end(self, *, episode: Any, metrics_logger: Any, **_: Any) -> None:
+        """A game has ended."""
+        info = episode.get_infos(-1)
+        metrics_logger.log_value("won", float(info["is_success"]), reduce="mean", window=WINDOW)
+        metrics_logger.log_value("home", float(info["cards_home"]), reduce="mean", window=WINDOW)
+
+
+WINDOW: Final = 1000
+"""The rates of progress line and curve are those of this many games, the last ones."""
+
+
+# ------------------------------------------------------------------------------------- in the driver
+
+
+def check_config(config: TrainConfig) -> None:
+    """Refuse what RLlib's PPO cannot do."""
+    for key, allowed in (("learner", ("ppo", "maskable-ppo")), ("value_steps", (0,)), ("wandb", (None,))):
+        value = getattr(config, key)
+        if value not in allowed:
+            raise ConfigError(f"{key} is {value!r}, allowed with --ray: {', '.join(map(repr, allowed))}")
+
+
+def make_algorithm(config: TrainConfig, runners: int, learners: int) -> Any:
+    """RLlib's PPO of a configuration.
+
+    Parameters
+    ----------
+    runners
+        Number of workers that play; with 0 this process plays.
+    learners
+        Number of workers that learn; with 0 this process learns.
+    """
+    games = max(1, config.num_envs // max(1, runners))
+    steps = games * max(1, runners) * config.n_steps
+    per_learner = max(1, steps // max(1, learners))
+    game: GameSpec = config.game
+    register_env(ENV, lambda context: MaskedVectorEnv(config, int(context["num_envs"])))
+    settings = (
+        PPOConfig()
+        .environment(ENV, disable_env_checking=True)
+        .env_runners(
+            num_env_runners=runners, num_envs_per_env_runner=games, rollout_fragment_length=config.n_steps,
+            gym_env_vectorize_mode="vector_entry_point",
+        )
+        .learners(num_learners=learners)
+        .training(
+            lr=config.learning_rate, gamma=config.gamma, lambda_=config.gae_lambda,
+            train_batch_size_per_learner=per_learner, minibatch_size=min(config.batch_size, per_learner),
+            num_epochs=config.n_epochs, clip_param=config.clip_range, use_kl_loss=False,
+            entropy_coeff=config.ent_coef, vf_loss_coeff=config.vf_coef, vf_clip_param=float("inf"),
+            grad_clip=config.max_grad_norm, grad_clip_by="global_norm",
+        )
+        .rl_module(
+            rl_module_spec=RLModuleSpec(
+                module_class=NetworkModule,
+                model_config={"network": config.network, "sizes": config.network_sizes, "spec": game},
+            )
+        )
+        .callbacks(CountGames)
+        .debugging(seed=config.seed, log_level="ERROR")
+    )  # fmt: skip
+    return settings.build_algo()
+
+
+class _Training:
+    """A training by RLlib in a run folder."""
+
+    def __init__(self, config: TrainConfig, run: Path, cluster: Cluster, learners: int, resume: bool) -> None:
+        self.config = config
+        self.run = run
+        self.steps, self.games, self.seconds = 0, 0, 0.0
+        workers = cluster.count_workers()
+        if learners >= workers:
+            raise ValueError(f"ray_learners is {learners}, allowed: fewer than the {workers} workers")
+        self.algorithm = make_algorithm(config, workers - learners, learners)
+        if resume:
+            self.algorithm.restore_from_path(str((run / CHECKPOINT).absolute()))
+            known = read_json(run / CHECKPOINT / PROGRESS)
+            self.steps, self.games, self.seconds = known["steps"], known["games"], known["seconds"]
+            cut_curve(run / CURVE, self.steps)
+        elif config.starts or config.linear_start is not None or config.onward:
+            self._set_start()
+
+    def _set_start(self) -> None:
+        module = self._module()
+        initialize(self.config, module)
+        weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
+        self.algorithm.set_weights({DEFAULT_MODULE_ID: weights})
+
+    def _module(self) -> Any:
+        """The network on this machine, with the present weights."""
+        spec = {"network": self.config.network, "sizes": self.config.network_sizes, "spec": self.config.game}
+        module = NetworkModule(
+            observation_space=None, action_space=gym.spaces.Discrete(self.config.game.num_actions),
+            model_config=spec,
+        )  # fmt: skip
+        weights = self.algorithm.learner_group.get_weights([DEFAULT_MODULE_ID])[DEFAULT_MODULE_ID]
+        module.load_state_dict({name: th.as_tensor(values) for name, values in weights.items()})
+        return module
+
+    @property
+    def share(self) -> float:
+        """How much of the training is done, 0 to 1."""
+        shares = []
+        if self.config.minutes is not None:
+            shares.append(self.seconds / (60 * self.config.minutes))
+        if self.config.total_steps is not None:
+            shares.append(self.steps / self.config.total_steps)
+        return min(1.0, max(shares))
+
+    def update(self) -> dict[str, float]:
+        """Play and learn once; the rates of the last games."""
+        start = time.monotonic()
+        rate = self.config.rate_at(self.share)
+        self.algorithm.learner_group.foreach_learner(_set_rate, rate=rate)
+        result = self.algorithm.train()
+        played = result["env_runners"]
+        self.seconds += time.monotonic() - start
+        steps, self.steps = self.steps, int(played["num_env_steps_sampled_lifetime"])
+        self.games += int(played.get("num_episodes", 0))
+        names = {"won": "won", "home": "home", "length": "episode_len_mean"}
+        rates = {name: float(played[key]) for name, key in names.items() if key in played}
+        return rates | {"speed": (self.steps - steps) / max(time.monotonic() - start, 1e-9)}
+
+    def save(self, folder: Path) -> None:
+        """Write the present network as a model folder."""
+        module = self._module()
+        save_model(
+            folder, module.network, self.config.game, kind=self.config.network,
+            sizes=self.config.network_sizes, steps=self.steps, value=module.value_net,
+            sure_home=self.config.sure_home,
+        )  # fmt: skip
+
+    def checkpoint(self) -> None:
+        """Write what a resumed training needs."""
+        folder = self.run / CHECKPOINT
+        self.algorithm.save_to_path(str(folder.absolute()))
+        known = {"steps": self.steps, "games": self.games, "seconds": self.seconds}
+        write_text(folder / PROGRESS, json.dumps(known) + "\n")
+
+
+def _set_rate(learner: Any, *, rate: float) -> None:
+    """Set the learning rate of a learner, until the end of its next update."""
+    for _, optimizer in learner.get_optimizers_for_module(DEFAULT_MODULE_ID):
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+
+
+def learn(
+    config: TrainConfig, run: Path, cluster: Cluster, *, learners: int, resume: bool, quiet: bool
+) -> bool:
+    """Train in a run folder; whether the training was completed. The first Ctrl-C ends it after the update.
+
+    Parameters
+    ----------
+    learners
+        Number of workers that learn; the other workers of the cluster play. With 0 this process learns.
+    """
+    check_config(config)
+    training = _Training(config, run, cluster, learners, resume)
+    line = ProgressLine(quiet)
+    saved = time.monotonic()
+    try:
+        selection = Selection(config, run, training.save)
+        selection.begin(training.share)
+        with first_interrupt(signal.SIGTERM) as interrupt:
+            while training.share < 1 and not interrupt.requested:
+                rates = training.update()
+                _write_curve(training, rates)
+                selection.try_at(training.share, training.steps)
+                line.show(lambda rates=rates: _text(training, rates))  # type: ignore[misc]
+                if time.monotonic() - saved > 60 * config.checkpoint_minutes:
+                    training.checkpoint()
+                    saved = time.monotonic()
+        training.checkpoint()
+        training.save(run / "model")
+        if not interrupt.requested:
+            selection.try_at(1.0, training.steps)
+            selection.keep(run / "model")
+    finally:
+        line.close()
+        training.algorithm.stop()
+    return not interrupt.requested
+
+
+def _write_curve(training: _Training, rates: dict[str, float]) -> None:
+    said: list[object] = ["", "", ""]
+    if "won" in rates:
+        said = [f"{rates['won']:.4f}", f"{rates['home']:.3f}", f"{rates['length']:.1f}"]
+    row = [training.steps, f"{training.seconds / 60:.4f}", training.games, *said, f"{rates['speed']:.0f}"]
+    write_row(training.run / CURVE, row)
+
+
+def _text(training: _Training, rates: dict[str, float]) -> str:
+    share, seconds = training.share, training.seconds
+    won = f"won {100 * rates['won']:.1f} %" if "won" in rates else "no game has ended yet"
+    left = f"{clock(seconds * (1 - share) / share)} left" if share > 0.01 else "starting"
+    return f"training {bar(share)} {training.steps / 1e6:.2f} M steps, {rates['speed']:,.0f}/s, {won}, {left}"

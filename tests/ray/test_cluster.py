@@ -1,0 +1,119 @@
+"""Work that is spread over a cluster: each item has one result, whatever is killed meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+from agents.cluster import MOST_LOSSES, LostWorkersError, connect
+
+Squares = Callable[[list[int]], Iterator[list[tuple[int, int]]]]
+
+
+def prepare_squares(log: Path) -> Squares:
+    """Squares numbers, and writes down which, in which process and on which machine."""
+
+    def work(numbers: list[int]) -> Iterator[list[tuple[int, int]]]:
+        node = ray.get_runtime_context().get_node_id()
+        for place, number in enumerate(numbers):
+            with log.open("a") as file:
+                file.write(f"{number} {os.getpid()} {node}\n")
+            time.sleep(0.05)
+            yield [(place, number**2)]
+
+    return work
+
+
+def prepare_failure(_: None) -> Squares:
+    def work(numbers: list[int]) -> Iterator[list[tuple[int, int]]]:
+        raise ValueError(f"numbers is {numbers}")
+        yield []
+
+    return work
+
+
+def prepare_death(_: None) -> Squares:
+    def work(numbers: list[int]) -> Iterator[list[tuple[int, int]]]:
+        if 7 in numbers:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield [(place, number**2) for place, number in enumerate(numbers)]
+
+    return work
+
+
+def lines(log: Path) -> list[list[str]]:
+    return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def square(cluster: Cluster, log: Path, count: int, disturb: Callable[[], object] = lambda: None) -> None:
+    """Square numbers, do something when twenty results are there; each number must have one result."""
+    results: list[tuple[int, int]] = []
+    with connect(cluster.address, quiet=True) as connected:
+        assert connected is not None
+        until = time.monotonic() + 60
+        while connected.count_workers() != 2:  # Ray notices after seconds that a machine is lost
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        done = False
+        for some in connected.spread(prepare_squares, log, range(count), least=1, most=20):
+            results += some
+            if len(results) >= 20 and not done:
+                done = True
+                disturb()
+    assert sorted(results) == [(number, number**2) for number in range(count)]
+
+
+def test_two_machines_share_the_work(two_nodes: Cluster, tmp_path: Path) -> None:
+    square(two_nodes, tmp_path / "log", 100)
+    said = lines(tmp_path / "log")
+    assert sorted(int(number) for number, *_ in said) == list(range(100)), "nothing is done twice"
+    assert len({node for *_, node in said}) == 2
+    assert len({process for _, process, _ in said}) == 2, "one worker a CPU"
+
+
+def test_a_worker_is_killed(two_nodes: Cluster, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    square(two_nodes, log, 100, lambda: os.kill(int(lines(log)[-1][1]), signal.SIGKILL))
+    assert 100 <= len(lines(log)) <= 100 + 20, "at most the chunk of that worker is done again"
+    assert len({process for _, process, _ in lines(log)}) == 3
+
+
+def test_a_machine_is_lost(two_nodes: Cluster, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    [node] = two_nodes.worker_nodes
+    square(two_nodes, log, 100, lambda: two_nodes.remove_node(node, allow_graceful=False))
+    assert 100 <= len(lines(log)) <= 100 + 20
+
+
+def test_a_machine_that_joins_takes_part(two_nodes: Cluster, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    square(two_nodes, log, 150, lambda: two_nodes.add_node(num_cpus=1, include_dashboard=False))
+    assert len({node for *_, node in lines(log)}) == 3
+    for node in sorted(two_nodes.worker_nodes, key=id)[1:]:
+        two_nodes.remove_node(node)
+
+
+def test_an_error_of_a_worker_is_raised_here(two_nodes: Cluster) -> None:
+    with connect(two_nodes.address, quiet=True) as connected:
+        assert connected is not None
+        with pytest.raises(ValueError, match=r"^numbers is \[0, 1, 2\]$"):
+            list(connected.spread(prepare_failure, None, range(3), least=3, most=3))
+
+
+def test_work_that_kills_each_worker_is_given_up(two_nodes: Cluster) -> None:
+    with connect(two_nodes.address, quiet=True) as connected:
+        assert connected is not None
+        with pytest.raises(LostWorkersError, match=rf"{MOST_LOSSES + 1} workers were lost .* \[7\]"):
+            list(connected.spread(prepare_death, None, range(5, 10), least=1, most=1))
+
+
+def test_there_is_no_cluster_at_the_address() -> None:
+    with pytest.raises(ConnectionError, match=r"no Ray cluster at 127\.0\.0\.1:1"), connect("127.0.0.1:1"):
+        pass

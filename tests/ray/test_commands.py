@@ -1,0 +1,107 @@
+"""Commands with ``--ray``: the same bytes as without it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from ray.cluster_utils import Cluster
+
+from tests.ray.conftest import run, start
+
+GREEDY = ("agents.evaluate", "--policy", "greedy", "--env", "busy-aces", "--quiet")
+RANDOM = ("agents.evaluate", "--policy", "random", "--env", "forty-thieves", "--quiet")
+SHIPPED = ("agents.evaluate", "--policy", "shipped", "--env", "busy-aces", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("command", "deals"),
+    [(GREEDY, "0:100"), (RANDOM, "5:205"), (SHIPPED, "0:24")],
+    ids=["greedy", "random", "shipped"],
+)
+def test_games_and_transcripts_are_the_same_bytes(
+    two_nodes: Cluster, tmp_path: Path, command: tuple[str, ...], deals: str
+) -> None:
+    files = []
+    # Of what is played together no game depends: small chunks on the cluster, all at the same time here.
+    for name, ray in (("alone", ()), ("ray", ("--ray", two_nodes.address, "--num-envs", "8"))):
+        folder = tmp_path / name
+        folder.mkdir()
+        out = run(
+            *command, "--deals", deals, "--games", str(folder / "games.jsonl"),
+            "--transcripts", str(folder / "transcripts"), "--json", str(folder / "summary.json"), *ray,
+        )  # fmt: skip
+        made = {
+            str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+        }
+        files.append({"stdout": out.encode(), **made})
+    assert files[0] == files[1]
+    assert len(files[0]) > 20
+
+
+def test_a_killed_driver_resumes_from_its_rows(two_nodes: Cluster, tmp_path: Path) -> None:
+    alone, games = tmp_path / "alone.jsonl", tmp_path / "games.jsonl"
+    run(*GREEDY, "--deals", "0:200", "--games", str(alone))
+    command = (
+        *GREEDY,
+        "--deals",
+        "0:200",
+        "--games",
+        str(games),
+        "--num-envs",
+        "4",
+        "--ray",
+        two_nodes.address,
+    )
+    driver = start(*command)
+    until = time.monotonic() + 60
+    while not games.exists() or games.read_bytes().count(b"\n") < 20:
+        assert driver.poll() is None and time.monotonic() < until
+        time.sleep(0.05)
+    driver.kill()
+    driver.communicate()
+    rows = games.read_text().splitlines()[:-1]
+    assert 10 < len(rows) < 200, "it was killed in the middle"
+    kept = {json.loads(row)["deal"] for row in rows}
+    transcripts = tmp_path / "transcripts"
+    run(*command)
+    assert games.read_bytes() == alone.read_bytes()
+    assert len(kept) == len(rows) and not transcripts.exists()
+
+
+def verdicts(path: Path) -> list[dict[str, object]]:
+    """Verdicts without the seconds that the search took."""
+    return [
+        {key: value for key, value in json.loads(line).items() if key != "seconds"}
+        for line in path.read_text().splitlines()
+    ]
+
+
+def test_verdicts_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
+    alone, together = tmp_path / "alone.jsonl", tmp_path / "ray.jsonl"
+    command = (
+        "agents.solve",
+        "busy-aces",
+        "--deals",
+        "0:30",
+        "--seconds",
+        "60",
+        "--network",
+        "none",
+        "--quiet",
+    )
+    run(*command, "--out", str(alone))
+    run(*command, "--out", str(together), "--ray", two_nodes.address)
+    assert verdicts(alone) == verdicts(together)
+    before = together.read_bytes()
+    run(*command, "--out", str(together), "--ray", two_nodes.address)
+    assert together.read_bytes() == before, "nothing is solved again"
+
+
+def test_an_error_of_a_worker_is_one_line() -> None:
+    driver = start(*GREEDY, "--ray", "127.0.0.1:1")
+    out, err = driver.communicate(timeout=60)
+    assert driver.returncode == 2 and out == ""
+    assert err.splitlines()[-1].startswith("error: no Ray cluster at 127.0.0.1:1")
