@@ -9,6 +9,7 @@ COMPILED := .venv/compiled
 # What compiled code is made from: all files of the folders that have kernels (each decorator has "jit" in its name).
 KERNELS := $(wildcard $(addsuffix *.py,$(sort $(dir $(shell grep -rl --include='*.py' jit solitaire_env agents)))))
 PEERS := .venvs/peers
+RAY := .venvs/ray
 BEFORE := .venvs/before
 # A file goes to one process, since its tests share trainings; in order, for the longest come first.
 SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
@@ -20,8 +21,8 @@ GENERATED := .cache/mutants
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles test-browser test-container lint types layers mutants mutants-generated fuzz docs bench bench-peers \
-	bench-training \
+	test-oracles test-browser test-container test-ray lint types layers mutants mutants-generated fuzz docs bench bench-peers \
+	bench-training bench-ray \
 	instructions clean
 
 help:  ## this list
@@ -66,6 +67,20 @@ test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-b
 test-browser: $(READY)  ## the pages in Chromium (Debian: chromium); screenshots in .cache/screenshots
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[browser]"
 	$(PY) -m pytest -m browser tests/browser $(ARGS)
+
+# In an environment of its own, because Ray pins Gymnasium.
+test-ray: $(RAY)/ready  ## commands on a Ray cluster of two machines, which are processes; in .venvs/ray
+	$(RAY)/bin/python -m pytest tests/ray $(ARGS)
+
+bench-ray: $(RAY)/ready  ## workers of a Ray cluster beside plain processes
+	$(RAY)/bin/python -m benchmarks.cluster $(ARGS)
+
+$(RAY)/ready: pyproject.toml constraints.txt tests/ray/requirements.txt
+	$(PYTHON) -m venv --clear $(RAY)
+	grep -v '^gymnasium==' constraints.txt > $(RAY)/constraints.txt
+	$(RAY)/bin/python -m pip install --quiet --constraint $(RAY)/constraints.txt \
+		--requirement tests/ray/requirements.txt --editable ".[train,ray]" optuna pytest
+	@touch $@
 
 # Code compiled with bounds checks must not meet code compiled without: a cache of its own.
 test-bounds: $(READY)  ## the package's tests, each array index checked

@@ -21,8 +21,12 @@ Refuses = Callable[..., None]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Only who asks for the browser's tests needs the packages that they import."""
-    return True if collection_path.name == "browser" and config.option.markexpr != "browser" else None
+    """Only who asks for the tests of the browser or of Ray needs the packages that they import."""
+    if collection_path.name == "browser":
+        return True if config.option.markexpr != "browser" else None
+    if collection_path.name == "ray":
+        return None if any("ray" in Path(arg.split("::")[0]).parts for arg in config.args) else True
+    return None
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,6 +5,7 @@ the network, all through RLlib's new API stack. A network plays and learns as an
 """
 
 import json
+import logging
 import signal
 import time
 from pathlib import Path
@@ -43,6 +44,8 @@ CHECKPOINT: Final = "rllib"
 PROGRESS: Final = "progress.json"
 """File of that folder: steps, seconds and games of the training."""
 ENV: Final = "solitaire"
+PATIENCE: Final = 600.0
+"""Seconds after which a worker that plays is given up; the first time it may have to compile."""
 MASKED: Final = -1e8
 """Logit of an action that is not legal."""
 
@@ -186,13 +189,14 @@ def make_algorithm(config: TrainConfig, runners: int, learners: int) -> Any:
     steps = games * max(1, runners) * config.n_steps
     per_learner = max(1, steps // max(1, learners))
     game: GameSpec = config.game
+    logging.getLogger("ray.rllib").setLevel(logging.ERROR)  # it recommends its API stack at each start
     register_env(ENV, lambda context: MaskedVectorEnv(config, int(context["num_envs"])))
     settings = (
         PPOConfig()
         .environment(ENV, disable_env_checking=True)
         .env_runners(
             num_env_runners=runners, num_envs_per_env_runner=games, rollout_fragment_length=config.n_steps,
-            gym_env_vectorize_mode="vector_entry_point",
+            gym_env_vectorize_mode="vector_entry_point", sample_timeout_s=PATIENCE,
         )
         .learners(num_learners=learners)
         .training(
@@ -266,6 +270,8 @@ class _Training:
         rate = self.config.rate_at(self.share)
         self.algorithm.learner_group.foreach_learner(_set_rate, rate=rate)
         result = self.algorithm.train()
+        if "env_runners" not in result:
+            raise OSError("no worker that plays has answered")
         played = result["env_runners"]
         self.seconds += time.monotonic() - start
         steps, self.steps = self.steps, int(played["num_env_steps_sampled_lifetime"])
