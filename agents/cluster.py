@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from uuid import uuid4
 
@@ -161,6 +162,11 @@ def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
     rest = _Chunk(list(chunk.left.values()))
     rest.losses = chunk.losses + 1
     return rest
+
+
+def for_workers(name: str) -> str:
+    """The name of a policy or network as workers need it: their current folder may be another."""
+    return str(Path(name).absolute()) if Path(name).exists() else name
 
 
 def _check_address(address: str) -> None:

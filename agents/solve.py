@@ -17,7 +17,7 @@ from typing import Final, Literal
 import numpy as np
 import tyro
 
-from agents.cluster import Cluster, connect
+from agents.cluster import Cluster, connect, for_workers
 from agents.commands.options import RayAddress, run_command
 from agents.policies import torch_network
 from agents.reports.solver_results import VERDICTS, Verdict, read_verdicts
@@ -204,6 +204,7 @@ def solve_deals(
         for some in prepare_solver((variant, a))(deals):
             yield from (verdict for _, verdict in some)
         return
+    a = replace(a, network=for_workers(a.network))
     for results in cluster.spread(prepare_solver, (variant, a), deals, least=1, most=MOST):
         yield from (verdict for _, verdict in results)
 

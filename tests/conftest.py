@@ -25,7 +25,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.name == "browser":
         return True if config.option.markexpr != "browser" else None
     if collection_path.name == "ray":
-        return None if any("ray" in Path(arg.split("::")[0]).parts for arg in config.args) else True
+        asked = (Path(arg.split("::")[0]).absolute() for arg in config.args)
+        return None if any(path.is_relative_to(collection_path) for path in asked) else True
     return None
 
 

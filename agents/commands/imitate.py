@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import tyro
 from pydantic import ValidationError
 
-from agents.commands.options import run_command, value_of
+from agents.cluster import connect
+from agents.commands.options import RayAddress, run_command, value_of
 from agents.config import TrainConfig, explain
 from agents.learners.dataset import Positions, positions_of, read_games
 from agents.learners.replays import Game
@@ -46,6 +47,9 @@ class Arguments:
     """Learn also from the deals that are kept for evaluation, 0-999 and 100000-100999."""
     memory: int = 2000
     """Positions may take so many megabytes; games for which there is no room are left out."""
+    ray: RayAddress = None
+    """Play the games again on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on
+    this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     quiet: bool = False
     """No progress line."""
 
@@ -91,7 +95,8 @@ def imitate(a: Arguments) -> tuple[Path, bool]:
     config = a.config
     line = ProgressLine(a.quiet)
     games = read_games(a.transcripts, config, line, evaluation_deals=a.evaluation_deals)
-    positions = positions_of(games, config, line, all_games=a.all_games, memory=a.memory)
+    with connect(a.ray, quiet=a.quiet) as cluster:
+        positions = positions_of(games, config, line, all_games=a.all_games, memory=a.memory, cluster=cluster)
     run = new_run(a.runs, config)
     about = about_of(a, games, positions)
     write_json(run / "imitation.json", about)

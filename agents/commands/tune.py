@@ -8,6 +8,7 @@ study.
 
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,7 +18,8 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from agents.commands.options import parse_options
+from agents.cluster import Cluster, connect
+from agents.commands.options import RayAddress, parse_options
 from agents.config import ConfigError, TrainConfig, make_config
 from agents.learners.training import Watch, check_device, learn
 from agents.reports import stored as results
@@ -26,6 +28,7 @@ from agents.reports.plots import plot
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
+from solitaire_env.evaluation import Summary
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line, shown
@@ -100,6 +103,12 @@ class Arguments:
     """Deals on which the policies are scored."""
     runs: Path = Path("runs/tune")
     """Folder in which the run folders of the trials are made."""
+    ray: RayAddress = None
+    """Make trials on a Ray cluster, as many at a time as it has workers: HOST:PORT, auto (the one that runs
+    here), or local (a new one on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here,
+    else a new one. No trial is given up halfway then. Folders must be the same on all machines."""
+    ray_cpus: int = 1
+    """CPUs of each worker of the cluster."""
     quiet: bool = False
     """No progress line."""
 
@@ -143,17 +152,18 @@ def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
 # ------------------------------------------------------------------------------------------- trials
 
 
-def run_trial(trial: optuna.Trial, a: Arguments) -> float:
-    """Train and score; the score is cards home / all + games won / all, 2 at most.
+def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None) -> float:
+    """Train and score, here or on a cluster; the score is cards home / all + games won / all, 2 at most.
 
     The win rate alone would tell nothing where few games are won, cards home little where most are.
     """
     config = suggest(trial, a.config)
+    if cluster is not None:
+        return _run_on(cluster, trial, a, config)
     run = new_run(a.runs, config)
     trial.set_user_attr("run", str(run))
     if not a.quiet:
-        drawn = ", ".join(f"{name} {_short(value)}" for name, value in trial.params.items())
-        print(f"trial {trial.number}, {run}: {drawn}", file=sys.stderr)
+        print(f"trial {trial.number}, {run}: {_drawn(trial)}", file=sys.stderr)
     due = list(REPORTS)
 
     def on_update(watch: Watch) -> None:
@@ -165,20 +175,67 @@ def run_trial(trial: optuna.Trial, a: Arguments) -> float:
             raise optuna.TrialPruned
 
     try:
-        with tracked(config, run, quiet=a.quiet):
-            ended = learn(config, run, resume=False, quiet=a.quiet, on_update=on_update)
-        plot([run], run, names=("curve",), quiet=a.quiet)
-        if not ended:
-            raise KeyboardInterrupt
-        scored = replace(config, eval_deals=a.deals)
-        score = play_policy(str(run), scored, None, ProgressLine(a.quiet)).summary
+        score = _train(config, run, a, on_update)
     except ConfigError:
         raise
     except ValueError:  # its weights are no numbers any more, and its actions none of the game's
         raise optuna.TrialPruned from None
+    return _tell(trial, config, score)
+
+
+def _train(
+    config: TrainConfig, run: Path, a: Arguments, on_update: Callable[[Watch], None] | None = None
+) -> Summary:
+    """Train in a run folder; how the policy plays."""
+    with tracked(config, run, quiet=a.quiet):
+        ended = learn(config, run, resume=False, quiet=a.quiet, on_update=on_update)
+    plot([run], run, names=("curve",), quiet=a.quiet)
+    if not ended:
+        raise KeyboardInterrupt
+    scored = replace(config, eval_deals=a.deals)
+    return play_policy(str(run), scored, None, ProgressLine(a.quiet)).summary
+
+
+def _tell(trial: optuna.Trial, config: TrainConfig, score: Summary) -> float:
+    """Keep how a trial's policy plays; its score."""
     trial.set_user_attr("win_rate", score.win_rate)
     trial.set_user_attr("cards_home", score.cards_home)
     return score.cards_home / config.variant.cards + score.win_rate
+
+
+def _drawn(trial: optuna.Trial) -> str:
+    return ", ".join(f"{name} {_short(value)}" for name, value in trial.params.items())
+
+
+def _run_on(cluster: Cluster, trial: optuna.Trial, a: Arguments, config: TrainConfig) -> float:
+    """Have a worker of a cluster train and score."""
+    if not a.quiet:
+        print(f"trial {trial.number}: {_drawn(trial)}", file=sys.stderr)
+    job = replace(a, runs=a.runs.absolute(), quiet=True)
+    config = replace(config, threads=cluster.cpus)
+    [[(_, (run, score))]] = cluster.spread(prepare_trial, job, [config], least=1, most=1)
+    trial.set_user_attr("run", str(run))
+    if score is None:
+        raise optuna.TrialPruned
+    return _tell(trial, config, score)
+
+
+def prepare_trial(
+    a: Arguments,
+) -> Callable[[list[TrainConfig]], Iterator[list[tuple[int, tuple[Path, Summary | None]]]]]:
+    """What trains and scores in a worker; the summary is None where the training diverged."""
+
+    def work(configs: list[TrainConfig]) -> Iterator[list[tuple[int, tuple[Path, Summary | None]]]]:
+        for place, config in enumerate(configs):
+            run = new_run(a.runs, config)
+            try:
+                yield [(place, (run, _train(config, run, a)))]
+            except ConfigError:
+                raise
+            except ValueError:
+                yield [(place, (run, None))]
+
+    return work
 
 
 def open_study(a: Arguments) -> optuna.Study:
@@ -213,8 +270,8 @@ def open_study(a: Arguments) -> optuna.Study:
     return study
 
 
-def search(study: optuna.Study, a: Arguments) -> None:
-    """Make the trials that are left."""
+def search(study: optuna.Study, a: Arguments, cluster: Cluster | None = None) -> None:
+    """Make the trials that are left, here or on a cluster."""
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -226,9 +283,11 @@ def search(study: optuna.Study, a: Arguments) -> None:
             return
         if all(trial.state == TrialState.FAIL for trial in trials):
             study.enqueue_trial(own_values(a.config))  # what the others have to beat
+        together = 1 if cluster is None else min(cluster.count_workers(), a.trials - begun)
         study.optimize(
-            lambda trial: run_trial(trial, a), n_trials=1, callbacks=[] if a.quiet else [_say_how_it_ended]
-        )
+            lambda trial: run_trial(trial, a, cluster), n_trials=1 if cluster is None else a.trials - begun,
+            n_jobs=together, callbacks=[] if a.quiet else [_say_how_it_ended],
+        )  # fmt: skip
 
 
 def _say_how_it_ended(_: optuna.Study, trial: FrozenTrial) -> None:
@@ -324,7 +383,8 @@ def main(args: list[str] | None = None) -> int:
         a = parse_options(sys.argv[1:] if args is None else args, Arguments, "python -m agents tune CONFIG")
         check(a)
         study = open_study(a)
-        search(study, a)
+        with connect(a.ray, a.ray_cpus, quiet=a.quiet) as cluster:
+            search(study, a, cluster)
         show(study, a)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)

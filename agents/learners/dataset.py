@@ -1,13 +1,14 @@
 """What imitation learns from: transcripts of games, played again, as positions and what was done in them."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from agents.cluster import Cluster
 from agents.config import TrainConfig
 from agents.learners.replays import Game, numbers_by_text, replay
 from solitaire_env import Variant, env_id
@@ -145,8 +146,9 @@ def hold_out(games: Sequence[Game], taught: Sequence[bool], seed: int) -> set[st
 
 
 def positions_of(
-    games: Sequence[Game], config: TrainConfig, line: ProgressLine, *, all_games: bool, memory: int
-) -> Positions:
+    games: Sequence[Game], config: TrainConfig, line: ProgressLine, *, all_games: bool, memory: int,
+    cluster: Cluster | None = None,
+) -> Positions:  # fmt: skip
     """Play games again, as far as there is memory for their positions.
 
     Parameters
@@ -155,6 +157,8 @@ def positions_of(
         The moves of all games are learned, not of those alone that were won.
     memory
         Megabytes that positions may take; games for which there is no room are left out.
+    cluster
+        Whose workers play, if any; the positions are the same.
 
     Raises
     ------
@@ -185,10 +189,10 @@ def positions_of(
         np.empty(size, dtype=np.bool_),
     )
     done = 0
-    for first in range(0, len(games), TOGETHER):
-        some = games[first : first + TOGETHER]
+    parts = [games[first : first + TOGETHER] for first in range(0, len(games), TOGETHER)]
+    for number, (rows, *decisions) in enumerate(_replay_all(parts, config, settings, cluster)):
+        first, some = number * TOGETHER, parts[number]
         line.count(done, size, f"playing again: {first} of {len(games)} games, {done:,} positions")
-        rows, *decisions = replay(some, config.variant, settings, config.gamma)
         part = slice(done, done + len(rows))
         done = part.stop
         for array, values in zip(positions, decisions, strict=False):
@@ -197,3 +201,37 @@ def positions_of(
         positions.held[part] = np.array([game.start in held for game in some])[rows]
     line.close()
     return Positions(*(array[:done] for array in positions))
+
+
+Replayed = tuple[Array, Array, Array, Array, Array]
+"""What :func:`~agents.learners.replays.replay` returns."""
+
+
+def _replay_all(
+    parts: list[list[Game]], config: TrainConfig, settings: Settings, cluster: Cluster | None
+) -> Iterator[Replayed]:
+    """Play parts of the games again; yields the decisions of each part, in order."""
+    if cluster is None:
+        yield from (replay(games, config.variant, settings, config.gamma) for games in parts)
+        return
+    job = (config.variant, settings, config.gamma)
+    early: dict[int, Replayed] = {}
+    wanted = 0
+    for results in cluster.spread(prepare_replay, job, list(enumerate(parts)), least=1, most=4):
+        early.update((number, replayed) for (number, _), replayed in results)
+        while wanted in early:
+            yield early.pop(wanted)
+            wanted += 1
+
+
+def prepare_replay(
+    job: tuple[Variant, Settings, float],
+) -> Callable[[list[tuple[int, list[Game]]]], Iterator[list[tuple[int, Replayed]]]]:
+    """What plays numbered parts of the games again, in a worker."""
+    variant, settings, gamma = job
+
+    def work(parts: list[tuple[int, list[Game]]]) -> Iterator[list[tuple[int, Replayed]]]:
+        for place, (_, games) in enumerate(parts):
+            yield [(place, replay(games, variant, settings, gamma))]
+
+    return work

@@ -32,7 +32,6 @@ from agents.networks import NETWORKS
 from agents.runs.folders import CURVE, cut_curve, write_row
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
-from solitaire_env.core import GameSpec
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.progress import ProgressLine, bar, clock
@@ -118,7 +117,8 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
 class NetworkModule(TorchRLModule, ValueFunctionAPI):
     """A network of :mod:`agents.networks` as an RLModule; its value is one linear layer more.
 
-    ``model_config`` has the keys ``network``, ``sizes`` and ``spec``.
+    ``model_config`` has the keys ``network``, ``sizes``, ``spec``, and ``weights``: arrays to start from, or
+    None.
     """
 
     def setup(self) -> None:
@@ -128,6 +128,8 @@ class NetworkModule(TorchRLModule, ValueFunctionAPI):
         self.value_net = th.nn.Linear(self.network.width, 1)
         th.nn.init.zeros_(self.value_net.weight)
         th.nn.init.zeros_(self.value_net.bias)
+        if (weights := self.model_config["weights"]) is not None:
+            self.load_state_dict({name: th.as_tensor(values) for name, values in weights.items()})
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Logits of all actions, and what the value is computed from."""
@@ -175,11 +177,41 @@ def check_config(config: TrainConfig) -> None:
             raise ConfigError(f"{key} is {value!r}, allowed with --ray: {', '.join(map(repr, allowed))}")
 
 
-def make_algorithm(config: TrainConfig, runners: int, learners: int) -> Any:
+Weights = dict[str, Array]
+
+
+def make_module(config: TrainConfig, weights: Weights | None = None) -> NetworkModule:
+    """The network of a configuration on this machine."""
+    return NetworkModule(
+        observation_space=None, action_space=gym.spaces.Discrete(config.game.num_actions),
+        model_config=_model_config(config, weights),
+    )  # fmt: skip
+
+
+def _model_config(config: TrainConfig, weights: Weights | None) -> dict[str, Any]:
+    return {
+        "network": config.network,
+        "sizes": config.network_sizes,
+        "spec": config.game,
+        "weights": weights,
+    }
+
+
+def initial_weights(config: TrainConfig) -> Weights:
+    """What the training of a configuration starts from."""
+    th.manual_seed(config.seed)
+    module = make_module(config)
+    initialize(config, module)
+    return {name: tensor.numpy() for name, tensor in module.state_dict().items()}
+
+
+def make_algorithm(config: TrainConfig, weights: Weights, runners: int, learners: int) -> Any:
     """RLlib's PPO of a configuration.
 
     Parameters
     ----------
+    weights
+        Of the network at the start.
     runners
         Number of workers that play; with 0 this process plays.
     learners
@@ -188,7 +220,6 @@ def make_algorithm(config: TrainConfig, runners: int, learners: int) -> Any:
     games = max(1, config.num_envs // max(1, runners))
     steps = games * max(1, runners) * config.n_steps
     per_learner = max(1, steps // max(1, learners))
-    game: GameSpec = config.game
     logging.getLogger("ray.rllib").setLevel(logging.ERROR)  # it recommends its API stack at each start
     register_env(ENV, lambda context: MaskedVectorEnv(config, int(context["num_envs"])))
     settings = (
@@ -208,8 +239,7 @@ def make_algorithm(config: TrainConfig, runners: int, learners: int) -> Any:
         )
         .rl_module(
             rl_module_spec=RLModuleSpec(
-                module_class=NetworkModule,
-                model_config={"network": config.network, "sizes": config.network_sizes, "spec": game},
+                module_class=NetworkModule, model_config=_model_config(config, weights)
             )
         )
         .callbacks(CountGames)
@@ -228,31 +258,12 @@ class _Training:
         workers = cluster.count_workers()
         if learners >= workers:
             raise ValueError(f"ray_learners is {learners}, allowed: fewer than the {workers} workers")
-        self.algorithm = make_algorithm(config, workers - learners, learners)
+        self.algorithm = make_algorithm(config, initial_weights(config), workers - learners, learners)
         if resume:
             self.algorithm.restore_from_path(str((run / CHECKPOINT).absolute()))
             known = read_json(run / CHECKPOINT / PROGRESS)
             self.steps, self.games, self.seconds = known["steps"], known["games"], known["seconds"]
             cut_curve(run / CURVE, self.steps)
-        elif config.starts or config.linear_start is not None or config.onward:
-            self._set_start()
-
-    def _set_start(self) -> None:
-        module = self._module()
-        initialize(self.config, module)
-        weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
-        self.algorithm.set_weights({DEFAULT_MODULE_ID: weights})
-
-    def _module(self) -> Any:
-        """The network on this machine, with the present weights."""
-        spec = {"network": self.config.network, "sizes": self.config.network_sizes, "spec": self.config.game}
-        module = NetworkModule(
-            observation_space=None, action_space=gym.spaces.Discrete(self.config.game.num_actions),
-            model_config=spec,
-        )  # fmt: skip
-        weights = self.algorithm.learner_group.get_weights([DEFAULT_MODULE_ID])[DEFAULT_MODULE_ID]
-        module.load_state_dict({name: th.as_tensor(values) for name, values in weights.items()})
-        return module
 
     @property
     def share(self) -> float:
@@ -282,7 +293,8 @@ class _Training:
 
     def save(self, folder: Path) -> None:
         """Write the present network as a model folder."""
-        module = self._module()
+        weights = self.algorithm.learner_group.get_weights([DEFAULT_MODULE_ID])[DEFAULT_MODULE_ID]
+        module = make_module(self.config, weights)
         save_model(
             folder, module.network, self.config.game, kind=self.config.network,
             sizes=self.config.network_sizes, steps=self.steps, value=module.value_net,

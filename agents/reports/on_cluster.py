@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from agents.cluster import Cluster
+from agents.cluster import Cluster, for_workers
 from agents.policies import make_policy
 from solitaire_env.core.batch import Start
 from solitaire_env.core.deals import Deal
@@ -48,9 +48,10 @@ def play_on(
     """
 
     def play(runner: Runner, deals: Sequence[Deal]) -> Iterator[list[Finished]]:
+        given = {**options, "prior": for_workers(options["prior"])}
         job = PlayJob(
-            name, game, options, runner.policy.fingerprint, runner.spec, runner.num_envs, runner.seed,
-            runner.record,
+            for_workers(name), game, given, runner.policy.fingerprint, runner.spec, runner.num_envs,
+            runner.seed, runner.record,
         )  # fmt: skip
         for results in cluster.spread(
             prepare, job, deals, least=min(LEAST, runner.num_envs), most=runner.num_envs

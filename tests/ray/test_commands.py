@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 from ray.cluster_utils import Cluster
 
+from agents.cluster import connect
+from agents.config import make_config
+from agents.learners import dataset
+from agents.learners.dataset import positions_of, read_games
+from solitaire_env.util.progress import ProgressLine
 from tests.ray.conftest import run, start
 
 GREEDY = ("agents.evaluate", "--policy", "greedy", "--env", "busy-aces", "--quiet")
@@ -105,3 +110,47 @@ def test_an_error_of_a_worker_is_one_line() -> None:
     out, err = driver.communicate(timeout=60)
     assert driver.returncode == 2 and out == ""
     assert err.splitlines()[-1].startswith("error: no Ray cluster at 127.0.0.1:1")
+
+
+TUNE = """
+Solitaire/BusyAces-v0:
+  moves: supermove
+  minutes: null
+  total_steps: 600
+  num_envs: 8
+  n_steps: 32
+  hidden: [8]
+  width: 8
+  digs: 1
+  linear_start: 1.0
+  held_out_deals: null
+"""
+
+
+def test_trials_of_a_study(two_nodes: Cluster, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(TUNE)
+    study = tmp_path / "study.db"
+    command = (
+        "agents", "tune", str(config), "--study", str(study), "--runs", str(tmp_path / "runs"),
+        "--deals", "200000:200010", "--quiet", "--ray", two_nodes.address,
+    )  # fmt: skip
+    assert "2 scored" in run(*command, "--trials", "2")
+    assert "3 scored" in run(*command, "--trials", "3"), "a study goes on"
+    assert (tmp_path / "study-best.yaml").exists()
+    assert len(list((tmp_path / "runs").glob("*/model/model.safetensors"))) == 3
+
+
+def test_positions_of_transcripts_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
+    transcripts = tmp_path / "transcripts"
+    run(*GREEDY, "--deals", "2000:2060", "--transcripts", str(transcripts))
+    config = make_config({"env": "busy-aces", "moves": "one card"}, "test")
+    games = read_games((transcripts,), config, ProgressLine(True), evaluation_deals=False)
+    alone = positions_of(games, config, ProgressLine(True), all_games=True, memory=100)
+    with pytest.MonkeyPatch.context() as patch, connect(two_nodes.address, quiet=True) as cluster:
+        patch.setattr(dataset, "TOGETHER", 7)
+        few = positions_of(games, config, ProgressLine(True), all_games=True, memory=100, cluster=cluster)
+        patch.setattr(dataset, "TOGETHER", 256)
+        many = positions_of(games, config, ProgressLine(True), all_games=True, memory=100, cluster=cluster)
+    assert len(alone) == len(few) > 5000
+    assert all((one == other).all() for one, other in zip(alone, many, strict=True))
