@@ -164,6 +164,14 @@ def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
     return rest
 
 
+def require_ray() -> None:
+    """Raise an ImportError that says what to install, if Ray is not."""
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        raise ImportError(NO_RAY) from None
+
+
 def for_workers(name: str) -> str:
     """The name of a policy or network as workers need it: their current folder may be another."""
     return str(Path(name).absolute()) if Path(name).exists() else name
@@ -209,10 +217,9 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
     # What Ray sends home, and a notice of what its next version will do with GPUs.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError:
-        raise ImportError(NO_RAY) from None
+    require_ray()
+    import ray
+
     _check_address(address)
     ray.init(
         address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,

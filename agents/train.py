@@ -15,7 +15,7 @@ from typing import Annotated
 
 import tyro
 
-from agents.cluster import connect
+from agents.cluster import connect, require_ray
 from agents.commands.options import RayAddress, parse_options, run_command
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
@@ -138,6 +138,11 @@ def main(args: list[str] | None = None) -> int:
         if not arguments.quiet:
             print(_plan(config), file=sys.stderr, flush=True)  # before torch is loaded, which takes seconds
         check_start(config, resume=resume)
+        if arguments.ray is not None:
+            require_ray()
+            from agents.learners.rllib import check_config
+
+            check_config(config)
         run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, config)
         if not arguments.quiet:
             print(f"run folder: {run}; Ctrl-C stops and keeps what was learned", file=sys.stderr, flush=True)

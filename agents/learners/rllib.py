@@ -326,7 +326,6 @@ def learn(
     learners
         Number of workers that learn; the other workers of the cluster play. With 0 this process learns.
     """
-    check_config(config)
     training = _Training(config, run, cluster, learners, resume)
     line = ProgressLine(quiet)
     saved = time.monotonic()

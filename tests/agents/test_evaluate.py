@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tyro
 
+from agents import evaluate, solve, train
 from agents.evaluate import main
 from solitaire_env import evaluation, get_variant
 from solitaire_env.core.spec import GameSpec
@@ -191,3 +193,24 @@ main({arguments!r})
 sys.exit("torch" in sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("command", [evaluate, solve, train])
+def test_without_ray_it_says_what_to_install(
+    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    arguments = {
+        evaluate: ["--policy", "random", "--env", "busy-aces", "--deals", "0:2", "--quiet"],
+        solve: ["busy-aces", "--deals", "0:2", "--out", str(tmp_path / "verdicts.jsonl"), "--quiet"],
+        train: ["--env", "busy-aces", "--runs", str(tmp_path), "--quiet"],
+    }[command]
+    assert command.main([*arguments, "--ray"]) == 2
+    assert not list(tmp_path.glob("busy-aces*")), "no run folder is made"
+    assert "--ray needs Ray, which is not installed: pip install" in capsys.readouterr().err
+
+
+def test_ray_takes_an_address_or_none() -> None:
+    plain = ["--policy", "random", "--env", "busy-aces"]
+    for words, address in (([], None), (["--ray"], ""), (["--ray", "10.0.0.1:6379"], "10.0.0.1:6379")):
+        assert tyro.cli(evaluate.Arguments, args=[*plain, *words, "--quiet"]).ray == address

@@ -13,6 +13,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from agents.cluster import MOST_LOSSES, LostWorkersError, connect
+from tests.ray.conftest import run
 
 Squares = Callable[[list[int]], Iterator[list[tuple[int, int]]]]
 
@@ -112,6 +113,14 @@ def test_work_that_kills_each_worker_is_given_up(two_nodes: Cluster) -> None:
         assert connected is not None
         with pytest.raises(LostWorkersError, match=rf"{MOST_LOSSES + 1} workers were lost .* \[7\]"):
             list(connected.spread(prepare_death, None, range(5, 10), least=1, most=1))
+
+
+def test_a_function_is_compiled_once_a_machine(tmp_path: Path) -> None:
+    """Not once a worker, nor once a chunk; and a worker has a thread for each of its CPUs."""
+    environ = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "2"}
+    one, two = (list(map(int, line.split())) for line in run("tests.ray.workers", **environ).splitlines())
+    assert one == [2, 1, len(list(tmp_path.rglob("*.nbc")))] and one[2] > 1
+    assert two == [1, 2, 0]
 
 
 def test_there_is_no_cluster_at_the_address() -> None:

@@ -146,11 +146,12 @@ def test_positions_of_transcripts_are_the_same(two_nodes: Cluster, tmp_path: Pat
     run(*GREEDY, "--deals", "2000:2060", "--transcripts", str(transcripts))
     config = make_config({"env": "busy-aces", "moves": "one card"}, "test")
     games = read_games((transcripts,), config, ProgressLine(True), evaluation_deals=False)
-    alone = positions_of(games, config, ProgressLine(True), all_games=True, memory=100)
     with pytest.MonkeyPatch.context() as patch, connect(two_nodes.address, quiet=True) as cluster:
-        patch.setattr(dataset, "TOGETHER", 7)
-        few = positions_of(games, config, ProgressLine(True), all_games=True, memory=100, cluster=cluster)
-        patch.setattr(dataset, "TOGETHER", 256)
-        many = positions_of(games, config, ProgressLine(True), all_games=True, memory=100, cluster=cluster)
-    assert len(alone) == len(few) > 5000
-    assert all((one == other).all() for one, other in zip(alone, many, strict=True))
+        for together in (7, 256):
+            patch.setattr(dataset, "TOGETHER", together)
+            alone, spread = (
+                positions_of(games, config, ProgressLine(True), all_games=True, memory=100, cluster=where)
+                for where in (None, cluster)
+            )
+            assert len(alone) > 5000
+            assert all((one == other).all() for one, other in zip(alone, spread, strict=True))
