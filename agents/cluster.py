@@ -31,6 +31,9 @@ Work = Callable[[list[Item]], Iterator[list[tuple[int, Result]]]]
 
 SEND_SECONDS: Final = 0.2
 """Results of less time are sent together."""
+FIRST_SHARE: Final = 2 / 3
+"""Of a worker's part of the items that are left, a chunk has this share. With less, more chunks end with a
+few items that leave a worker half idle; with more, workers end at different times."""
 MOST_LOSSES: Final = 5
 """Times that a chunk is handed out again without a result in between."""
 NO_RAY: Final = (
@@ -127,7 +130,7 @@ class Cluster:
                     if again:
                         chunk = again.popleft()
                     else:
-                        size = max(least, min(most, -(-len(waiting) // (2 * workers))))
+                        size = max(least, min(most, int(FIRST_SHARE * len(waiting) / workers)))
                         chunk = _Chunk([waiting.popleft() for _ in range(min(size, len(waiting)))])
                     running[run.remote(name, given, chunk.items)] = chunk
                 ready, _ = ray.wait(list(running), timeout=1.0)

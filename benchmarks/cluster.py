@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Final
 
 import tyro
 
@@ -23,8 +24,10 @@ from solitaire_env.evaluation.speed import processor
 from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.progress import ProgressLine
 
-WARM_UP = "1000:1256"
+WARM_UP: Final = "1000:1256"
 """Deals that are played before the clock runs."""
+DEALS: Final = {"random": 8192, "greedy": 32768, "linear": 8192, "shipped": 768}
+"""Deals in a round, which take some seconds; of other policies 256."""
 
 
 @dataclass
@@ -35,8 +38,8 @@ class Arguments:
     """Policies that play."""
     env: str = "busy-aces"
     """Gymnasium id, or name of a variant."""
-    deals: int = 512
-    """Deals that are played in a round."""
+    scale: float = 1.0
+    """Factor of the number of deals in a round."""
     processes: int = 2
     """Plain processes, and workers of one CPU."""
     rounds: int = 3
@@ -110,21 +113,22 @@ def main(args: list[str] | None = None) -> int:
         if cluster.count_workers() != a.processes:
             raise ValueError(f"processes is {a.processes}, allowed here: {cluster.count_workers()}")
         for policy in a.policies:
+            count = int(a.scale * DEALS.get(policy, 256))
             times: tuple[list[float], list[float]] = ([], [])
             for number in range(a.rounds + 1):
-                deals = f"0:{a.deals}" if number else WARM_UP
+                deals = f"0:{count}" if number else WARM_UP
                 line.count(number, a.rounds, f"{policy}, round {number} of {a.rounds}")
                 for seconds, of_one in zip(
                     (plain.play(policy, deals), play(policy, a.env, deals, cluster)), times, strict=True
                 ):
                     if number:
                         of_one.append(seconds)
-            alone, together = (a.deals / median(of_one) for of_one in times)
-            rows.append([policy, f"{alone:.1f}", f"{together:.1f}", f"{together / alone:.2f}"])
+            alone, together = (count / median(of_one) for of_one in times)
+            rows.append([policy, f"{count}", f"{alone:.1f}", f"{together:.1f}", f"{together / alone:.2f}"])
     line.close()
     plain.end()
-    print(f"{a.env}, {a.deals} deals, median of {a.rounds} rounds; games a second\n")
-    print(table(["policy", f"{a.processes} processes", f"{a.processes} workers", "ratio"], rows))
+    print(f"{a.env}, median of {a.rounds} rounds; games a second\n")
+    print(table(["policy", "deals", f"{a.processes} processes", f"{a.processes} workers", "ratio"], rows))
     print(f"\n{processor()}, {usable_cores()} cores; load before the start {load:.1f}")
     return 0
 

@@ -10,7 +10,7 @@ from solitaire_env.core.deals import Deal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation.runner import Finished, Runner
 
-LEAST: Final = 64
+LEAST: Final = 128
 """Games that a worker is given at a time, if so many are left: they share the cost of a round of decisions.
 """
 
