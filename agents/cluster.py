@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, TypeVar
 from uuid import uuid4
 
 from solitaire_env.core import max_threads, set_num_threads
-from solitaire_env.core.code_cache import stamp_of
+from solitaire_env.core.code_cache import stamp_of_package
 from solitaire_env.util.messages import one_line, shown
 
 Item = TypeVar("Item")
@@ -29,6 +29,7 @@ Job = TypeVar("Job")
 Work = Callable[[list[Item]], Iterator[list[tuple[int, Result]]]]
 """Works on a chunk: yields results as they come, each with the place of its item in the chunk."""
 
+PACKAGE: Final = Path(__file__).parent
 SEND_SECONDS: Final = 0.2
 """Results of less time are sent together."""
 FIRST_SHARE: Final = 2 / 3
@@ -117,7 +118,7 @@ class Cluster:
         run = ray.remote(_run_chunk).options(
             num_cpus=self.cpus, num_returns="streaming", max_retries=0, name=prepare.__module__
         )
-        given = ray.put((prepare, job, stamp_of(__file__)))
+        given = ray.put((prepare, job, stamp_of_package(PACKAGE)))
         name = uuid4().hex
         waiting = deque(items)
         again: deque[_Chunk[Item]] = deque()
@@ -224,10 +225,13 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
     import ray
 
     _check_address(address)
-    ray.init(
-        address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,
-        configure_logging=False,
-    )  # fmt: skip
+    try:
+        ray.init(
+            address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,
+            configure_logging=False,
+        )  # fmt: skip
+    except RuntimeError as error:  # the cluster has another version of Ray or Python
+        raise ConnectionError(one_line(error)) from None
     try:
         if not quiet:
             machines = sum(node["Alive"] for node in ray.nodes())
@@ -247,7 +251,7 @@ _prepared: dict[str, Any] = {}
 """The work that this process does, under the name of the call that it is done for."""
 
 
-def _run_chunk(name: str, given: tuple[Any, Any, str | None], items: list[Any]) -> Iterator[list[Any]]:
+def _run_chunk(name: str, given: tuple[Any, Any, str], items: list[Any]) -> Iterator[list[Any]]:
     """Work on a chunk in a worker process."""
     work = _prepared.get(name)
     if work is None:
@@ -264,13 +268,12 @@ def _run_chunk(name: str, given: tuple[Any, Any, str | None], items: list[Any]) 
         yield results
 
 
-def _prepare(prepare: Callable[[Any], Any], job: Any, stamp: str | None) -> Any:
+def _prepare(prepare: Callable[[Any], Any], job: Any, stamp: str) -> Any:
     """What :meth:`Cluster.spread` was given, made ready in this process."""
     import ray
 
-    here = stamp_of(__file__)
-    if None not in (stamp, here) and stamp != here:
-        raise RuntimeError(
+    if stamp != stamp_of_package(PACKAGE):
+        raise OSError(
             f"the machine {ray.util.get_node_ip_address()} has other code of solitaire_env or agents than "
             "the one that sent the work, allowed: the same commit on all"
         )

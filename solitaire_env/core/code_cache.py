@@ -71,6 +71,13 @@ def stamp_of(file: str) -> str | None:
     return None if _edited else _stamp(folder, in_package)
 
 
+def stamp_of_package(folder: Path) -> str:
+    """A hash of the source files, as they were at first, of all folders of ``solitaire_env`` and of another
+    package that hold compiled code.
+    """
+    return _stamp(folder, True)
+
+
 @cache
 def _top(folder: str) -> tuple[Path, bool]:
     """The folder of the top-level package around a folder, or the folder itself; and whether there is one."""

@@ -123,6 +123,14 @@ def test_a_function_is_compiled_once_a_machine(tmp_path: Path) -> None:
     assert two == [1, 2, 0]
 
 
+def test_a_machine_with_other_code_is_refused(two_nodes: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.cluster.stamp_of_package", lambda _: "0123456789abcdef")
+    with connect(two_nodes.address, quiet=True) as connected:
+        assert connected is not None
+        with pytest.raises(OSError, match="has other code of solitaire_env or agents"):
+            list(connected.spread(prepare_failure, None, range(3), least=3, most=3))
+
+
 def test_there_is_no_cluster_at_the_address() -> None:
     with pytest.raises(ConnectionError, match=r"no Ray cluster at 127\.0\.0\.1:1"), connect("127.0.0.1:1"):
         pass
