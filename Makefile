@@ -50,7 +50,7 @@ train: $(COMPILED)  ## train the default network, evaluate it, say where it lies
 test: $(COMPILED)  ## the tests that find a fault in minutes
 	$(PY) -m pytest $(SPREAD) $(ARGS)
 
-test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container instructions test-slow  ## all tests
+test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container test-ray instructions test-slow  ## all tests
 
 test-proof: $(READY)  ## long proofs: more games, deeper counts, whole trainings
 	$(PY) -m pytest $(SPREAD) -m "proof and not slow" $(ARGS)
