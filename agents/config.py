@@ -54,9 +54,9 @@ class TrainConfig:
     learner: Literal["ppo", "maskable-ppo", "pqn", "playouts"] = "ppo"
     """PPO learns how likely to make each move ("maskable-ppo" is sb3-contrib's, slower), PQN what each is
     worth; "playouts" learns which of a network's likely moves playouts find best."""
-    network: Literal["moves", "piles", "mlp"] = "moves"
+    network: str = "moves"
     """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "mlp" is a
-    plain multilayer perceptron."""
+    plain multilayer perceptron; a custom network is "module:Class"."""
     linear_start: float | None = None
     """Start from the linear policy, its scores divided by this temperature (ppo with moves)."""
     start: str | None = None
@@ -201,7 +201,9 @@ class TrainConfig:
 
     @property
     def network_sizes(self) -> dict[str, Any]:
-        """What the network's constructor takes besides the game."""
+        """What the network's constructor takes besides the game; nothing for a custom network."""
+        if ":" in self.network:
+            return {}
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
@@ -242,6 +244,11 @@ LIMITS: Final = (
         "at least 0",
     ),
     Limit(("seed",), lambda number: number < 2**32, "below 2**32"),
+    Limit(
+        ("network",),
+        lambda name: bool(re.fullmatch(r"moves|piles|mlp|[\w.]+:\w+", name)),
+        "'moves', 'piles', 'mlp', or module:Class of a custom network",
+    ),
     Limit(("onward",), lambda number: 0 <= number <= MAX_ONWARD, f"0 to {MAX_ONWARD}"),
     Limit(("reach",), lambda number: 0 <= number <= MAX_REACH, f"0 to {MAX_REACH}"),
     Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
@@ -319,7 +326,7 @@ CONFLICTS: Final = (
         lambda _: "minutes and total_steps are both null, allowed: at least one of them set",
     ),
     Conflict(
-        lambda c: c.network != "mlp" and c.observation != "cards",
+        lambda c: c.network in ("moves", "piles") and c.observation != "cards",
         lambda c: f"network {c.network!r} needs observation 'cards'; network 'mlp' reads 'features'",
     ),
 )

@@ -52,7 +52,7 @@ class Arguments:
     search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
     """What a move of search may cost."""
     trust_model: bool = False
-    """Open an SB3 zip, which can run code."""
+    """Open an SB3 zip, which can run code; import the module of a custom network."""
     ray: RayAddress = None
     """Play on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this machine).
     Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one. The results are the same."""

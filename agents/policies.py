@@ -79,7 +79,8 @@ def make_policy(
     moves
         Action set of a policy that leaves it open.
     trust_model
-        SB3 zips run code from the file; only with this are they opened.
+        SB3 zips run code from the file; only with this are they opened. With it the module of a custom
+        network that a model folder names is imported.
     prior, budget
         For ``search``: see :func:`load_search`.
     """
@@ -94,4 +95,9 @@ def make_policy(
                 f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"
             )
         return load_zip(path, spec)
+    if trust_model and path.is_dir():
+        from agents.runs.models import trust_network
+        from solitaire_env.util.files import model_folder
+
+        trust_network(model_folder(path))
     return load_policy(name, spec, moves=moves)

@@ -115,7 +115,9 @@ def check_start(config: TrainConfig, *, resume: bool) -> None:
     """Refuse what a training cannot start with, before anything is made."""
     from agents.learners.initial_weights import start_of
     from agents.learners.training import check_device
+    from agents.networks import network_class
 
+    network_class(config.network)
     check_device(config.device)
     check_wandb(config)
     if not resume:

@@ -1,6 +1,6 @@
 """Wrappers for other libraries: the mask inside the observation, and the features of moves as observation."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -18,6 +18,11 @@ from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
 
 Array = npt.NDArray[Any]
+
+if TYPE_CHECKING:
+    _VectorWrapper = VectorWrapper[Array, Array, Array]
+else:
+    _VectorWrapper = VectorWrapper  # which takes no types before Gymnasium 1.3
 
 
 class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.utils.RecordConstructorArgs):
@@ -195,7 +200,7 @@ class MoveFeatures(gym.Wrapper[Array, np.int64, Array, np.int64], gym.utils.Reco
         return self._table.read()[0].copy(), reward, terminated, truncated, info
 
 
-class VectorMoveFeatures(VectorWrapper[Array, Array, Array]):
+class VectorMoveFeatures(_VectorWrapper):
     """:class:`MoveFeatures` of many games, float32 ``[num_envs, actions, 28]``, read by one compiled call.
 
     Parameters
@@ -218,6 +223,7 @@ class VectorMoveFeatures(VectorWrapper[Array, Array, Array]):
         games = env.unwrapped
         if not isinstance(games, SolitaireVectorEnv):
             raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVectorEnv")
+        self.autoreset_mode = games.autoreset_mode  # TorchRL asks the outermost wrapper
         self.single_observation_space = move_space(games.game)
         self.observation_space = batch_space(self.single_observation_space, games.num_envs)
         self._copy = games.copy

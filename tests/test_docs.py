@@ -31,8 +31,9 @@ def test_generated_pages_are_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == generate.pages()[path], "run: python -m docs.generate"
 
 
-def test_no_page_of_a_game_is_left_over() -> None:
-    assert set((generate.DOCS / "games").iterdir()) < set(generate.pages())
+@pytest.mark.parametrize("folder", ["games", "examples"])
+def test_no_generated_page_is_left_over(folder: str) -> None:
+    assert set((generate.DOCS / folder).iterdir()) < set(generate.pages())
 
 
 @pytest.mark.usefixtures("own_games_forgotten")

@@ -179,6 +179,7 @@ def test_move_features_of_many_games(mode: AutoresetMode, copies: bool) -> None:
         [lambda: MoveFeatures(gym.make(BUSY_ACES, max_episode_steps=6))] * 3, autoreset_mode=mode
     )
     ours = VectorMoveFeatures(gym.make_vec(BUSY_ACES, num_envs=3, copy=copies, **words))
+    assert ours.autoreset_mode is mode
     assert ours.observation_space == theirs.observation_space
     assert ours.single_observation_space == theirs.single_observation_space
     expected: Any = theirs.reset(seed=[1, 2, 3])

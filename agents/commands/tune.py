@@ -121,7 +121,7 @@ def own_values(config: TrainConfig) -> dict[str, Any]:
     values = {
         **asdict(config),
         "final_rate": config.learning_rate_end / config.learning_rate,
-        "hidden": None if config.network == "piles" else " ".join(map(str, config.hidden)),
+        "hidden": " ".join(map(str, config.hidden)) if "hidden" in config.network_sizes else None,
     }
     return {name: values[name] for name in (*RANGES, *CHOICES) if values[name] is not None}
 

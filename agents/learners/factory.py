@@ -14,7 +14,7 @@ from agents.learners.pqn import PQN, make_pqn
 from agents.learners.rollout import RolloutEvaluator, RolloutLearner, make_rollout_learner
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv, make_env
-from agents.networks import NETWORKS
+from agents.networks import network_class
 from agents.networks.sb3_policy import NetworkPolicy
 
 Learner = PPO | MaskablePPO | PQN | RolloutLearner
@@ -49,7 +49,7 @@ def warm_up(config: TrainConfig) -> None:
     """Compile engine and networks, or load their compiled code, before the clock starts."""
     env = make_env(config, 2)
     observations, masks = th.as_tensor(env.reset()), env.action_masks()
-    network = NETWORKS[config.network](env.game, **config.network_sizes)
+    network = network_class(config.network)(env.game, **config.network_sizes)
     network.score(observations, masks)
     network.value(observations)
     if config.learner == "playouts":

@@ -4,19 +4,55 @@ All have ``score(observations, masks)``, which gives :class:`~agents.networks.sc
 ``value(observations)``. No learners, no files, no search: those are in the folders beside this one.
 """
 
+from importlib import import_module
 from typing import Final
 
-from agents.networks.mlp import MlpNetwork
+from agents.networks.features import FeaturesNetwork
+from agents.networks.mlp import DenseNetwork, MlpNetwork
 from agents.networks.moves import MovesNetwork
 from agents.networks.piles import PileNetwork
+from solitaire_env.util.messages import one_line, shown
 
-__all__ = ["NETWORKS", "MlpNetwork", "MovesNetwork", "Network", "PileNetwork"]
+__all__ = [
+    "NETWORKS",
+    "DenseNetwork",
+    "FeaturesNetwork",
+    "MlpNetwork",
+    "MovesNetwork",
+    "Network",
+    "PileNetwork",
+    "network_class",
+]
 
-Network = MovesNetwork | PileNetwork | MlpNetwork
+Network = FeaturesNetwork | DenseNetwork
 
-NETWORKS: Final[dict[str, type[MovesNetwork] | type[PileNetwork] | type[MlpNetwork]]] = {
+NETWORKS: Final[dict[str, type[Network]]] = {
     "moves": MovesNetwork,
     "piles": PileNetwork,
     "mlp": MlpNetwork,
 }
-"""The networks by their names in a configuration; each is made with a GameSpec and its sizes."""
+"""The networks by their names in a configuration; each is made with a GameSpec and its sizes. Custom networks
+that :func:`network_class` imported are added."""
+
+
+def network_class(name: str) -> type[Network]:
+    """The network of a configuration: a key of :data:`NETWORKS`, or a custom one, ``module:Class``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such class, or it derives from neither ``FeaturesNetwork`` nor ``DenseNetwork``.
+    """
+    if name not in NETWORKS:
+        module, _, attribute = name.partition(":")
+        try:
+            made = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"network {shown(name)} cannot be loaded: {one_line(error)}") from None
+        if not isinstance(made, type) or not issubclass(made, (FeaturesNetwork, DenseNetwork)):
+            raise ValueError(
+                f"network {shown(name)} is {shown(made)}, "
+                "allowed: a class derived from FeaturesNetwork or DenseNetwork of agents.networks"
+            )
+        NETWORKS[name] = made
+    return NETWORKS[name]

@@ -22,6 +22,9 @@ NUM_CODES: Final = 64
 class DenseNetwork(nn.Module):
     """A network that scores all actions, legal or not; ``forward(observations)`` gives them, and features."""
 
+    width: int
+    """Number of value features."""
+
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
         """Observations ``[n, size]``, masks ``[n, actions]``."""
         scores, features = self(observations)

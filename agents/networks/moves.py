@@ -1,26 +1,22 @@
 """MovesNetwork: scores each legal move from the move features of :mod:`solitaire_env.move_features`."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch as th
 from torch import nn
 from torch.nn import functional as F
 
+from agents.networks.features import Array, FeaturesNetwork, Rows
 from agents.networks.kept import KeptFeatures
 from agents.networks.layers import normalize_relu, read_moves, weigh_moves
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
-
-Array = npt.NDArray[Any]
-Rows = npt.NDArray[np.int64]
+from solitaire_env.move_features.reader import DIGS, MoveFeatures
 
 
-class MovesNetwork(nn.Module):
+class MovesNetwork(FeaturesNetwork):
     """Scores of the legal moves, from the features of each move and of the positions before and after it.
 
     Every move goes through the same multilayer perceptron. A weighted sum of the move's own features is
@@ -48,16 +44,13 @@ class MovesNetwork(nn.Module):
         self, spec: GameSpec, hidden: tuple[int, ...] = (64, 32), width: int = 64, digs: int = DIGS,
         onward: int = 0, reach: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__()
+        super().__init__(spec, digs, reach, onward)
         self.width = width
         self.habit: th.Tensor
         """The linear policy's weights that rollout lookahead plays by; part of the model, not trained. With
         zeros it does not play on."""
-        self.reader = MoveReader(spec, digs, reach, onward)
         if onward:
             self.register_buffer("habit", th.zeros(NUM_MOVE))
-        self.sizes = self.reader.sizes
-        """Number of features of a move, and of a position."""
         move, size = self.sizes
         self.read_move = nn.Linear(move, hidden[0])
         self.read_position = nn.Linear(size, hidden[0], bias=False)
@@ -76,21 +69,16 @@ class MovesNetwork(nn.Module):
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
         """Observations ``[n, size]``, masks ``[n, actions]``."""
-        codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        seen = self.look(codes, masks)
         if not self._is_compiled:
-            return self._score(seen, observations.device)
+            return super().score(observations, masks)
+        codes = observations.cpu().numpy().astype(np.int8, copy=False)
         kept = self.make_kept()
-        return self.score_kept(kept, kept.add_features(seen))
-
-    def make_kept(self) -> KeptFeatures:
-        """Makes room for positions that are scored more than once."""
-        return KeptFeatures(self.look, self.sizes)
+        return self.score_kept(kept, kept.add(codes, masks))
 
     def score_kept(self, kept: KeptFeatures, rows: Rows) -> Scores:
         """The same for positions that were kept, int64 ``[n]``."""
         if not self._is_compiled:
-            return self._score(kept.unpack(rows), self.head.weight.device)
+            return super().score_kept(kept, rows)
         ends = kept.ends(rows)
         positions = th.from_numpy(kept.packed.positions[rows])
         # Moves are kept as differences from the position before them.
@@ -111,9 +99,8 @@ class MovesNetwork(nn.Module):
         weight = self.head.weight
         return weight.dtype == th.float32 and weight.device.type == "cpu"
 
-    def _score(self, seen: MoveFeatures, device: th.device) -> Scores:
+    def forward(self, games: th.Tensor, actions: th.Tensor, moves: th.Tensor, positions: th.Tensor) -> Scores:
         """The same by torch's layers, on any device and with any precision."""
-        games, actions, moves, positions = (th.from_numpy(part).to(device) for part in seen)
         hidden = self.read_move(moves) + self.read_position(positions)[games]
         hidden = th.relu(self.norms[0](hidden))
         for layer, norm in zip(self.body, self.norms[1:], strict=True):

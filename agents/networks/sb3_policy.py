@@ -8,7 +8,7 @@ from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistrib
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
-from agents.networks import NETWORKS
+from agents.networks import network_class
 from agents.networks.adam import Adam
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
@@ -23,7 +23,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     Parameters
     ----------
     kind
-        Name of the network, a key of :data:`agents.networks.NETWORKS`.
+        Name of the network, as :func:`agents.networks.network_class` takes it.
     spec, sizes
         What its constructor takes.
     """
@@ -37,7 +37,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Any) -> None:
         kind, sizes = self._network
-        self.network = NETWORKS[kind](self.spec, **sizes)
+        self.network = network_class(kind)(self.spec, **sizes)
         self.value_net = nn.Linear(self.network.width, 1)
         self.mlp_extractor = nn.Identity()  # type: ignore[assignment]
         self.action_net = nn.Identity()

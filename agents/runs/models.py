@@ -6,12 +6,12 @@ from typing import Any
 import torch as th
 from safetensors.torch import save_file
 
-from agents.networks import NETWORKS, MovesNetwork, Network
+from agents.networks import NETWORKS, MovesNetwork, Network, network_class
 from agents.networks.player import NetworkPlayer
 from solitaire_env import env_id
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies.model_files import CARD, VALUE, WEIGHTS, Model, read_model, read_tensors
-from solitaire_env.util.files import model_folder, write_json, write_whole
+from solitaire_env.util.files import model_folder, read_json, write_json, write_whole
 from solitaire_env.util.messages import shown
 
 # ------------------------------------------------------------------------------------------ writing
@@ -62,6 +62,11 @@ def load_model(folder: Path, game: GameSpec, name: str | None = None) -> Network
         If a file is missing, damaged, or for another layout.
     """
     return _make_player(read_model(folder, game, NETWORKS), name or folder.name)
+
+
+def trust_network(folder: Path) -> None:
+    """Import the custom network that a model folder names, so that the folder can be loaded."""
+    network_class(str(read_json(folder / CARD).get("network")))
 
 
 def load_weights(path: Path) -> dict[str, th.Tensor]:

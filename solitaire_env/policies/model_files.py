@@ -77,8 +77,10 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     if missing or card["format"] != 1:
         raise ValueError(f"{path}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})")
     if card["network"] not in list(kinds):
+        custom = ":" in str(card["network"])
         raise ValueError(
             f"{path}: network is {shown(card['network'])}, allowed in format 1: {', '.join(map(repr, kinds))}"
+            + ("; a custom network is imported with --trust-model only" if custom else "")
         )
     layout = card["layout"]
     if not isinstance(layout, dict) or layout_hash(layout) != card["layout_hash"]:

@@ -153,6 +153,7 @@ def test_summary() -> None:
     assert (summary.cards_home, summary.steps, summary.truncated, summary.repeated) == (52, 10, 0.25, 0.75)
     assert summary.win_interval == wilson_interval(2, 4) and summary.cards_interval == (52, 52)
     assert summarize([]).games == 0
+    assert str(summary) == "won 50.0 % [15.0, 85.0] of 4 games, 52.0 cards home"
 
 
 # ------------------------------------------------------------------------------------------ play

@@ -82,7 +82,7 @@ def test_scores_and_gradients_are_torchs(name: str, hidden: tuple[int, ...]) -> 
     slow = network.double()
     seen = kept.unpack(rows)
     seen = seen._replace(moves=seen.moves.astype(np.float64), positions=seen.positions.astype(np.float64))
-    expected = slow._score(seen, th.device("cpu"))
+    expected = slow.score_features(seen, th.device("cpu"))
     assert (expected.games == found.games).all() and (expected.actions == found.actions).all()
     for mine, other in ((found.scores, expected.scores), (found.features, expected.features)):
         th.testing.assert_close(mine.double(), other, rtol=1e-4, atol=1e-4)

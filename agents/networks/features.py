@@ -1,0 +1,82 @@
+"""The base of networks that read the move features of :mod:`solitaire_env.move_features`."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch as th
+from torch import nn
+
+from agents.networks.kept import KeptFeatures
+from agents.networks.scores import Scores
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
+
+Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
+
+
+class FeaturesNetwork(nn.Module):
+    """A network that scores each legal move from its features. A subclass defines :meth:`forward`, and
+    ``width``, the number of its value features.
+
+    Parameters
+    ----------
+    spec
+        The game as the network sees it, with ``observation="cards"``.
+    digs, reach, rollout
+        The features that are read: see :class:`~solitaire_env.move_features.reader.MoveReader`.
+    """
+
+    width: int
+    """Number of value features."""
+
+    def __init__(self, spec: GameSpec, digs: int = DIGS, reach: int = 0, rollout: int = 0) -> None:
+        super().__init__()
+        self.reader = MoveReader(spec, digs, reach, rollout)
+        self.sizes = self.reader.sizes
+        """Number of features of a move, and of a position."""
+
+    @abstractmethod
+    def forward(self, games: th.Tensor, actions: th.Tensor, moves: th.Tensor, positions: th.Tensor) -> Scores:
+        """Score the legal moves of games.
+
+        Parameters
+        ----------
+        games
+            int64 ``[moves]``: which game each move belongs to, in order.
+        actions
+            int64 ``[moves]``.
+        moves
+            float32 ``[moves, sizes[0]]``: the features of the moves.
+        positions
+            float32 ``[games, sizes[1]]``: the features of the positions before them. The value features must
+            depend on these alone: :meth:`value` gives no moves.
+        """
+
+    def look(self, observations: Array, masks: Array) -> MoveFeatures:
+        """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
+        return self.reader.read(observations, masks)
+
+    def score(self, observations: th.Tensor, masks: Array) -> Scores:
+        """Observations ``[n, size]``, masks ``[n, actions]``."""
+        codes = observations.cpu().numpy().astype(np.int8, copy=False)
+        return self.score_features(self.look(codes, masks), observations.device)
+
+    def make_kept(self) -> KeptFeatures:
+        """Makes room for positions that are scored more than once."""
+        return KeptFeatures(self.look, self.sizes)
+
+    def score_kept(self, kept: KeptFeatures, rows: Rows) -> Scores:
+        """The same for positions that were kept, int64 ``[n]``."""
+        return self.score_features(kept.unpack(rows), next(self.parameters()).device)
+
+    def score_features(self, seen: MoveFeatures, device: th.device) -> Scores:
+        """The same for features that were read."""
+        scores: Scores = self(*(th.from_numpy(part).to(device) for part in seen))
+        return scores
+
+    def value(self, observations: th.Tensor) -> th.Tensor:
+        """The value features alone, ``[n, width]``."""
+        return self.score(observations, np.zeros((len(observations), 0), dtype=np.int8)).features
