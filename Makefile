@@ -21,7 +21,7 @@ GENERATED := .cache/mutants
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles test-browser test-container test-ray lint types layers mutants mutants-generated fuzz docs bench bench-peers \
+	test-oracles test-browser test-container test-ray test-examples lint types layers mutants mutants-generated fuzz docs bench bench-peers \
 	bench-training bench-ray \
 	instructions clean
 
@@ -50,7 +50,7 @@ train: $(COMPILED)  ## train the default network, evaluate it, say where it lies
 test: $(COMPILED)  ## the tests that find a fault in minutes
 	$(PY) -m pytest $(SPREAD) $(ARGS)
 
-test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container test-ray instructions test-slow  ## all tests
+test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container test-ray test-examples instructions test-slow  ## all tests
 
 test-proof: $(READY)  ## long proofs: more games, deeper counts, whole trainings
 	$(PY) -m pytest $(SPREAD) -m "proof and not slow" $(ARGS)
@@ -60,6 +60,18 @@ test-slow: $(READY)  ## the tests that take minutes each
 
 test-container: $(READY)  ## the image of the Dockerfile, built and run without Docker (Linux, as root)
 	$(PY) -m pytest -m container tests/container $(ARGS)
+
+test-examples: $(COMPILED) $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib ray))  ## the examples, shortened; in .venvs, each with its library
+	.ci/examples
+
+# A pin of an example replaces that of constraints.txt. The libraries need Python >= 3.11.
+.venvs/%/ready: examples/requirements/%.txt pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(@D)
+	grep -vE "^($$(sed -n 's/==.*//p' $< | paste -sd'|'))==" constraints.txt >$(@D)/constraints.txt
+	$(@D)/bin/python -m pip install --quiet --constraint $(@D)/constraints.txt --requirement $< --editable .
+	if [ -f $(<:.txt=.no-deps.txt) ]; then \
+		$(@D)/bin/python -m pip install --quiet --no-deps --requirement $(<:.txt=.no-deps.txt); fi
+	@touch $@
 
 test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-bin)
 	$(PY) -m pytest -m "oracle and not slow" $(ARGS)

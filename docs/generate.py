@@ -1,8 +1,10 @@
-"""Write the pages that follow from the variants: ``python -m docs.generate``.
+"""Write the pages that follow from the variants and the examples: ``python -m docs.generate``.
 
-``games.md`` and ``games/*.md`` are committed; a test holds them against what this would write.
+``games.md``, ``games/*.md``, ``examples.md`` and ``examples/*.md`` are committed; a test holds them against
+what this would write.
 """
 
+import ast
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,6 +18,7 @@ from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import VARIANTS, Variant
 
 DOCS: Final = Path(__file__).parent
+EXAMPLES: Final = sorted((DOCS.parent / "examples").glob("*.py"))
 NOTE: Final = "<!-- Written by `python -m docs.generate`: change that, or the variants. -->\n"
 
 KINDS: Final = {
@@ -68,6 +71,34 @@ Deal 0, which `python -m solitaire_env show {name}` prints too:
 `observation="cards"`, int8, by the names of `env.unwrapped.observation_layout`:
 
 {observation}
+"""
+
+
+EXAMPLES_NOTE: Final = "<!-- Written by `python -m docs.generate`: change the example. -->\n"
+
+EXAMPLES_PAGE: Final = """
+# Examples
+
+One file for each library, in `examples/` of the repository. Each trains for a minute or two on one core with
+illegal actions masked, plays deals that no training deals, and prints the win rate with its 95 % interval.
+
+```{{toctree}}
+:maxdepth: 1
+
+{pages}
+```
+"""
+
+EXAMPLE_PAGE: Final = """
+# {title}
+
+{text}
+
+```{{literalinclude}} ../../examples/{name}
+:language: python
+:lines: {first}-
+:caption: examples/{name}
+```
 """
 
 
@@ -130,10 +161,29 @@ def _observation_rows(variant: Variant) -> Iterable[list[object]]:
             yield [f"`{name}`", part.start, part.stop - 1, part.stop - part.start]
 
 
+def examples_page() -> str:
+    """``examples.md``: the list of the examples."""
+    return EXAMPLES_NOTE + EXAMPLES_PAGE.format(pages="\n".join(f"examples/{path.stem}" for path in EXAMPLES))
+
+
+def example_page(path: Path) -> str:
+    """A page of one example: its docstring, then its code."""
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    title, _, text = (ast.get_docstring(module) or "").replace("``", "`").partition("\n")
+    return EXAMPLES_NOTE + EXAMPLE_PAGE.format(
+        title=title.rstrip("."),
+        text=text.strip(),
+        name=path.name,
+        first=module.body[1].lineno,
+    )
+
+
 def pages() -> dict[Path, str]:
     """The text of every generated page, by its file."""
     out = {DOCS / "games.md": games_page()}
     out |= {DOCS / "games" / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
+    out[DOCS / "examples.md"] = examples_page()
+    out |= {DOCS / "examples" / f"{path.stem}.md": example_page(path) for path in EXAMPLES}
     return out
 
 
