@@ -19,6 +19,7 @@ from torch.distributions import Categorical
 
 import solitaire_env
 from solitaire_env import GameSpec
+from solitaire_env.core import set_num_threads
 from solitaire_env.evaluation import Summary
 from solitaire_env.move_features.reader import MoveReader
 
@@ -121,7 +122,8 @@ def evaluate(agent: Agent, game: GameSpec, deals: int) -> Summary:
 
 if __name__ == "__main__":
     args = tyro.cli(Args)
-    torch.set_num_threads(1)  # the networks are small
+    torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
+    set_num_threads(1)
     torch.manual_seed(0)
     envs = gym.make_vec(
         "solitaire_env:Solitaire/BusyAces-v0", num_envs=args.num_envs, autoreset_mode="SameStep",

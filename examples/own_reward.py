@@ -16,6 +16,8 @@ import torch
 import tyro
 from cleanrl_ppo import Agent, Args, evaluate, train
 
+from solitaire_env.core import set_num_threads
+
 GAME = "solitaire_env:Solitaire/BusyAces-v0"
 RULES = {"moves": "supermove", "reward": "progress+win", "stall_limit": 40}
 GAMMA, SPACE = 0.999, 0.05
@@ -79,7 +81,8 @@ def check(steps: int = 200) -> None:
 
 if __name__ == "__main__":
     args = tyro.cli(Args)
-    torch.set_num_threads(1)  # the networks are small
+    torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
+    set_num_threads(1)
     torch.manual_seed(0)
     check()
     games = gym.make_vec(GAME, num_envs=args.num_envs, autoreset_mode="SameStep", mask_dtype="bool", **RULES)

@@ -23,6 +23,7 @@ from torch import nn
 
 import solitaire_env
 from solitaire_env import GameSpec
+from solitaire_env.core import set_num_threads
 from solitaire_env.move_features.reader import MoveReader
 
 GAME = "Solitaire/BusyAces-v0"
@@ -118,7 +119,8 @@ CONFIG = {
 
 if __name__ == "__main__":
     args = tyro.cli(Args)
-    torch.set_num_threads(1)  # the networks are small
+    torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
+    set_num_threads(1)
     torch.manual_seed(0)
     pufferl.PuffeRL.print_dashboard = lambda *args, **kwargs: None
     if not pufferl._C_AVAILABLE:

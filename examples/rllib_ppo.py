@@ -26,6 +26,7 @@ from ray.tune import register_env
 from torch import nn
 
 import solitaire_env
+from solitaire_env.core import set_num_threads
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.wrappers import DictObservation
 
@@ -100,7 +101,8 @@ def make_config(args: Args) -> PPOConfig:
 if __name__ == "__main__":
     args = tyro.cli(Args)
     ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
-    torch.set_num_threads(1)  # the networks are small
+    torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
+    set_num_threads(1)
     register_env("solitaire", make_env)
     algorithm = make_config(args).build_algo()
     while algorithm.train()["num_env_steps_sampled_lifetime"] < args.steps:

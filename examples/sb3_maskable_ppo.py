@@ -21,6 +21,7 @@ from torch import nn
 
 import solitaire_env
 from solitaire_env import GameSpec
+from solitaire_env.core import set_num_threads
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.sb3 import SolitaireVecEnv
 
@@ -85,7 +86,8 @@ class MovesPolicy(MaskableActorCriticPolicy):
 
 if __name__ == "__main__":
     args = tyro.cli(Args)
-    torch.set_num_threads(1)  # the networks are small
+    torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
+    set_num_threads(1)
     games = SolitaireVecEnv(GAME, 32, moves="supermove", reward="progress+win", stall_limit=40)
     model = MaskablePPO(
         MovesPolicy, games, policy_kwargs={"game": games.game}, device="cpu", seed=0,

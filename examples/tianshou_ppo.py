@@ -22,6 +22,7 @@ from tianshou.trainer import OnPolicyTrainerParams
 from torch import nn
 
 import solitaire_env
+from solitaire_env.core import set_num_threads
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.wrappers import DictObservation
 
@@ -102,7 +103,8 @@ def train(args: Args) -> DiscreteActorPolicy:
 
 if __name__ == "__main__":
     args = tyro.cli(Args)
-    torch.set_num_threads(1)  # the networks are small
+    torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
+    set_num_threads(1)
     torch.manual_seed(0)
     trained = train(args)
 

@@ -19,12 +19,13 @@ from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
-from torchrl.envs import GymWrapper
+from torchrl.envs import ExplorationType, GymWrapper, set_exploration_type
 from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 import solitaire_env
+from solitaire_env.core import set_num_threads
 from solitaire_env.move_features.reader import MoveReader
 
 GAME = "Solitaire/BusyAces-v0"
@@ -62,9 +63,11 @@ class Scores(nn.Module):
 
     def forward(self, cards: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
         """Cards int8 [..., size] and masks bool [..., actions]: logits [..., actions]."""
-        read = self.reader.read(cards.flatten(0, -2).numpy(), masks.flatten(0, -2).numpy())
+        read = self.reader.read(
+            cards.reshape(-1, cards.shape[-1]).numpy(), masks.reshape(-1, masks.shape[-1]).numpy()
+        )
         games, actions, moves, _ = map(torch.from_numpy, read)
-        logits = torch.zeros(masks.flatten(0, -2).shape)
+        logits = torch.zeros(masks.shape).reshape(-1, masks.shape[-1])
         logits[games, actions] = self.layers(moves)[:, 0]
         return logits.view(masks.shape)
 
@@ -78,7 +81,7 @@ class Value(nn.Module):
 
     def forward(self, cards: torch.Tensor) -> torch.Tensor:
         """Values [..., 1]."""
-        positions = self.reader.read_positions(cards.flatten(0, -2).numpy())
+        positions = self.reader.read_positions(cards.reshape(-1, cards.shape[-1]).numpy())
         return self.layers(torch.from_numpy(positions)).view(*cards.shape[:-1], 1)
 
 
@@ -125,7 +128,8 @@ def train(env: GymWrapper, args: Args) -> ProbabilisticActor:
 
 if __name__ == "__main__":
     args = tyro.cli(Args)
-    torch.set_num_threads(1)  # the networks are small
+    torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
+    set_num_threads(1)
     torch.manual_seed(0)
     actor = train(make_env(args), args)
 
@@ -134,6 +138,7 @@ if __name__ == "__main__":
         """Actions, drawn."""
         seen = {"observation": torch.from_numpy(observations), "action_mask": torch.from_numpy(masks).bool()}
         state = TensorDict(seen, [len(masks)])
-        return actor(state)["action"].numpy()
+        with set_exploration_type(ExplorationType.RANDOM):  # the likeliest moves would go in circles
+            return actor(state)["action"].numpy()
 
     print(solitaire_env.evaluate(policy, GAME, range(args.deals), moves="supermove").summary)
