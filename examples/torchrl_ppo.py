@@ -14,12 +14,11 @@ import gymnasium as gym
 import numpy as np
 import torch
 import tyro
-from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
-from torchrl.envs import ExplorationType, GymWrapper, set_exploration_type
+from torchrl.envs import GymWrapper
 from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
@@ -94,11 +93,12 @@ def make_env(args: Args) -> GymWrapper:
     return GymWrapper(env, categorical_action_encoding=True).auto_register_info_dict()
 
 
-def train(env: GymWrapper, args: Args) -> ProbabilisticActor:
-    """Train for ``args.steps`` steps of all games; the actor."""
+def train(env: GymWrapper, args: Args) -> Scores:
+    """Train for ``args.steps`` steps of all games; what scores the moves."""
     reader = MoveReader(env.unwrapped.game)
+    scores = Scores(reader)
     actor = ProbabilisticActor(
-        TensorDictModule(Scores(reader), in_keys=["observation", "action_mask"], out_keys=["logits"]),
+        TensorDictModule(scores, in_keys=["observation", "action_mask"], out_keys=["logits"]),
         in_keys={"logits": "logits", "mask": "action_mask"},
         distribution_class=MaskedCategorical,
         spec=env.action_spec,
@@ -123,7 +123,7 @@ def train(env: GymWrapper, args: Args) -> ProbabilisticActor:
                 (losses["loss_objective"] + losses["loss_critic"]).backward()
                 nn.utils.clip_grad_norm_(loss.parameters(), 1.0)
                 optimizer.step()
-    return actor
+    return scores
 
 
 if __name__ == "__main__":
@@ -131,14 +131,12 @@ if __name__ == "__main__":
     torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
     set_num_threads(1)
     torch.manual_seed(0)
-    actor = train(make_env(args), args)
+    scores = train(make_env(args), args)
 
     @torch.no_grad()
     def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         """Actions, drawn."""
-        seen = {"observation": torch.from_numpy(observations), "action_mask": torch.from_numpy(masks).bool()}
-        state = TensorDict(seen, [len(masks)])
-        with set_exploration_type(ExplorationType.RANDOM):  # the likeliest moves would go in circles
-            return actor(state)["action"].numpy()
+        legal = torch.from_numpy(masks).bool()
+        return MaskedCategorical(scores(torch.from_numpy(observations), legal), mask=legal).sample().numpy()
 
     print(solitaire_env.evaluate(policy, GAME, range(args.deals), moves="supermove").summary)
