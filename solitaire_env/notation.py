@@ -9,13 +9,17 @@ Position text is the form of every test, every transcript and every bug report::
     t1: 4C TD 9S 2H             bottom first, the playable card last
     ...
 
-with ``cells: -- -- KD --`` where the variant has cells, and stock and waste only where it has a stock.
+with ``cells: -- -- KD --`` where the variant has cells, and stock and waste only where it has a stock. A card
+that lies face down is ``(4C)``, or ``??`` as its player sees it. ``redeals: 2`` are those left, ``-`` for no
+limit, where the variant has more than one pass; ``base: 4`` is the rank of the first card of each foundation,
+where the deal says it. A foundation is the number of its cards: from the Ace, the rank of its top card.
 
-Action text is one to one with the action's number: ``draw``, ``t3>f`` home, ``t1>c`` to a cell, ``w>t5`` onto
-a pile, ``c2>s`` to a space, ``t2x4>s`` four cards to a space.
+Action text is one to one with the action's number: ``draw``, ``redeal``, ``t3>f`` home, ``t1>c`` to a cell,
+``w>t5`` onto a pile, ``c2>s`` to a space, ``t2x4>s`` four cards to a space, ``fC>t3`` from a foundation of
+Clubs back onto a pile.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from solitaire_env.core import engine
 from solitaire_env.core.cards import EMPTY_NAME, HIDDEN_NAME, SUIT_NAMES, SUITS, card_name, parse_card
@@ -40,6 +44,8 @@ __all__ = [
     "read_position",
 ]
 
+NO_LIMIT: Final = "-"
+"""Stands for the number of redeals where there is no limit."""
 MAX_TEXT: int = 20_000
 """Longest position text that is read, in characters; the largest game needs a tenth of it."""
 
@@ -54,10 +60,14 @@ def format_position(position: Position) -> str:
     if v.stock:
         lines.append(_line("stock", position.stock))
         lines.append(_line("waste", position.waste))
+    if v.passes != 1:
+        lines.append(f"redeals: {position.redeals if v.passes else NO_LIMIT}")
     suits = (
         f"{SUIT_NAMES[suit]} {' '.join(map(str, tops))}" for suit, tops in enumerate(position.foundations)
     )
     lines.append(f"foundations: {' '.join(suits)}")
+    if v.base == "dealt":
+        lines.append(f"base: {position.base}")
     if v.cells:
         lines.append(_line("cells", position.cells))
     lines += [_line(f"t{number}", pile) for number, pile in enumerate(position.tableau, 1)]
@@ -121,7 +131,9 @@ def _parse_fields(fields: dict[str, list[str]], variant: Variant) -> Position:
     piles = [f"t{number}" for number in range(1, variant.piles + 1)]
     allowed = [
         *(("stock", "waste") if variant.stock else ()),
+        *(("redeals",) if variant.passes != 1 else ()),
         "foundations",
+        *(("base",) if variant.base == "dealt" else ()),
         *(("cells",) if variant.cells else ()),
         *piles,
     ]
@@ -133,6 +145,14 @@ def _parse_fields(fields: dict[str, list[str]], variant: Variant) -> Position:
     for name in allowed:
         if name not in fields:
             raise ValueError(f"position text has no line {name!r}, {variant.name} has: {', '.join(allowed)}")
+
+    def number(name: str) -> int:
+        word = " ".join(fields.get(name, ["0"]))
+        if name == "redeals" and variant.passes == 0 and word == NO_LIMIT:
+            return 0
+        if not word.isascii() or not word.isdecimal() or len(word) > 3:
+            raise ValueError(f"position line {name!r} is {word[:40]!r}, allowed: a whole number")
+        return int(word)
 
     def cards(name: str, placeholder: str | None = None) -> Pile:
         codes = []
@@ -153,11 +173,13 @@ def _parse_fields(fields: dict[str, list[str]], variant: Variant) -> Position:
         )
     position = Position(
         variant=variant,
-        tableau=tuple(map(cards, piles)),
+        tableau=tuple(cards(pile, HIDDEN_NAME if variant.hides_cards else None) for pile in piles),
         foundations=_parse_foundations(fields["foundations"], variant),
         cells=cells,
         waste=cards("waste") if variant.stock else (),
         stock=cards("stock", HIDDEN_NAME) if variant.stock else (),
+        redeals=number("redeals"),
+        base=number("base"),
     )
     faults = position_faults(position)
     if faults:
@@ -215,9 +237,16 @@ def move_of(variant: Variant, state: engine.State, row: int, number: int) -> Mov
     r = make_rules(variant)
     kind = action_layout(variant).decode(number).kind
     if kind == "draw":
-        card = int(state.rows[row, r.row_stock + int(state.stock[row]) - 1])
-        return Move("stock", "waste", (card,))
+        end = r.row_stock + int(state.stock[row])
+        drawn = state.rows[row, max(r.row_stock, end - r.draw) : end]
+        return Move("stock", "waste", tuple(int(card) for card in drawn[::-1]))
+    if kind == "redeal":
+        turned = state.rows[row, r.row_waste : r.row_waste + int(state.waste[row])]
+        return Move("waste", "stock", tuple(int(card) for card in turned[::-1]))
     source, target, count = engine.move_of(r, state, row, number)
+    if kind == "worry":
+        card = engine.worried_card(r, state, row, source - r.sources, target)
+        return Move("foundations", pile_name(variant, target), (card,))
     if count > 1:
         end = source * r.pile_capacity + int(state.heights[row, source])
         cards = tuple(int(card) for card in state.rows[row, end - count : end])
@@ -237,9 +266,11 @@ def describe_action(variant: Variant, state: engine.State, row: int, number: int
     """What a legal action does in a position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
     kind = action_layout(variant).decode(number).kind
     if kind == "draw":
-        return "draw a card from the stock"
+        return f"draw {('a card', 'two cards', 'three cards')[variant.draw - 1]} from the stock"
+    if kind == "redeal":
+        return "turn the waste over to the stock"
     move = move_of(variant, state, row, number)
-    place = {"t": "{}", "w": "the waste", "c": "cell {}"}[move.source[0]]
+    place = {"t": "{}", "w": "the waste", "c": "cell {}", "f": "the foundations"}[move.source[0]]
     origin = place.format(move.source if move.source[0] == "t" else move.source[1:])
     playable = card_name(move.cards[-1])
     if kind == "home":

@@ -5,11 +5,14 @@ from typing import Any, Final
 import gymnasium as gym
 
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant, variant_from_dict, variant_to_dict
-from solitaire_env.util.messages import shown
+from solitaire_env.util.messages import one_of_many, shown
 from solitaire_env.variants import VARIANTS, add_variant, get_variant, known_variants
 
 NAMESPACE: Final = "Solitaire"
 VERSION: Final = 0
+
+FAMILY_ID: Final = f"{NAMESPACE}/Family-v{VERSION}"
+"""The environment that plays many games: :mod:`solitaire_env.family`."""
 
 STEPS_PER_CARD: Final = 32
 """The step limit of a variant is this times its cards. Winning lines in single moves take at most 8 steps a
@@ -18,8 +21,14 @@ card (Busy Aces: 783 steps for 104 cards, the longest seen); the limit is four t
 
 def env_id(variant: Variant) -> str:
     """The Gymnasium id of a variant, from its title: ``Solitaire/FortyThieves-v0``."""
-    words = "".join(c if c.isalnum() else " " for c in variant.title).split()
+    title = variant.title.replace("'", "")
+    words = "".join(c if c.isalnum() else " " for c in title).split()
     return f"{NAMESPACE}/{''.join(word[0].upper() + word[1:] for word in words)}-v{VERSION}"
+
+
+def is_family(game: str) -> bool:
+    """Whether an id, with or without ``solitaire_env:``, is that of the environment of many games."""
+    return game.removeprefix("solitaire_env:") == FAMILY_ID
 
 
 def env_variant(id_or_name: str) -> Variant:
@@ -31,7 +40,8 @@ def env_variant(id_or_name: str) -> Variant:
         if env_id(variant) == wanted:
             return variant
     if "/" in wanted:
-        raise ValueError(f"unknown id {shown(wanted)}, allowed: {', '.join(map(env_id, known_variants()))}")
+        ids = {name: name for name in map(env_id, known_variants())}
+        raise ValueError(f"unknown id {shown(wanted)}, {one_of_many(wanted, ids, 'ids')}")
     return get_variant(wanted)
 
 
@@ -85,6 +95,12 @@ def register_variant(variant: Variant) -> str:
 
 
 def register_all() -> None:
-    """Register the published games."""
+    """Register the published games, and the environment of them all."""
     for variant in VARIANTS:
         register_variant(variant)
+    if FAMILY_ID not in gym.registry:
+        gym.register(
+            id=FAMILY_ID,
+            entry_point="solitaire_env.family:FamilyEnv",
+            vector_entry_point="solitaire_env.family:FamilyVectorEnv",
+        )

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box, Discrete
 from gymnasium.utils import seeding
 
 from solitaire_env.core.batch import Batch
@@ -90,23 +90,29 @@ class SolitaireVecEnv(VecEnv):
             ),
         )
         self.game = GameSpec(self.variant, self.settings)
-        self.batch = Batch(self.game, num_envs)
         self.spec = _spec(self.game)
         """What ``gym.make`` makes a single environment of the same game from."""
+        self._set_up(
+            Batch(self.game, num_envs), observation_space(self.game), self.game.num_actions,
+            render_mode, render_size,
+        )  # fmt: skip
+
+    def _set_up(
+        self, batch: Batch, space: Box, num_actions: int, render_mode: VectorRenderMode | None = None,
+        render_size: tuple[int, int] = SIZE,
+    ) -> None:  # fmt: skip
+        """Take the games, with the space of their observations and their number of actions."""
+        self.batch = batch
         self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
         self.render_size = check_render_size(render_size)
         self.metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
-        size = self.batch.size
+        size = batch.size
         self._rows = np.arange(size, dtype=np.int64)
         self._actions = np.zeros(size, dtype=np.int64)
         self._returns = np.zeros(size, dtype=np.float64)
         self._started = np.zeros(size, dtype=np.float64)
         self._reset_once = False
-        super().__init__(
-            size,
-            observation_space(self.game),
-            Discrete(self.game.num_actions),
-        )
+        super().__init__(size, space, Discrete(num_actions))
 
     def reset(self) -> VecEnvObs:
         """New games in all rows, by what :meth:`seed` and :meth:`set_options` were given."""
@@ -161,7 +167,7 @@ class SolitaireVecEnv(VecEnv):
                 {
                     "terminal_observation": observations[row].copy(),
                     "TimeLimit.truncated": bool(batch.truncated[row] and not batch.terminated[row]),
-                    "is_success": home == batch.rules.cards,
+                    "is_success": bool(batch.won[row]),
                     "cards_home": home,
                     "deal": int(batch.deal_numbers[row]),
                     "episode": {

@@ -21,6 +21,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solitaire_env.core import deals, engine, observations, supermoves
 from solitaire_env.core.batch import Batch, IllegalActionError
+from solitaire_env.core.cards import DOWN
 from solitaire_env.core.engine import State
 from solitaire_env.core.layout import PLAYING, WON, action_layout
 from solitaire_env.core.spec import INVALID, GameSpec, Settings
@@ -43,9 +44,9 @@ GAMES = 8
 def check_state(games: Any) -> list[str]:
     """What is wrong with the state of some games, a named fault each; empty when nothing is.
 
-    The cards of the pack are all there, once a deck; foundations lie fullest first; no place is empty under
-    a card; what is kept beside the position (playable cards, heights, sequences, counts, mask, status) is
-    what a rebuild from the position gives.
+    The cards of the pack are all there, once a deck; foundations lie fullest first; the last card of a pile
+    lies face up; no place is empty under a card; what is kept beside the position (playable cards, heights,
+    sequences, counts, mask, status) is what a rebuild from the position gives.
 
     Parameters
     ----------
@@ -205,14 +206,16 @@ def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
     """Random games: the state after every step, positions as text, what a step pays, what is hidden."""
     batch = _new_batch(variant, rng)
     shown = [_new_batch(variant, rng, 1, observation=kind) for kind in observations.OBSERVATIONS]
-    home = np.zeros(batch.size)
+    start = variant.home_at_deal
+    home = np.full(batch.size, start)
     for step in _play(batch, rng, steps):
         row = step % batch.size
         text = format_position(batch.position(row))
         expect("faults of the state", [], check_state(batch), text)
-        expect("reward 'progress'", (batch.state.home - home) / batch.rules.cards, batch.rewards, text)
+        progress = (batch.state.home - home) / (variant.cards - start)
+        expect("reward 'progress'", progress, batch.rewards, text)
         expect("games won", batch.state.home == batch.rules.cards, batch.state.status == WON, text)
-        home = np.where(batch.terminated, 0, batch.state.home)
+        home = np.where(batch.terminated, start, batch.state.home)
         position = parse_position(text, variant)
         expect("position text, read and written", text, format_position(position))
         expect("position row of the text", batch.state.rows[row], position_to_row(position), text)
@@ -221,14 +224,17 @@ def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
 
 
 def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator, text: str) -> None:
-    """The order of the stock is neither in the observation nor in the mask."""
-    stock = slice(batch.rules.row_stock, batch.rules.row_stock + int(batch.state.stock[row]))
+    """Which cards are in the stock and which lie face down is neither in the observation nor in the mask."""
+    rules = batch.rules
     cards = batch.state.rows[row].copy()
+    down = np.flatnonzero(cards[: rules.row_cells] & DOWN)
+    hidden = np.concatenate([down, np.arange(rules.row_stock, rules.row_stock + int(batch.state.stock[row]))])
     other.set_row(0, cards)
     seen = (other.observations()[0].copy(), other.state.mask[0].copy())
-    cards[stock] = rng.permutation(cards[stock])
+    cards[hidden] = rng.permutation(cards[hidden] & (DOWN - 1))
+    cards[down] |= DOWN
     other.set_row(0, cards)
-    what = f"observation {other.settings.observation!r} and mask when the stock is shuffled"
+    what = f"observation {other.settings.observation!r} and mask when the hidden cards are shuffled"
     expect(what, seen, (other.observations()[0], other.state.mask[0]), text)
 
 
@@ -405,7 +411,7 @@ def _expect_infos(what: str, expected: dict[str, Any], got: dict[str, Any], wher
 
 def _check_supermoves(variant: Variant, rng: np.random.Generator, steps: int) -> None:
     """Supermoves, a rule of the game or offered as a shortcut, are what single moves lead to."""
-    if variant.moves == "sequence":
+    if not variant.takes_supermoves:
         return
     batch = _new_batch(variant.with_rules(moves="supermove"), rng, on_invalid="raise")
     for step in _play(batch, rng, steps):

@@ -32,6 +32,7 @@ was played card by card, the thought stands at the first card.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from solitaire_env.core.cards import FACE_DOWN
@@ -40,7 +41,7 @@ from solitaire_env.core.observations import INFORMATION, check_observation
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.registration import env_id
-from solitaire_env.util.messages import shown
+from solitaire_env.util.messages import one_of_many, shown
 from solitaire_env.variants import Build, Moves, Spaces, Variant, known_variants
 
 Result = Literal["won", "stuck", "truncated"]
@@ -54,7 +55,9 @@ MAX_VALUE: Final = 1_000_000
 _HEAD: Final = ("env", "build", "spaces", "moves", "policy", "deal", "result")
 _NUMBER: Final = "0|[1-9][0-9]{0,18}"
 _VALUE: Final = re.compile(r"value (-?(?:0|[1-9][0-9]{0,6})\.[0-9]{3})")
-_ACTION: Final = "draw|(?:w|[ct][1-9][0-9]?)(?:x[1-9][0-9]?)?>(?:[cfs]|t[1-9][0-9]?)"
+_ACTION: Final = (
+    "draw|redeal|f[CDHS]>t[1-9][0-9]?|(?:w|[ct][1-9][0-9]?)(?:x[1-9][0-9]?)?>(?:[cfs]|t[1-9][0-9]?)"
+)
 _CHANCE: Final = re.compile(rf"({_ACTION}) (0|[1-9][0-9]{{0,2}})\.([0-9]) %")
 _RESULT: Final = re.compile(rf"({'|'.join(get_args(Result))}), ({_NUMBER}) cards home, ({_NUMBER}) steps")
 
@@ -253,7 +256,10 @@ def _parse_head(lines: list[str], variant: Variant | None) -> Transcript:
         values.append(line.removeprefix(f"{name}: "))
     named, build, spaces, moves, policy, deal, result = values
     games = {env_id(known): known for known in (known_variants() if variant is None else (variant,))}
-    _check_word(1, named, tuple(games))
+    if named not in games:
+        ids = {name: id for id, known in games.items() for name in (id, known.name)}
+        many = one_of_many(named, ids, "ids").removeprefix("allowed: ")
+        raise _error(1, named, repr(env_id(variant)) if variant is not None else many)
     for number, word, words in ((2, build, Build), (3, spaces, Spaces), (4, moves, Moves)):
         _check_word(number, word, get_args(words))
     rules: dict[str, Any] = {"build": build, "spaces": spaces, "moves": moves}
@@ -336,8 +342,9 @@ def _steps_fit(t: Transcript) -> bool:
 
 def _read_start(text: str, variant: Variant) -> str:
     position = parse_position(text, variant)
-    if FACE_DOWN in position.stock:
-        raise ValueError("position line 'stock' has '??', allowed in a transcript: cards")
+    if FACE_DOWN in (*position.stock, *chain(*position.tableau)):
+        line = "stock" if FACE_DOWN in position.stock else "t1 and on"
+        raise ValueError(f"position line {line!r} has '??', allowed in a transcript: cards")
     return format_position(position)
 
 

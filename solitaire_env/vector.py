@@ -67,6 +67,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     """
 
     metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
+    _reset_options: tuple[str, ...] = RESET_OPTIONS
 
     def __init__(
         self,
@@ -88,13 +89,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         autoreset_mode: Literal["NextStep", "SameStep", "Disabled"] | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
-        self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
-        self.render_size = check_render_size(render_size)
-        try:
-            self.autoreset_mode = AutoresetMode(autoreset_mode)
-        except ValueError:
-            allowed = ", ".join(repr(mode.value) for mode in AutoresetMode)
-            raise ValueError(f"unknown autoreset_mode {shown(autoreset_mode)}, allowed: {allowed}") from None
         self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
         self.settings = Settings(
             observation=observation,
@@ -106,14 +100,32 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         )
         self.game = GameSpec(self.variant, self.settings)
         self.batch = Batch(self.game, num_envs)
-        self.num_envs = self.batch.size
-        self.copy = copy
-        self.mask_dtype = check_mask_dtype(mask_dtype)
-        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self._set_up(mask_dtype, render_mode, render_size, autoreset_mode, copy)
         self.single_observation_space = observation_space(self.game)
         self.single_action_space = Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def _set_up(
+        self,
+        mask_dtype: MaskDtype,
+        render_mode: VectorRenderMode | None,
+        render_size: tuple[int, int],
+        autoreset_mode: str | AutoresetMode,
+        copy: bool,
+    ) -> None:
+        """Everything but the games and the spaces."""
+        self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
+        self.render_size = check_render_size(render_size)
+        try:
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            allowed = ", ".join(repr(mode.value) for mode in AutoresetMode)
+            raise ValueError(f"unknown autoreset_mode {shown(autoreset_mode)}, allowed: {allowed}") from None
+        self.num_envs = self.batch.size
+        self.copy = copy
+        self.mask_dtype = check_mask_dtype(mask_dtype)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self._all = np.ones(self.num_envs, dtype=np.bool_)
         # What the next step does to each game: a game that has ended is dealt anew, or must be reset first.
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
@@ -127,7 +139,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Start new games in all rows, or in those of ``options["reset_mask"]``."""
-        options = check_options(options, (*RESET_OPTIONS, "reset_mask"))
+        options = check_options(options, (*self._reset_options, "reset_mask"))
         mask = self._check_reset_mask(options.get("reset_mask"))
         rows = np.flatnonzero(mask)
         seeds = self._check_seeds(seed)
@@ -190,11 +202,13 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _last_moves(self, actions: npt.NDArray[np.int64]) -> list[LastMove | None]:
         """What to say of the actions that are about to be played: nothing of a game that is dealt anew."""
-        state = self.batch.state
         return [
-            last_move(self.variant, state, row, action) if todo == PLAY else None
+            self._last_move(row, action) if todo == PLAY else None
             for row, (action, todo) in enumerate(zip(actions.tolist(), self._todo.tolist(), strict=True))
         ]
+
+    def _last_move(self, row: int, action: int) -> LastMove:
+        return last_move(self.variant, self.batch.state, row, action)
 
     def _forget_moves(self, rows: npt.NDArray[np.int64]) -> None:
         if self.render_mode is not None:
@@ -330,16 +344,26 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _read_starts(self, rows: npt.NDArray[np.int64], options: dict[str, Any]) -> list[Start | None]:
         """What the named rows start from; all are read before any game is changed."""
-        for name, several in (("position", (list, tuple)), ("deal", (list, tuple, np.ndarray, range))):
-            if name not in options:
-                continue
-            given = options[name]
-            if not isinstance(given, several) or getattr(given, "ndim", 1) == 0:
-                return [read_start(self.batch, {name: given})] * len(rows)
-            if len(given) != self.num_envs:
-                raise ValueError(
-                    f"{len(given)} {name}s were given, "
-                    f"allowed: one, or one for each of the {self.num_envs} games"
-                )
-            return [read_start(self.batch, {name: given[row]}) for row in rows.tolist()]
-        return [None] * len(rows)
+        given = {name: options[name] for name in self._reset_options if name in options}
+        several = {name for name, value in given.items() if self._is_for_each(name, value)}
+        if not several:
+            return [self._read_start(given) if given else None] * len(rows)
+        return [
+            self._read_start({name: v[row] if name in several else v for name, v in given.items()})
+            for row in rows.tolist()
+        ]
+
+    def _read_start(self, options: dict[str, Any]) -> Any:
+        """What a game starts from by reset's options, which are checked."""
+        return read_start(self.batch, options)
+
+    def _is_for_each(self, name: str, value: Any) -> bool:
+        """Whether the value of a reset option is a list of one for each game."""
+        kinds = (list, tuple, np.ndarray, range) if name == "deal" else (list, tuple)
+        if not isinstance(value, kinds) or getattr(value, "ndim", 1) == 0:
+            return False
+        if len(value) != self.num_envs:
+            raise ValueError(
+                f"{len(value)} {name}s were given, allowed: one, or one for each of the {self.num_envs} games"
+            )
+        return True

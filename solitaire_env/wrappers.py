@@ -13,7 +13,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import MaskDtype, SolitaireEnv, check_mask_dtype
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import MoveReader
-from solitaire_env.move_features.table import MoveTable, highest_values
+from solitaire_env.move_features.table import MoveTable, highest_values, lowest_values
 from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
 
@@ -262,5 +262,7 @@ def move_space(game: GameSpec) -> spaces.Box:
     """
     if game.settings.observation != "cards":
         raise ValueError(f"observation is {game.settings.observation!r}, allowed with move features: 'cards'")
-    highest = highest_values(game.rules)
-    return spaces.Box(0.0, np.tile(highest, (game.num_actions, 1)), (game.num_actions, NUM_MOVE), np.float32)
+    low, high = (
+        np.tile(values(game.rules), (game.num_actions, 1)) for values in (lowest_values, highest_values)
+    )
+    return spaces.Box(low, high, (game.num_actions, NUM_MOVE), np.float32)

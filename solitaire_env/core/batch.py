@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from solitaire_env.core import deals, engine, observations, supermoves
 from solitaire_env.core._jit import jit_kernel, typed_once
-from solitaire_env.core.cards import FACE_DOWN
+from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import DEAL, LEAVE, PLAY, PLAYING, WON
 from solitaire_env.core.position import (
@@ -56,10 +56,10 @@ def _account(
             steps[b] += 1
             stalls[b] += 1
             if int(went_home[b]) != 0:
-                rewards[b] = pay_progress
+                rewards[b] = pay_progress * int(went_home[b])
                 if int(status[b]) == WON:
                     rewards[b] += pay_win
-            if int(went_home[b]) != 0 or int(drew[b]) != 0:
+            if int(went_home[b]) > 0 or int(drew[b]) != 0:
                 stalls[b] = 0
             terminated[b] = int(status[b]) != PLAYING or (end_invalid != 0 and int(invalid[b]) != 0)
             truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
@@ -97,53 +97,12 @@ def check_size(num_envs: Any) -> int:
     return number
 
 
-class Batch:
-    """``size`` games of one variant. Arrays are exposed and reused: copy what is to be kept."""
+class Rows:
+    """What a batch of one game and a batch of several have in common: numbered rows, with a stream each."""
 
-    def __init__(self, spec: GameSpec, size: int) -> None:
-        size = check_size(size)
-        variant, settings = spec.variant, spec.settings
-        self.spec = spec
-        self.variant = variant
-        self.settings = settings
-        self.size = size
-        self._shape = (size,)
-        self.rules = spec.rules
-        self.state = engine.make_state(self.rules, size)
-        self.events = engine.make_events(size)
-        self.deals = engine.make_deals(self.rules, variant.tableau, size)
-        self.streams = self.deals.streams
-        """State of each game's stream of deal numbers."""
-        self.deal_numbers = self.deals.numbers
-        """The deal number of each game, int64 ``[size]``; NO_NUMBER where it did not start from one."""
-        self.deal_numbers[:] = NO_NUMBER
-        self.deal_names: dict[int, str] = {}
-        """Rows that were dealt from another program's deal, and which."""
-        self.steps = np.zeros(size, dtype=np.int64)
-        """Steps since the deal."""
-        self.stalls = np.zeros(size, dtype=np.int64)
-        """Steps since a card went home or came off the stock."""
-        self.rewards = np.zeros(size, dtype=np.float64)
-        self.terminated = np.zeros(size, dtype=np.bool_)
-        self.truncated = np.zeros(size, dtype=np.bool_)
-        self.ended = np.zeros(size, dtype=np.bool_)
-        """Episodes that the last step ended: terminated, truncated or both."""
-        self.won = np.zeros(size, dtype=np.bool_)
-        """Games that are won."""
-        self._actions = np.zeros(size, dtype=np.int64)
-        self._todo = np.zeros(size, dtype=np.int8)
-        self.everyone = np.full(size, PLAY, dtype=np.int8)
-        reward = get_reward(settings.reward)
-        self.pay = (float(reward.progress) / self.rules.cards, float(reward.win))
-        """What a card that goes home is paid, and a win."""
-        self._limits = (settings.stall_limit or 0, settings.max_episode_steps or 0)
-        self._end_invalid = int(settings.on_invalid == "terminate")
-        if settings.observation == "features":
-            shape = (size, spec.observation_size)
-            self._features = np.zeros(shape, dtype=np.float32)
-        self._seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
-
-    # ---------------------------------------------------------------------------- rows, actions
+    size: int
+    streams: npt.NDArray[np.uint64]
+    """State of each game's stream of deal numbers."""
 
     def check_row(self, row: Any) -> int:
         """The number of a game that a user passed, as an int."""
@@ -165,6 +124,62 @@ class Batch:
             raise IndexError(f"there is no game {wrong[0]} for {name}, allowed: 0..{self.size - 1}")
         return np.ascontiguousarray(rows, dtype=np.int64)
 
+    def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
+        """Start the streams of deal numbers of the named rows from Gymnasium's seeded generators."""
+        for row, generator in zip(rows.tolist(), generators, strict=True):
+            self.streams[row] = generator.integers(2**64, dtype=np.uint64)
+
+
+class Batch(Rows):
+    """``size`` games of one variant. Arrays are exposed and reused: copy what is to be kept."""
+
+    def __init__(self, spec: GameSpec, size: int) -> None:
+        size = check_size(size)
+        variant, settings = spec.variant, spec.settings
+        self.spec = spec
+        self.variant = variant
+        self.settings = settings
+        self.size = size
+        self._shape = (size,)
+        self.rules = spec.rules
+        self.state = engine.make_state(self.rules, size)
+        self.events = engine.make_events(size)
+        self.deals = engine.make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())
+        self.streams = self.deals.streams
+        self.deal_numbers = self.deals.numbers
+        """The deal number of each game, int64 ``[size]``; NO_NUMBER where it did not start from one."""
+        self.deal_numbers[:] = NO_NUMBER
+        self.deal_names: dict[int, str] = {}
+        """Rows that were dealt from another program's deal, and which."""
+        self.steps = np.zeros(size, dtype=np.int64)
+        """Steps since the deal."""
+        self.stalls = np.zeros(size, dtype=np.int64)
+        """Steps since a card went home or came off the stock."""
+        self.rewards = np.zeros(size, dtype=np.float64)
+        self.terminated = np.zeros(size, dtype=np.bool_)
+        self.truncated = np.zeros(size, dtype=np.bool_)
+        self.ended = np.zeros(size, dtype=np.bool_)
+        """Episodes that the last step ended: terminated, truncated or both."""
+        self.won = np.zeros(size, dtype=np.bool_)
+        """Games that are won."""
+        self._actions = np.zeros(size, dtype=np.int64)
+        self._todo = np.zeros(size, dtype=np.int8)
+        self.everyone = np.full(size, PLAY, dtype=np.int8)
+        reward = get_reward(settings.reward)
+        self.pay = (float(reward.progress) / (variant.cards - variant.home_at_deal), float(reward.win))
+        """What a card that goes home is paid, and a win; a card that worries back costs what it was paid."""
+        self._limits = (settings.stall_limit or 0, settings.max_episode_steps or 0)
+        self._end_invalid = int(settings.on_invalid == "terminate")
+        if settings.observation == "features":
+            shape = (size, spec.observation_size)
+            self._features = np.zeros(shape, dtype=np.float32)
+        self._hides = self.rules.hides and settings.information == "player"
+        if self._hides and settings.observation == "cards":
+            self._cards = np.zeros((size, self.rules.row_stock), dtype=np.int8)
+        self._seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
+
+    # ---------------------------------------------------------------------------- rows, actions
+
     def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         """The actions that a user passed, one a game, for :meth:`step` with ``todo``."""
         # The usual case first: every microsecond of a step counts.
@@ -176,11 +191,6 @@ class Batch:
         return np.ascontiguousarray(actions, dtype=np.int64)
 
     # ------------------------------------------------------------------------------- new games
-
-    def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
-        """Start the streams of deal numbers of the named rows from Gymnasium's seeded generators."""
-        for row, generator in zip(rows.tolist(), generators, strict=True):
-            self.streams[row] = generator.integers(2**64, dtype=np.uint64)
 
     def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[Start | None]) -> None:
         """New games in the named rows (int64 ``[n]``), each from its start."""
@@ -252,16 +262,19 @@ class Batch:
     def place(self, row: int, position: Position) -> None:
         """Start a game in a row from a position.
 
-        A hidden stock is dealt from the cards that are not seen, by the row's stream: a stock that a player
+        Hidden cards are dealt from the cards that are not seen, by the row's stream: an order that a player
         who sees the rest must think as likely as any other.
         """
         self.check_position(position)
         cards = position_to_row(position)
-        if FACE_DOWN in position.stock:
+        tableau = cards[: self.rules.row_cells]
+        if FACE_DOWN in position.stock or FACE_DOWN in tableau:
             unseen = np.array(position.unseen(), dtype=np.int8)
             state = deals.pick_deals(self.streams, np.array([row], dtype=np.int64))
             deals.shuffle_in_place(int(state[0]), unseen)
-            cards[self.rules.row_stock : self.rules.row_stock + len(unseen)] = unseen
+            stock = len(position.stock)
+            cards[self.rules.row_stock : self.rules.row_stock + stock] = unseen[:stock]
+            tableau[tableau == FACE_DOWN] = unseen[stock:] | DOWN
         self.set_row(row, cards)
         self._name_deal(row, None)
 
@@ -415,7 +428,10 @@ class Batch:
     def observations(self) -> npt.NDArray[Any]:
         """The observations ``[size, entries]``: a view that the next step overwrites."""
         if self.settings.observation == "cards":
-            return self.state.rows[:, : self._seen]
+            if not self._hides:
+                return self.state.rows[:, : self._seen]
+            observations.write_cards(self.rules, self.state, self._cards)
+            return self._cards
         observations.write_features(self.rules, self.state, self.settings.information, self._features)
         return self._features
 

@@ -10,6 +10,8 @@ EMPTY: Final = 0
 """No card."""
 FACE_DOWN: Final = 1
 """A card whose identity is hidden."""
+DOWN: Final = 64
+"""The bit of a card that lies face down in a tableau pile; the rest is the card."""
 
 RANKS: Final = 13
 SUITS: Final = 4
@@ -49,7 +51,11 @@ def is_red(card: int) -> bool:
 
 
 def card_name(card: int) -> str:
-    """Text of a card: ``7H``, ``TS``; ``??`` for a face-down card and ``--`` for none."""
+    """Text of a card: ``7H``, ``TS``; ``(7H)`` for one that lies face down, ``??`` for one that is hidden and
+    ``--`` for none.
+    """
+    if DOWN + 4 <= card < DOWN + 4 * KING + SUITS:
+        return f"({card_name(card - DOWN)})"
     if card == EMPTY:
         return EMPTY_NAME
     if card == FACE_DOWN:
@@ -65,6 +71,8 @@ def parse_card(text: str) -> int:
         return EMPTY
     if text == HIDDEN_NAME:
         return FACE_DOWN
-    if len(text) == 2 and text[0] in RANK_NAMES and text[1] in SUIT_NAMES:
-        return 4 * (RANK_NAMES.index(text[0]) + 1) + SUIT_NAMES.index(text[1])
+    down = len(text) == 4 and text[0] == "(" and text[3] == ")"
+    name = text[1:3] if down else text
+    if len(name) == 2 and name[0] in RANK_NAMES and name[1] in SUIT_NAMES:
+        return DOWN * down + 4 * (RANK_NAMES.index(name[0]) + 1) + SUIT_NAMES.index(name[1])
     raise ValueError(f"unknown card {text[:20]!r}, allowed: one of {RANK_NAMES} and one of {SUIT_NAMES}")

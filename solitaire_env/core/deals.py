@@ -7,6 +7,7 @@ Golden tests freeze this order: a changed deal is a changed environment version.
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -113,4 +114,22 @@ def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
     cards = shuffle(createCards(variant.decks), number, numbering)[::-1]
     # pysol-cards numbers its suits Clubs, Spades, Hearts, Diamonds.
     suits = (0, 3, 2, 1)
-    return np.array([4 * card.rank + suits[card.suit] for card in cards], dtype=np.int8)
+    order = [4 * card.rank + suits[card.suit] for card in cards]
+    return np.array(_as_we_deal(variant, order) if program == "pysol" else order, dtype=np.int8)
+
+
+def _as_we_deal(variant: Variant, order: list[int]) -> list[int]:
+    """The pack in which our deal, row by row, gives each pile the cards that PySolFC's deal gives it."""
+    if variant.base == "dealt":
+        # PySolFC takes the cards of the first card's rank out first and deals the last of them.
+        last = max(k for k, card in enumerate(order) if card >> 2 == order[0] >> 2)
+        return [order[last], *order[:last], *order[last + 1 :]]
+    if not variant.pysol_order:
+        return order
+    coming = iter(order)
+    piles: list[list[int]] = [[] for _ in range(variant.piles + variant.cells)]
+    for pile in variant.pysol_order:
+        piles[pile].append(next(coming))
+    tableau, cells = piles[: variant.piles], piles[variant.piles :]
+    rows = [pile[row] for row in range(max(variant.tableau)) for pile in tableau if row < len(pile)]
+    return [*rows, *chain(*cells), *coming]

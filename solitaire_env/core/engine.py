@@ -8,10 +8,12 @@ Cards are int8 and are widened where they are read: compiled and interpreted int
 
 How the legal-action mask is kept: a move changes the cards of at most two places, so the few moves that those
 made legal are cleared before and set after, the entries to spaces or cells when the first space or cell comes
-or the last one goes, and those of long sequences when the supermove capacity changes.
+or the last one goes, and those of long sequences when the supermove capacity changes. Games with further
+rules (``Rules.varied``: face-down cards, redeals, groups out of order, ...) have a step of their own, see
+"varied games", which writes the whole mask anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -27,18 +29,23 @@ from solitaire_env.core._jit import (
     lowest_bit,
     prange,
 )
-from solitaire_env.core.cards import SUITS
+from solitaire_env.core.cards import DOWN, FACE_DOWN, SUITS
 from solitaire_env.core.layout import (
     ALTERNATE_COLOR,
+    ANY_GROUP,
+    ANY_SUIT,
     DEAL,
     MAX_STOCK_COUNT,
     ONE_CARD,
+    OTHER_SUIT,
     PLAY,
     PLAYING,
+    SAME_COLOR,
     SAME_SUIT,
+    SEQUENCE,
     SPACES_ANY,
-    SPACES_KINGS,
     SPACES_NONE,
+    SPACES_RANK,
     STUCK,
     SUPERMOVE,
     WON,
@@ -69,6 +76,8 @@ class State(NamedTuple):
     of the first source with that key, and of the next after each source; from 1, 0 for none."""
     deeper: npt.NDArray[np.int64]
     """By rank, the piles that may give such a card with others on it ``[batch, RANKS]``, as bits."""
+    takes: npt.NDArray[np.int64]
+    """In varied games the cards that each tableau pile takes, as bits ``[batch, piles]``; else unused."""
     tight: npt.NDArray[np.int8]
     """1 where a pile might get full, as no game from its deal ever does ``[batch]``."""
     welcome: npt.NDArray[np.int64]
@@ -98,7 +107,7 @@ class Events(NamedTuple):
     """What the last action did, a row each ``[batch]``, int8, 1 for yes."""
 
     went_home: npt.NDArray[np.int8]
-    """A card went to a foundation."""
+    """A card went to a foundation; -1 where one went back from there."""
     drew: npt.NDArray[np.int8]
     """A card came off the stock."""
     invalid: npt.NDArray[np.int8]
@@ -118,6 +127,7 @@ def make_state(rules: Rules, batch: int) -> State:
         units=zeros(np.int8, rules.sources),
         links=zeros(np.int8, KEYS + rules.sources),
         deeper=zeros(np.int64, RANKS),
+        takes=zeros(np.int64, rules.piles),
         tight=zeros(np.int8),
         welcome=zeros(np.int64),
         heights=zeros(np.int8, rules.piles),
@@ -142,6 +152,8 @@ class Deals(NamedTuple):
 
     sizes: npt.NDArray[np.int64]
     """Cards dealt to each tableau pile ``[piles]``."""
+    down: npt.NDArray[np.int8]
+    """DOWN for each card of each pile that is dealt face down, else 0 ``[piles, cards of the largest]``."""
     streams: npt.NDArray[np.uint64]
     """State of each game's stream of deal numbers ``[batch]``."""
     numbers: npt.NDArray[np.int64]
@@ -152,10 +164,19 @@ class Deals(NamedTuple):
     """The order in which the cards of each game leave the pack ``[batch, cards]``."""
 
 
-def make_deals(rules: Rules, sizes: Sequence[int], batch: int) -> Deals:
-    """Room for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles."""
+def make_deals(
+    rules: Rules, sizes: Sequence[int], batch: int, face_down: Sequence[Iterable[int]] = ()
+) -> Deals:
+    """Room for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles.
+
+    ``face_down`` are for each pile the places from the bottom of the cards that are dealt face down.
+    """
+    down = np.zeros((rules.piles, max(sizes)), dtype=np.int8)
+    for pile, places in enumerate(face_down):
+        down[pile, list(places)] = DOWN
     return Deals(
         sizes=np.array(sizes, dtype=np.int64),
+        down=down,
         streams=np.zeros(batch, dtype=np.uint64),
         numbers=np.zeros(batch, dtype=np.int64),
         shuffles=np.zeros(batch, dtype=np.uint64),
@@ -189,19 +210,103 @@ def _key(rules, card):
     return card & ~3
 
 
+_BLACK: Final = 0b1001
+_RED: Final = 0b0110
+
+
+@jit
+def _color(card):
+    """The suits of a card's color, as bits."""
+    return _RED if ((card + 1) & 2) else _BLACK
+
+
+@jit
+def cards_below(rules, card, build):
+    """The cards, as bits, that may be laid on a card where building goes by ``build``; on EMPTY none."""
+    rank = (card >> 2) - 1
+    if rank == 0 and rules.wraps:
+        rank = rules.ranks
+    if rank <= 0:
+        return 0
+    suits = 1 << (card & 3)
+    if build == ALTERNATE_COLOR:
+        suits = 15 ^ _color(card)
+    elif build == ANY_SUIT:
+        suits = 15
+    elif build == OTHER_SUIT:
+        suits ^= 15
+    elif build == SAME_COLOR:
+        suits = _color(card)
+    return suits << (4 * rank)
+
+
+@jit
+def next_lower(rules, cards):
+    """The next lower cards of the same suits as some cards, both as bits; a King below an Ace where ranks
+    wrap.
+    """
+    lower = (cards >> 4) & ~15
+    return lower | ((cards >> 4) & 15) << (4 * rules.ranks) if rules.wraps else lower
+
+
+@jit
+def follows(rules, card, onto):
+    """Whether a card is the next lower one of another's suit; neither may lie face down or be EMPTY."""
+    if card + 4 == onto:
+        return card >= SUITS
+    return rules.wraps != 0 and SUITS <= onto < 2 * SUITS and card == onto + 4 * (rules.ranks - 1)
+
+
 @jit
 def fits(rules, card, onto):
     """Whether a card may be laid on another, neither being EMPTY."""
-    return _key(rules, onto) == _key(rules, card) + 4
+    return is_in(card, cards_below(rules, onto, rules.build)) != 0
 
 
 @jit
-def fills_space(rules, card):
+def _wrapped(rules, rank):
+    """A rank that is at most once around too low or too high. Faster than a division."""
+    if rank > rules.ranks:
+        return rank - rules.ranks
+    return rank if rank > 0 else rank + rules.ranks
+
+
+@jit
+def base_rank(rules, state, b):
+    """The rank of the first card of each foundation."""
+    return rules.base if rules.base else int(state.rows[b, rules.row_base])
+
+
+@jit
+def last_rank(rules, state, b):
+    """The rank of the last card of each foundation: the one below the base."""
+    if not rules.wraps:
+        return rules.ranks
+    return _wrapped(rules, base_rank(rules, state, b) - 1)
+
+
+@jit
+def place_home(rules, state, b, card):
+    """How many cards lie under a card on its foundation."""
+    place = (card >> 2) - 1
+    if rules.wraps:
+        place = _wrapped(rules, place + 2 - base_rank(rules, state, b)) - 1
+    return place
+
+
+@jit
+def space_rank(rules, state, b):
+    """The only rank that fills a space, where not any does."""
+    return rules.space_rank if rules.space_rank else last_rank(rules, state, b)
+
+
+@jit
+def fills_space(rules, state, b, card):
     """Whether a card, or the sequence that it leads, may go to a space; EMPTY may not."""
     rank = card >> 2
     if rules.spaces == SPACES_NONE:
         return False
-    return rank == rules.ranks if rules.spaces == SPACES_KINGS else rank > 0
+    return rank == space_rank(rules, state, b) if rules.spaces == SPACES_RANK else rank > 0
 
 
 @jit
@@ -221,6 +326,8 @@ def sequence_length(rules, state, b, pile, most):
     """How many cards at the end of a pile lie in sequence; ``most``, at most its height, are looked at."""
     if most == 0:
         return 0
+    if rules.varied:
+        return _varied_length(rules, state, b, pile, most)
     last = pile * rules.pile_capacity + int(state.heights[b, _at(pile)]) - 1
     key = _key(rules, int(state.rows[b, _at(last)]))
     length = 1
@@ -247,6 +354,8 @@ def foundation_for(rules, state, b, card):
 
     Foundations of a suit lie fullest first, so the first that fits is the fullest.
     """
+    if rules.varied:
+        return _varied_foundation(rules, state, b, card)
     place = rules.row_foundations + (card & 3) * rules.decks
     while int(state.rows[b, _at(place)]) != (card >> 2) - 1:
         place += 1
@@ -255,7 +364,10 @@ def foundation_for(rules, state, b, card):
 
 @jit
 def _update_welcome(rules, state, b, suit):
-    """The cards of a suit that go home now."""
+    """The cards of a suit that go home now; in varied games those of all suits."""
+    if rules.varied:
+        _update_varied_welcome(rules, state, b)
+        return
     cards = 0
     first = rules.row_foundations + suit * rules.decks
     for place in range(first, first + rules.decks):
@@ -281,7 +393,7 @@ def carry_limit(rules, state, b, to_space):
             # No sequence is longer than its suit: 2**5 is as good as more.
             cards <<= max(0, min(between, 5))
         return cards
-    return rules.ranks
+    return rules.ranks if rules.moves == SEQUENCE else rules.pile_capacity
 
 
 @jit
@@ -294,10 +406,10 @@ def _most_to_space(rules, state, b, pile):
     height = int(state.heights[b, pile])
     run = int(state.runs[b, pile])
     capacity = carry_limit(rules, state, b, 1)
-    if rules.spaces == SPACES_KINGS:
+    if rules.spaces == SPACES_RANK:
         # The King is the deepest card of a run that it leads.
         leader = int(state.rows[b, pile * rules.pile_capacity + height - run])
-        return run if fills_space(rules, leader) and run <= capacity and run < height else 0
+        return run if fills_space(rules, state, b, leader) and run <= capacity and run < height else 0
     return min(run, capacity, height - 1)
 
 
@@ -310,6 +422,8 @@ def _update_source(rules, state, b, source, capacity):
         run = min(height, 1)
         if rules.moves != ONE_CARD:
             run = sequence_length(rules, state, b, source, height)
+        if rules.varied:
+            state.takes[b, _at(source)] = cards_below(rules, card, rules.build)
         state.runs[b, _at(source)] = run
         state.units[b, _at(source)] = min(run, capacity)
     else:
@@ -451,7 +565,7 @@ def _mask_space(rules, state, b, source):
             state.mask[b, action + count] = count < most
     else:
         action = rules.space_actions + rules.piles * (rules.space_counts - 1) + source
-        state.mask[b, action] = open_space and fills_space(rules, int(state.tops[b, source]))
+        state.mask[b, action] = open_space and fills_space(rules, state, b, int(state.tops[b, source]))
 
 
 @jit
@@ -614,8 +728,22 @@ def _draw(rules, state, b):
 
 
 @jit
+def _lowest_space(rules, state, b):
+    """The first empty pile; the last pile where there is none."""
+    pile = 0
+    while pile < rules.piles - 1 and int(state.heights[b, pile]) != 0:
+        pile += 1
+    return pile
+
+
+@jit
 def decode(rules, state, b, action):
-    """Source, target and number of cards of a legal action; targets are numbered like sources, home -1."""
+    """Source, target and number of cards of a legal action; targets are numbered like sources, home -1.
+
+    The foundations of a suit, where cards may worry back, are numbered after the sources.
+    """
+    if rules.varied:
+        return _decode_varied(rules, state, b, action)
     piles = rules.piles
     if action < rules.home_actions:
         return piles, piles, 1
@@ -644,14 +772,11 @@ def decode(rules, state, b, action):
     if choice < from_piles:
         source = choice // rules.space_counts
         count = choice - source * rules.space_counts + 1
-        if rules.spaces == SPACES_KINGS:
+        if rules.spaces == SPACES_RANK:
             count = int(state.runs[b, source])
     else:
         source = piles + choice - from_piles
-    target = 0
-    while target < rules.piles - 1 and int(state.heights[b, target]) != 0:
-        target += 1
-    return source, target, count
+    return source, _lowest_space(rules, state, b), count
 
 
 @jit
@@ -719,6 +844,8 @@ def step(rules, state, events, b, action):
         return
     if int(state.mask[b, action]) == 0:
         events.invalid[b] = 1
+    elif rules.varied:
+        _play_varied(rules, state, events, b, action)
     else:
         _play(rules, state, events, b, action)
 
@@ -752,12 +879,377 @@ def copy(rules, state, source, target):
         state.links[target, place] = state.links[source, place]
     for rank in range(RANKS):
         state.deeper[target, rank] = state.deeper[source, rank]
+    for pile in range(rules.piles):
+        state.takes[target, pile] = state.takes[source, pile]
     state.tight[target] = state.tight[source]
     for pile in range(rules.piles):
         state.runs[target, pile] = state.runs[source, pile]
     for action in range(rules.actions):
         state.mask[target, action] = state.mask[source, action]
     state.status[target] = state.status[source]
+
+
+# ---------------------------------------------------------------------------------- varied games
+#
+# Games with any rule of ``Rules.varied``. Their mask is written anew after each move: a card of a source is
+# looked up among the cards that some pile takes, and only then in the piles one by one.
+
+
+@jit
+def _varied_length(rules, state, b, pile, most):
+    """How many cards at the end of a pile may move together, at most ``most``; never a face-down one."""
+    last = pile * rules.pile_capacity + int(state.heights[b, _at(pile)]) - 1
+    card = int(state.rows[b, _at(last)])
+    length = 1
+    while length < most:
+        deeper = int(state.rows[b, _at(last - length)])
+        together = rules.moves == ANY_GROUP or is_in(card, cards_below(rules, deeper, rules.run_build)) != 0
+        if deeper >= DOWN or deeper == FACE_DOWN or not together:
+            break
+        card = deeper
+        length += 1
+    return length
+
+
+@jit
+def _home_suits(rules, count, suit):
+    """The suits, as bits, of the card that a foundation takes on so many cards, the first one of ``suit``."""
+    if rules.alternate_home and count > 0:
+        return _color(suit) if count & 1 == 0 else 15 ^ _color(suit)
+    return 1 << suit
+
+
+@jit
+def taken_home(rules, state, b, foundation):
+    """The cards, as bits, that a foundation takes."""
+    count = int(state.rows[b, _at(rules.row_foundations + foundation)])
+    if count >= rules.ranks:
+        return 0
+    rank = _wrapped(rules, base_rank(rules, state, b) + count)
+    return _home_suits(rules, count, foundation // rules.decks) << (4 * rank)
+
+
+@jit
+def cards_home_after(rules, state, b, more):
+    """The cards, as bits, that the foundations take once each has so many cards more."""
+    base = base_rank(rules, state, b)
+    cards = 0
+    foundation = rules.row_foundations
+    for suit in range(SUITS):
+        for _ in range(rules.decks):
+            count = int(state.rows[b, _at(foundation)]) + more
+            if count < rules.ranks:
+                cards |= _home_suits(rules, count, suit) << (4 * _wrapped(rules, base + count))
+            foundation += 1
+    return cards
+
+
+@jit
+def _update_varied_welcome(rules, state, b):
+    """The cards that go home now."""
+    state.welcome[b] = cards_home_after(rules, state, b, 0)
+
+
+@jit
+def take_out_home(rules, state, b, left):
+    """Subtract the cards that lie on the foundations from how many are left of each (int64 ``[64]``).
+
+    Where colors alternate a foundation does not show its suits: of a color the lower one as long as any is
+    left.
+    """
+    base = base_rank(rules, state, b)
+    for foundation in range(SUITS * rules.decks):
+        for count in range(int(state.rows[b, _at(rules.row_foundations + foundation)])):
+            card = 4 * ((base - 1 + count) % rules.ranks + 1)
+            suits = _home_suits(rules, count, foundation // rules.decks)
+            lowest = lowest_bit(suits)
+            suits &= suits - 1
+            if suits != 0 and left[card + lowest] <= 0:
+                lowest = lowest_bit(suits)
+            left[card + lowest] -= 1
+
+
+@jit
+def _varied_foundation(rules, state, b, card):
+    """The place in the row of the first foundation that takes the card."""
+    count = place_home(rules, state, b, card)
+    foundation = 0
+    while (
+        int(state.rows[b, _at(rules.row_foundations + foundation)]) != count
+        or (_home_suits(rules, count, foundation // rules.decks) >> (card & 3)) & 1 == 0
+    ):
+        foundation += 1
+    return rules.row_foundations + foundation
+
+
+@jit
+def last_home(rules, state, b, foundation):
+    """The last card of a foundation, counted from 0, EMPTY where there is none; it is built in suit."""
+    count = int(state.rows[b, _at(rules.row_foundations + foundation)])
+    if count == 0:
+        return 0
+    rank = _wrapped(rules, base_rank(rules, state, b) + count - 1)
+    return 4 * rank + (foundation if rules.decks == 1 else foundation // rules.decks)
+
+
+@jit
+def _mask_onto(rules, state, b, source, card, count):
+    """Entries of a card, with the ``count - 1`` cards on it, onto the piles that take it; how many."""
+    moves = 0
+    for target in range(rules.piles):
+        if (
+            is_in(card, int(state.takes[b, _at(target)])) != 0
+            and target != source
+            and int(state.heights[b, _at(target)]) + count <= rules.pile_capacity
+        ):
+            state.mask[b, _at(_varied_action(rules, source, target, count))] = 1
+            moves += 1
+    return moves
+
+
+@jit
+def _varied_action(rules, source, target, count):
+    """Number of the action that moves so many cards of a source onto a tableau pile."""
+    from_piles = rules.piles * (rules.piles - 1)
+    if source >= rules.sources:
+        return rules.worry_actions + (source - rules.sources) * rules.piles + target
+    if source >= rules.piles:
+        waste = rules.tableau_actions + from_piles * rules.tableau_counts
+        return waste + (source - rules.piles) * rules.piles + target
+    pair = source * (rules.piles - 1) + target - int(source < target)
+    return rules.tableau_actions + pair * rules.tableau_counts + min(count, rules.tableau_counts) - 1
+
+
+@jit
+def _mask_varied_pile(rules, state, b, pile, wanted, capacity):
+    """Entries of a tableau pile onto piles and to a space; how many."""
+    moves = 0
+    height = int(state.heights[b, _at(pile)])
+    run = int(state.runs[b, _at(pile)])
+    last = pile * rules.pile_capacity + height - 1
+    units = min(run, capacity)
+    state.units[b, _at(pile)] = units
+    for count in range(1, units + 1):
+        card = int(state.rows[b, _at(last + 1 - count)])
+        if is_in(card, wanted) != 0:
+            moves += _mask_onto(rules, state, b, pile, card, count)
+    if int(state.spaces[b]) > 0:
+        # A whole pile in a space changes nothing but a name: not a move.
+        most = min(run, height - 1, carry_limit(rules, state, b, 1))
+        for count in range(1, most + 1):
+            if fills_space(rules, state, b, int(state.rows[b, _at(last + 1 - count)])):
+                action = rules.space_actions + pile * rules.space_counts + min(count, rules.space_counts) - 1
+                state.mask[b, _at(action)] = 1
+                moves += 1
+    return moves
+
+
+@jit
+def _finish_varied(rules, state, b, moves):
+    """See :func:`_finish`; ``moves`` are the entries onto piles and to spaces."""
+    state.status[b] = PLAYING
+    if int(state.home[b]) == rules.cards:
+        state.status[b] = WON
+    elif moves == 0:
+        legal = 0
+        for action in range(rules.tableau_actions):
+            legal |= int(state.mask[b, _at(action)])
+        if legal == 0:
+            state.status[b] = STUCK
+    if int(state.status[b]) != PLAYING:
+        state.mask[b, :] = 1
+
+
+@jit
+def _can_redeal(rules, state, b):
+    """Whether the waste may be turned over."""
+    left = rules.passes == 0 or int(state.rows[b, _at(rules.row_redeals)]) > 0
+    return left and int(state.stock[b]) == 0 and int(state.waste[b]) > 0
+
+
+@jit
+def _mask_varied(rules, state, b):
+    """The whole mask from the position; how many entries onto piles and to spaces there are."""
+    state.mask[b, :] = 0
+    if rules.has_stock:
+        state.mask[b, 0] = int(state.stock[b]) > 0
+        if rules.passes != 1:
+            state.mask[b, 1] = _can_redeal(rules, state, b)
+    moves = 0
+    wanted = 0
+    for pile in range(rules.piles):
+        wanted |= int(state.takes[b, _at(pile)])
+    capacity = carry_limit(rules, state, b, 0)
+    for source in range(rules.sources):
+        card = int(state.tops[b, _at(source)])
+        if card != 0:
+            _mask_home(rules, state, b, source)
+            if rules.cells and source < rules.first_cell:
+                _mask_cell(rules, state, b, source)
+            if source < rules.piles:
+                moves += _mask_varied_pile(rules, state, b, source, wanted, capacity)
+            else:
+                if is_in(card, wanted) != 0:
+                    moves += _mask_onto(rules, state, b, source, card, 1)
+                if int(state.spaces[b]) > 0 and fills_space(rules, state, b, card):
+                    action = rules.space_actions + rules.piles * (rules.space_counts - 1) + source
+                    state.mask[b, _at(action)] = 1
+                    moves += 1
+    if rules.worrying_back:
+        for foundation in range(SUITS * rules.decks):
+            card = last_home(rules, state, b, foundation)
+            if is_in(card, wanted) != 0:
+                moves += _mask_onto(rules, state, b, rules.sources + foundation // rules.decks, card, 1)
+    return moves
+
+
+@jit
+def _decode_varied(rules, state, b, action):
+    """See :func:`decode`."""
+    piles = rules.piles
+    if action < rules.home_actions:
+        return piles, piles, 1
+    if action < rules.cell_actions:
+        return action - rules.home_actions, -1, 1
+    if action < rules.tableau_actions:
+        return action - rules.cell_actions, rules.first_cell + empty_cell(rules, state, b), 1
+    if action >= rules.worry_actions:
+        suit = (action - rules.worry_actions) // piles
+        return rules.sources + suit, action - rules.worry_actions - suit * piles, 1
+    counts = rules.tableau_counts
+    choice = action - rules.tableau_actions
+    from_piles = piles * (piles - 1) * counts
+    if action >= rules.space_actions:
+        counts = rules.space_counts
+        choice = action - rules.space_actions
+        from_piles = piles * counts
+    if choice >= from_piles:
+        choice -= from_piles
+        if action >= rules.space_actions:
+            return piles + choice, _lowest_space(rules, state, b), 1
+        return piles + choice // piles, choice % piles, 1
+    count = 1
+    if counts > 1:
+        count += choice % counts
+        choice //= counts
+    if action >= rules.space_actions:
+        source = choice
+        target = _lowest_space(rules, state, b)
+        above = space_rank(rules, state, b) + 1
+    else:
+        source = choice // (piles - 1)
+        target = choice % (piles - 1)
+        target += int(target >= source)
+        above = int(state.tops[b, _at(target)]) >> 2
+    if counts == 1 and rules.moves != ONE_CARD:
+        # The card that it goes onto, or the rank that fills a space, says how many.
+        count = _wrapped(rules, above - (int(state.tops[b, _at(source)]) >> 2))
+    return source, target, count
+
+
+@jit
+def _redeal(rules, state, b):
+    """Turn the waste over: its first card is the next of the stock."""
+    cards = int(state.waste[b])
+    for k in range(cards):
+        place = _at(rules.row_waste + k)
+        state.rows[b, _at(rules.row_stock + cards - 1 - k)] = state.rows[b, place]
+        state.rows[b, place] = 0
+    state.waste[b] = 0
+    state.stock[b] = cards
+    state.rows[b, _at(rules.row_stock_count)] = min(cards, MAX_STOCK_COUNT)
+    if rules.passes > 1:
+        state.rows[b, _at(rules.row_redeals)] -= 1
+
+
+@jit
+def _turn_cards(rules, state, b):
+    """Turn so many cards of the stock to the waste as one draw does, or all that are left."""
+    for _ in range(min(rules.draw, int(state.stock[b]))):
+        _draw(rules, state, b)
+
+
+@jit
+def worrying_foundation(rules, state, b, suit, target):
+    """The foundation of a suit whose last card goes back onto a pile, counted from 0."""
+    # Foundations of a suit lie fullest first, so of equal ones the last gives.
+    foundation = (suit + 1) * rules.decks - 1
+    while is_in(last_home(rules, state, b, foundation), int(state.takes[b, _at(target)])) == 0:
+        foundation -= 1
+    return foundation
+
+
+@jit
+def _worry_back(rules, state, b, suit, target):
+    """Move the last card of a foundation of a suit back onto the pile that takes it."""
+    foundation = worrying_foundation(rules, state, b, suit, target)
+    height = int(state.heights[b, _at(target)])
+    state.rows[b, _at(target * rules.pile_capacity + height)] = last_home(rules, state, b, foundation)
+    state.heights[b, _at(target)] = height + 1
+    state.rows[b, _at(rules.row_foundations + foundation)] -= 1
+    state.home[b] -= 1
+    _update_varied_welcome(rules, state, b)
+
+
+@jit
+def _after_leaving(rules, state, b, pile):
+    """What happens at once to a pile that cards left: its last card is turned up, or the space is filled."""
+    height = int(state.heights[b, _at(pile)])
+    if height > 0:
+        state.rows[b, _at(pile * rules.pile_capacity + height - 1)] &= DOWN - 1
+    elif rules.fill:
+        if int(state.waste[b]) == 0:
+            _turn_cards(rules, state, b)
+        if int(state.waste[b]) > 0:
+            card = playable(rules, state, b, rules.piles)
+            carry(rules, state, b, rules.piles, pile, 1, card)
+
+
+@jit
+def move_cards(rules, state, b, action):
+    """What a legal action of a varied game does to the cards; the change in the number of cards home.
+
+    Row, counts and foundations are up to date then; playable cards, mask and status are not.
+    """
+    source, target, count = _decode_varied(rules, state, b, action)
+    return _move_cards(rules, state, b, action, source, target, count)
+
+
+@jit
+def _move_cards(rules, state, b, action, source, target, count):
+    home = 0
+    if action < rules.home_actions:
+        if action == 0:
+            _turn_cards(rules, state, b)
+        else:
+            _redeal(rules, state, b)
+    elif action >= rules.worry_actions:
+        _worry_back(rules, state, b, source - rules.sources, target)
+        home = -1
+    else:
+        card = playable(rules, state, b, source)
+        if action < rules.cell_actions:
+            send_home(rules, state, b, source, card)
+            home = 1
+        elif action < rules.tableau_actions:
+            to_cell(rules, state, b, source, target - rules.first_cell, card)
+        else:
+            carry(rules, state, b, source, target, count, card)
+        if source < rules.piles:
+            _after_leaving(rules, state, b, source)
+    return home
+
+
+@jit_called
+def _play_varied(rules, state, events, b, action):
+    """Play a legal action and bring the mask and the status up to date."""
+    source, target, count = _decode_varied(rules, state, b, action)
+    events.went_home[b] = _move_cards(rules, state, b, action, source, target, count)
+    events.drew[b] = int(action == 0 and rules.has_stock)
+    for place in (source, target, rules.piles):
+        if 0 <= place < rules.sources:
+            _update_source(rules, state, b, place, 1)
+    _finish_varied(rules, state, b, _mask_varied(rules, state, b))
 
 
 # ------------------------------------------------------------------------------------- the pack
@@ -879,39 +1371,80 @@ def derive_cards(rules, state, b):
 
 @jit_called
 def _derive_parts(rules, state, b):
-    """All that follows from a position row, but for full piles and the status."""
+    """All that follows from a position row, but for full piles and the status; in varied games all."""
     derive_cards(rules, state, b)
-    _mask_all(rules, state, b)
+    if rules.varied:
+        _finish_varied(rules, state, b, _mask_varied(rules, state, b))
+    else:
+        _mask_all(rules, state, b)
 
 
 @jit
 def derive(rules, state, b):
     """Bring everything but ``state.rows`` up to date in a game whose cards were written there."""
     _derive_parts(rules, state, b)
-    _refresh_tight(rules, state, b)
-    _finish(rules, state, b)
+    if not rules.varied:
+        _refresh_tight(rules, state, b)
+        _finish(rules, state, b)
+
+
+@jit
+def _deal_home(rules, deals, state, b):
+    """Lay the cards that start on the foundations there; their rank, or 0 where none do.
+
+    Where the deal says the base, it is the rank of the first card, which itself goes to the tableau.
+    """
+    if rules.passes > 1:
+        state.rows[b, rules.row_redeals] = rules.passes - 1
+    first = int(deals.orders[b, 0])
+    if rules.base == 0:
+        state.rows[b, rules.row_base] = first >> 2
+    elif not rules.aces_home:
+        return 0
+    for suit in range(SUITS):
+        staying = int(rules.base == 0 and suit == (first & 3))
+        for foundation in range(rules.decks - staying):
+            state.rows[b, rules.row_foundations + suit * rules.decks + foundation] = 1
+    return base_rank(rules, state, b)
+
+
+@jit
+def _next_dealt(rules, deals, b, k, base):
+    """The place in the pack, from ``k`` on, of the next card that does not start on a foundation."""
+    while int(deals.orders[b, _at(k)]) >> 2 == base and (rules.base != 0 or k > 0):
+        k += 1
+    return k
 
 
 @jit_called
 def _deal(rules, deals, state, b):
-    """Deal a pack row by row, one card to each pile in turn, then to the cells; the rest is the stock."""
+    """Deal a pack row by row, one card to each pile in turn, then to the cells; the rest is the stock.
+
+    The cards that start on the foundations are taken out wherever they lie in the pack.
+    """
     state.rows[b, :] = 0
+    base = _deal_home(rules, deals, state, b)
     k = 0
-    # As high as the fullest pile, see make_rules.
-    for height in range(rules.pile_capacity - rules.ranks + 1):
+    for height in range(deals.down.shape[1]):
         for pile in range(rules.piles):
             if height < deals.sizes[pile]:
-                state.rows[b, pile * rules.pile_capacity + height] = deals.orders[b, k]
+                k = _next_dealt(rules, deals, b, k, base)
+                card = int(deals.orders[b, k]) | int(deals.down[pile, height])
+                state.rows[b, pile * rules.pile_capacity + height] = card
                 k += 1
     for cell in range(rules.cells_filled):
+        k = _next_dealt(rules, deals, b, k, base)
         state.rows[b, rules.row_cells + cell] = deals.orders[b, k]
         k += 1
     for place in range(rules.stock_capacity):
         # Bottom first: the next card of the stock lies last.
-        state.rows[b, rules.row_stock + rules.stock_capacity - 1 - place] = deals.orders[b, k + place]
+        k = _next_dealt(rules, deals, b, k, base)
+        state.rows[b, rules.row_stock + rules.stock_capacity - 1 - place] = deals.orders[b, k]
+        k += 1
     _derive_parts(rules, state, b)
-    state.tight[b] = 0
-    _finish(rules, state, b)
+    if not rules.varied:
+        state.tight[b] = 0
+        _finish(rules, state, b)
 
 
 @jit_called
@@ -1045,6 +1578,12 @@ def count_paths(rules, state, events, depth, played):
                 at += 1
                 played[at] = -1
     return paths
+
+
+@jit_kernel
+def worried_card(rules, state, row, suit, target):
+    """The card that goes from a foundation of a suit back onto a pile, which must be legal."""
+    return last_home(rules, state, row, worrying_foundation(rules, state, row, suit, target))
 
 
 @jit_kernel

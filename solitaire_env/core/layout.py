@@ -2,36 +2,55 @@
 
 ``Rules`` is all that the engine knows of a variant. A *position row* holds one game as int8 card codes::
 
-    t1 | t2 | ... | cells | waste | foundations | stock count | stock
+    t1 | t2 | ... | cells | waste | foundations | stock count | redeals | base | stock
 
 and its part before the stock, what a player sees, is the ``cards`` observation. Tableau piles and the waste
-are padded with EMPTY, bottom card first; a foundation is the rank of its top card, 0 when empty, a suit's
-fullest first. The stock count stops at 127, the largest int8; the exact count follows from the cards seen.
+are padded with EMPTY, bottom card first; a face-down card has the bit DOWN. A foundation is the number of its
+cards (from the Ace, the rank of its top card), a suit's fullest first. The stock count stops at 127, the
+largest int8; the exact count follows from the cards seen. ``redeals`` are those left, in games that have a
+limit of more than one pass; ``base`` is the rank of the first card of the foundations where the deal says it.
 
-A *source* is a place that cards leave from: tableau piles, then the waste, then cells.
+A *source* is a place that cards leave from: tableau piles, then the waste, then cells; where cards may worry
+back, then the suits of the foundations.
 """
 
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Final, Literal, NamedTuple
 
+from solitaire_env.core.cards import SUIT_NAMES, SUITS
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.messages import shown
 
 SAME_SUIT: Final = 0
 ALTERNATE_COLOR: Final = 1
 ANY_SUIT: Final = 2
+OTHER_SUIT: Final = 3
+SAME_COLOR: Final = 4
 
 SPACES_ANY: Final = 0
-SPACES_KINGS: Final = 1
+SPACES_RANK: Final = 1
 SPACES_NONE: Final = 2
 
 ONE_CARD: Final = 0
 SUPERMOVE: Final = 1
 SEQUENCE: Final = 2
+ANY_GROUP: Final = 3
 
-_BUILD: Final = {"same suit": SAME_SUIT, "alternate color": ALTERNATE_COLOR, "any suit": ANY_SUIT}
-_SPACES: Final = {"any": SPACES_ANY, "kings": SPACES_KINGS, "none": SPACES_NONE}
-_MOVES: Final = {"one card": ONE_CARD, "supermove": SUPERMOVE, "sequence": SEQUENCE}
+_BUILD: Final = {
+    "same suit": SAME_SUIT,
+    "alternate color": ALTERNATE_COLOR,
+    "any suit": ANY_SUIT,
+    "other suit": OTHER_SUIT,
+    "same color": SAME_COLOR,
+}
+_SPACES: Final = {"any": SPACES_ANY, "kings": SPACES_RANK, "base - 1": SPACES_RANK, "none": SPACES_NONE}
+_MOVES: Final = {
+    "one card": ONE_CARD,
+    "supermove": SUPERMOVE,
+    "sequence": SEQUENCE,
+    "any group": ANY_GROUP,
+}
 
 MAX_STOCK_COUNT: Final = 127
 
@@ -69,6 +88,22 @@ class Rules(NamedTuple):
     build: int
     spaces: int
     moves: int
+    # Whether any rule is one that the games of the first five fields do without: see `is_varied`.
+    varied: int
+    # What neighbors that move together are built in.
+    run_build: int
+    # The rank that fills a space, where only one does; 0 where it follows from a base that the deal says.
+    space_rank: int
+    hides: int
+    draw: int
+    passes: int
+    fill: int
+    aces_home: int
+    alternate_home: int
+    # 0 where the deal says it.
+    base: int
+    wraps: int
+    worrying_back: int
     # Sources: piles 0.., then the waste, then cells.
     sources: int
     first_cell: int
@@ -77,43 +112,37 @@ class Rules(NamedTuple):
     row_waste: int
     row_foundations: int
     row_stock_count: int
+    row_redeals: int
+    row_base: int
     row_stock: int
     row_size: int
-    # Offsets of the kinds of action; `draw` is action 0 where there is a stock.
+    # Offsets of the kinds of action; `draw` is action 0 where there is a stock, `redeal` is 1 where there is
+    # more than one pass.
     home_actions: int
     cell_actions: int
     tableau_actions: int
+    tableau_counts: int
     space_actions: int
     space_counts: int
+    worry_actions: int
     actions: int
 
 
 @cache
 def make_rules(variant: Variant) -> Rules:
     """The integers of a variant."""
-    piles = variant.piles
-    # Nothing builds on an Ace: below the cards dealt to a pile there is at least one, on which at most ranks
-    # - 1 more can be built; an emptied pile takes at most `ranks` cards.
-    pile_capacity = max(*variant.tableau, 1) + variant.ranks - 1
     has_stock = int(variant.stock > 0)
-    sources = piles + has_stock + variant.cells
-    row_cells = piles * pile_capacity
-    row_waste = row_cells + variant.cells
-    row_foundations = row_waste + variant.stock
-    row_stock_count = row_foundations + variant.foundations
-    row_stock = row_stock_count + has_stock
-    home_actions = has_stock
-    cell_actions = home_actions + sources
-    tableau_actions = cell_actions + (piles + has_stock if variant.cells else 0)
-    space_actions = tableau_actions + piles * (piles - 1) + (sources - piles) * piles
-    space_counts = variant.ranks if variant.counts_differ else 1
-    to_spaces = 0 if variant.spaces == "none" else piles * space_counts + sources - piles
+    base = {"ace": 1, "dealt": 0}.get(str(variant.base), variant.base)
+    assert isinstance(base, int)
+    space_rank = variant.ranks
+    if variant.spaces == "base - 1":
+        space_rank = (base - 2) % variant.ranks + 1 if base else 0
     return Rules(
         decks=variant.decks,
         ranks=variant.ranks,
         cards=variant.cards,
-        piles=piles,
-        pile_capacity=pile_capacity,
+        piles=variant.piles,
+        pile_capacity=variant.pile_capacity,
         cells=variant.cells,
         cells_filled=variant.cells_filled,
         has_stock=has_stock,
@@ -121,24 +150,88 @@ def make_rules(variant: Variant) -> Rules:
         build=_BUILD[variant.build],
         spaces=_SPACES[variant.spaces],
         moves=_MOVES[variant.moves],
-        sources=sources,
-        first_cell=piles + has_stock,
-        row_cells=row_cells,
-        row_waste=row_waste,
-        row_foundations=row_foundations,
-        row_stock_count=row_stock_count,
-        row_stock=row_stock,
-        row_size=row_stock + variant.stock,
-        home_actions=home_actions,
-        cell_actions=cell_actions,
-        tableau_actions=tableau_actions,
-        space_actions=space_actions,
-        space_counts=space_counts,
-        actions=space_actions + to_spaces,
+        varied=int(is_varied(variant)),
+        run_build=_BUILD[variant.run_build],
+        space_rank=space_rank,
+        hides=int(variant.hides_cards),
+        draw=variant.draw,
+        passes=variant.passes,
+        fill=int(variant.fill == "waste"),
+        aces_home=int(variant.aces_home),
+        alternate_home=int(variant.foundation_build == "alternate color"),
+        base=base,
+        wraps=int(variant.wraps),
+        worrying_back=int(variant.worrying_back),
+        sources=variant.piles + has_stock + variant.cells,
+        first_cell=variant.piles + has_stock,
+        **_row_offsets(variant),
+        **_action_offsets(variant),
     )
 
 
-Kind = Literal["draw", "home", "cell", "tableau", "space"]
+def _row_offsets(variant: Variant) -> dict[str, int]:
+    """Where the parts of a position row begin."""
+    cells = variant.piles * variant.pile_capacity
+    waste = cells + variant.cells
+    foundations = waste + variant.stock
+    stock_count = foundations + variant.foundations
+    redeals = stock_count + int(variant.stock > 0)
+    base = redeals + int(variant.passes > 1)
+    stock = base + int(variant.base == "dealt")
+    return {
+        "row_cells": cells,
+        "row_waste": waste,
+        "row_foundations": foundations,
+        "row_stock_count": stock_count,
+        "row_redeals": redeals,
+        "row_base": base,
+        "row_stock": stock,
+        "row_size": stock + variant.stock,
+    }
+
+
+def _action_offsets(variant: Variant) -> dict[str, int]:
+    """Where the kinds of action begin, and how many numbers of cards a player chooses from."""
+    piles, has_stock = variant.piles, int(variant.stock > 0)
+    others = has_stock + variant.cells
+    # A group moves onto another card, so one card less than all is the longest.
+    groups = variant.moves == "any group"
+    longest = max(1, variant.pile_capacity - 1) if groups else variant.ranks
+    tableau_counts = longest if groups else 1
+    space_counts = longest if variant.counts_differ else 1
+    home = has_stock + int(variant.passes != 1)
+    cell = home + piles + others
+    tableau = cell + (piles + has_stock if variant.cells else 0)
+    space = tableau + piles * (piles - 1) * tableau_counts + others * piles
+    worry = space + (0 if variant.spaces == "none" else piles * space_counts + others)
+    return {
+        "home_actions": home,
+        "cell_actions": cell,
+        "tableau_actions": tableau,
+        "tableau_counts": tableau_counts,
+        "space_actions": space,
+        "space_counts": space_counts,
+        "worry_actions": worry,
+        "actions": worry + SUITS * piles * int(variant.worrying_back),
+    }
+
+
+def is_varied(variant: Variant) -> bool:
+    """Whether a game has a rule beyond what a card fits on, what fills a space and how many cards move.
+
+    Games without have a legal-action mask that is kept from move to move, see the engine.
+    """
+    plain = replace(
+        variant, passes=1, draw=1, face_down=0, fill="none", foundation_build="same suit", base="ace",
+        aces_home=False, worrying_back=False, sequence="as build",
+        moves="sequence" if variant.moves == "any group" else variant.moves,
+        spaces="kings" if variant.spaces == "base - 1" else variant.spaces,
+    )  # fmt: skip
+    known = variant.build in ("same suit", "alternate color", "any suit")
+    return not known or replace(variant, aces_home=False) != plain
+
+
+Kind = Literal["draw", "redeal", "home", "cell", "tableau", "space", "worry"]
 
 
 class Action(NamedTuple):
@@ -146,19 +239,19 @@ class Action(NamedTuple):
 
     kind: Kind
     source: int = 0
-    """Source number: tableau piles from 0, then the waste, then cells."""
+    """Source number: tableau piles from 0, then the waste, then cells; then the suits of the foundations."""
     target: int = 0
-    """Tableau pile from 0, for kind ``tableau``."""
+    """Tableau pile from 0, for kinds ``tableau`` and ``worry``."""
     cards: int = 1
-    """Cards that go to a space, for kind ``space`` where counts differ; else 1 and implied by the
-    position."""
+    """Cards that move, where the player chooses how many; else 1 and implied by the position."""
 
 
 class ActionLayout:
     """Numbers of the actions of a variant, ``0 .. size - 1``.
 
-    In this order: draw; each source home; each source to a cell; each source to each tableau pile but itself,
-    source by source; each source to a space, one card first where counts differ.
+    In this order: draw; redeal; each source home; each source to a cell; each source to each tableau pile but
+    itself, source by source; each source to a space; from the foundations of each suit to each pile. Where
+    the player chooses how many cards go, one card comes first.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -172,14 +265,20 @@ class ActionLayout:
         rules = self.rules
         piles, sources = range(rules.piles), range(rules.sources)
         actions = [Action("draw")] if rules.has_stock else []
+        actions += [Action("redeal")] if rules.passes != 1 else []
         actions += [Action("home", s) for s in sources]
         if rules.cells:
             actions += [Action("cell", s) for s in range(rules.first_cell)]
-        actions += [Action("tableau", s, t) for s in sources for t in piles if s != t]
+        counts = range(1, rules.tableau_counts + 1)
+        actions += [Action("tableau", s, t, n) for s in piles for t in piles if s != t for n in counts]
+        actions += [Action("tableau", s, t) for s in sources[rules.piles :] for t in piles]
         if rules.spaces != SPACES_NONE:
             counts = range(1, rules.space_counts + 1)
             actions += [Action("space", s, cards=n) for s in piles for n in counts]
             actions += [Action("space", s) for s in sources[rules.piles :]]
+        if rules.worrying_back:
+            suits = range(rules.sources, rules.sources + SUITS)
+            actions += [Action("worry", suit, t) for suit in suits for t in piles]
         return tuple(actions)
 
     @property
@@ -191,9 +290,17 @@ class ActionLayout:
     def offsets(self) -> dict[str, slice]:
         """Where each kind of action stands, by kind."""
         r = self.rules
-        starts = (0, r.home_actions, r.cell_actions, r.tableau_actions, r.space_actions, r.actions)
-        kinds = ("draw", "home", "cell", "tableau", "space")
-        return {kind: slice(a, b) for kind, a, b in zip(kinds, starts, starts[1:], strict=False) if a < b}
+        starts = {
+            "draw": 0,
+            "redeal": r.has_stock,
+            "home": r.home_actions,
+            "cell": r.cell_actions,
+            "tableau": r.tableau_actions,
+            "space": r.space_actions,
+            "worry": r.worry_actions,
+        }
+        stops = [*starts.values(), r.actions][1:]
+        return {kind: slice(a, b) for (kind, a), b in zip(starts.items(), stops, strict=True) if a < b}
 
     def decode(self, number: int) -> Action:
         """The action of that number."""
@@ -213,12 +320,12 @@ class ActionLayout:
     def text(self, number: int) -> str:
         """Text of an action, one to one with its number: ``draw``, ``t3>f``, ``w>t5``, ``t2x4>s``."""
         action = self.decode(number)
-        if action.kind == "draw":
-            return "draw"
+        if action.kind in ("draw", "redeal"):
+            return action.kind
         source = source_name(self.variant, action.source)
-        if action.kind == "tableau":
-            return f"{source}>t{action.target + 1}"
         cards = f"x{action.cards}" if action.cards > 1 else ""
+        if action.kind in ("tableau", "worry"):
+            return f"{source}{cards}>t{action.target + 1}"
         return f"{source}{cards}>{_TARGET_LETTERS[action.kind]}"
 
     def parse(self, text: str) -> int:
@@ -241,10 +348,14 @@ _TARGET_LETTERS: Final = {"home": "f", "cell": "c", "space": "s"}
 
 
 def source_name(variant: Variant, source: int) -> str:
-    """Name of a source: ``t1``.. for tableau piles, ``w`` for the waste, ``c1``.. for cells."""
+    """Name of a source: ``t1``.. for tableau piles, ``w`` for the waste, ``c1``.. for cells, ``fC``.. for the
+    foundations of a suit.
+    """
     r = make_rules(variant)
     if source < r.piles:
         return f"t{source + 1}"
+    if source >= r.sources:
+        return f"f{SUIT_NAMES[source - r.sources]}"
     return "w" if source < r.first_cell else f"c{source - r.first_cell + 1}"
 
 
@@ -258,8 +369,8 @@ def action_layout(variant: Variant) -> ActionLayout:
 def observation_layout(variant: Variant, information: Information = "player") -> dict[str, slice]:
     """Named slices of the ``cards`` observation.
 
-    ``t1``.. for the tableau piles, and, where the variant has them, ``cells``, ``waste``, ``stock_count``
-    and, with ``information="thoughtful"``, ``stock``; always ``foundations``.
+    ``t1``.. for the tableau piles, and, where the variant has them, ``cells``, ``waste``, ``stock_count``,
+    ``redeals``, ``base`` and, with ``information="thoughtful"``, ``stock``; always ``foundations``.
     """
     r = make_rules(variant)
     slices = {f"t{p + 1}": slice(p * r.pile_capacity, (p + 1) * r.pile_capacity) for p in range(r.piles)}
@@ -269,7 +380,11 @@ def observation_layout(variant: Variant, information: Information = "player") ->
         slices["waste"] = slice(r.row_waste, r.row_foundations)
     slices["foundations"] = slice(r.row_foundations, r.row_stock_count)
     if r.has_stock:
-        slices["stock_count"] = slice(r.row_stock_count, r.row_stock)
-        if information == "thoughtful":
-            slices["stock"] = slice(r.row_stock, r.row_size)
+        slices["stock_count"] = slice(r.row_stock_count, r.row_redeals)
+    if r.row_redeals < r.row_base:
+        slices["redeals"] = slice(r.row_redeals, r.row_base)
+    if r.row_base < r.row_stock:
+        slices["base"] = slice(r.row_base, r.row_stock)
+    if r.has_stock and information == "thoughtful":
+        slices["stock"] = slice(r.row_stock, r.row_size)
     return slices

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from solitaire_env.core import engine
 from solitaire_env.core._jit import jit, jit_called, jit_parallel, prange, typed_once
-from solitaire_env.core.cards import KING, SUITS
+from solitaire_env.core.cards import DOWN, FACE_DOWN, KING, SUITS
+from solitaire_env.core.engine import base_rank
 from solitaire_env.core.layout import (
     ONE_CARD,
     Information,
@@ -52,7 +53,12 @@ def cards_high(variant: Variant, information: Information = "player") -> npt.NDA
     """Highest value of each entry of the ``cards`` observation, int8 ``[size]``."""
     layout = observation_layout(variant, information)
     high = np.full(max(part.stop for part in layout.values()), 4 * KING + 3, dtype=np.int8)
+    if information == "thoughtful" and variant.hides_cards:
+        high[: make_rules(variant).row_cells] |= DOWN
     high[layout["foundations"]] = variant.ranks
+    for name, highest in (("redeals", max(variant.passes - 1, 0)), ("base", variant.ranks)):
+        if name in layout:
+            high[layout[name]] = highest
     if variant.stock:
         high[layout["stock_count"]] = min(variant.stock, 127)
     high.setflags(write=False)
@@ -60,7 +66,7 @@ def cards_high(variant: Variant, information: Information = "player") -> npt.NDA
 
 
 def decode_cards(variant: Variant, observation: npt.NDArray[np.int8]) -> Position:
-    """The position that a ``cards`` observation shows; a hidden stock is face down.
+    """The position that a ``cards`` observation shows; hidden cards are face down.
 
     Raises
     ------
@@ -88,6 +94,10 @@ def feature_layout(variant: Variant, information: Information = "player") -> dic
 
     ``counts``: stock / its size, spaces / piles, empty cells / cells, cards home / cards.
 
+    Where the game has them, ``rules``: redeals left / (passes - 1), the base's rank / ranks, and the number
+    of face-down cards in each tableau pile / capacity. A card that lies face down counts as buried only with
+    ``information="thoughtful"``.
+
     With ``information="thoughtful"``, ``stock``: rank / ranks and four entries for the suit of each of its
     cards, the next to be drawn first.
     """
@@ -96,6 +106,8 @@ def feature_layout(variant: Variant, information: Information = "player") -> dic
     names += ["waste"] * r.has_stock + [f"c{c + 1}" for c in range(r.cells)]
     sizes = [(name, SOURCE_FEATURES) for name in names]
     sizes += [("cards", 4 * r.ranks * CARD_FEATURES), ("counts", 4)]
+    if more := _rule_features(r):
+        sizes.append(("rules", more))
     if information == "thoughtful" and r.has_stock:
         sizes.append(("stock", 5 * r.stock_capacity))
     slices = {}
@@ -104,6 +116,11 @@ def feature_layout(variant: Variant, information: Information = "player") -> dic
         slices[name] = slice(start, start + size)
         start += size
     return slices
+
+
+def _rule_features(rules: Rules) -> int:
+    """Number of features of redeals, base and face-down cards."""
+    return rules.row_stock - rules.row_redeals + rules.hides * rules.piles
 
 
 def observation_size(variant: Variant, observation: Observation, information: Information = "player") -> int:
@@ -119,7 +136,7 @@ def _at(place):
 
 
 @jit
-def _card_features(rules, state, b, depths, out):
+def _card_features(rules, state, b, thoughtful, depths, out):
     """Where the copies of each card are: home, playable, buried in the tableau, and how deep."""
     share = 1.0 / rules.decks
     grid = rules.sources * SOURCE_FEATURES
@@ -131,8 +148,13 @@ def _card_features(rules, state, b, depths, out):
         place = grid + suit * suits
         # Foundations of a suit lie fullest first.
         home = rules.decks
+        base = base_rank(rules, state, b)
         for rank in range(1, rules.ranks + 1):
-            while home > 0 and int(state.rows[b, _at(first + home - 1)]) < rank:
+            cards = rank
+            if base != 1:
+                cards = (rank - base + rules.ranks) % rules.ranks + 1
+                home = rules.decks
+            while home > 0 and int(state.rows[b, _at(first + home - 1)]) < cards:
                 home -= 1
             out[b, _at(place)] = home * share
             out[b, _at(place + 1)] = 0.0
@@ -151,9 +173,11 @@ def _card_features(rules, state, b, depths, out):
         height = int(state.heights[b, pile])
         for above in range(1, height):
             card = int(state.rows[b, _at(start + height - 1 - above)])
-            place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
-            out[b, _at(place + 2)] += share
-            out[b, _at(place + 3)] = min(out[b, _at(place + 3)], depths[above])
+            if card < DOWN or thoughtful:
+                card &= DOWN - 1
+                place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
+                out[b, _at(place + 2)] += share
+                out[b, _at(place + 3)] = min(out[b, _at(place + 3)], depths[above])
 
 
 @jit
@@ -171,9 +195,25 @@ def _source_features(rules, state, b, depths, out):
         if source < rules.piles:
             out[b, _at(place + 6)] = depths[int(state.heights[b, source])]
             if rules.moves != ONE_CARD:
-                out[b, _at(place + 7)] = int(state.runs[b, source]) / rules.ranks
+                out[b, _at(place + 7)] = min(int(state.runs[b, source]) / rules.ranks, 1.0)
         elif source < rules.first_cell:
             out[b, _at(place + 6)] = int(state.waste[b]) / rules.stock_capacity
+
+
+@jit
+def _write_rule_features(rules, state, b, place, depths, out):
+    """Redeals left, the base, and the face-down cards of each pile."""
+    if rules.row_redeals < rules.row_base:
+        out[b, place] = int(state.rows[b, rules.row_redeals]) / (rules.passes - 1)
+        place += 1
+    if rules.row_base < rules.row_stock:
+        out[b, place] = int(state.rows[b, rules.row_base]) / rules.ranks
+        place += 1
+    for pile in range(rules.piles * rules.hides):
+        down = 0
+        for height in range(int(state.heights[b, pile])):
+            down += int(int(state.rows[b, pile * rules.pile_capacity + height]) >= DOWN)
+        out[b, place + pile] = depths[down]
 
 
 @jit
@@ -195,13 +235,17 @@ def _game_features(rules, state, thoughtful, depths, out, start, stop):
     counts = rules.sources * SOURCE_FEATURES + SUITS * rules.ranks * CARD_FEATURES
     for b in range(start, stop):
         _source_features(rules, state, b, depths, out)
-        _card_features(rules, state, b, depths, out)
+        _card_features(rules, state, b, thoughtful, depths, out)
         out[b, counts] = int(state.stock[b]) / max(rules.stock_capacity, 1)
         out[b, counts + 1] = int(state.spaces[b]) / rules.piles
         out[b, counts + 2] = int(state.empty_cells[b]) / max(rules.cells, 1)
         out[b, counts + 3] = int(state.home[b]) / rules.cards
-        if thoughtful:
-            _stock_features(rules, state, b, counts + 4, out)
+        place = counts + 4
+        if rules.varied:
+            _write_rule_features(rules, state, b, place, depths, out)
+            place += rules.row_stock - rules.row_redeals + rules.hides * rules.piles
+        if thoughtful and rules.has_stock:
+            _stock_features(rules, state, b, place, out)
 
 
 @jit_parallel
@@ -217,7 +261,36 @@ def _features(rules, state, thoughtful, depths, out):
         _game_features(rules, state, thoughtful, depths, out, start, stop)
 
 
+@jit_called
+def _hide_cards(rules, rows, out, start, stop):
+    """Copy the visible part of some rows, face-down cards as FACE_DOWN."""
+    for b in range(start, stop):
+        for place in range(rules.row_cells):
+            card = rows[b, place]
+            out[b, place] = FACE_DOWN if card >= DOWN else card
+        for place in range(rules.row_cells, out.shape[1]):
+            out[b, place] = rows[b, place]
+
+
+@jit_parallel
+def _hidden_cards(rules, rows, out):
+    """Copy the visible part of every row (int8 ``[batch, row_size]``) into ``out``, cards hidden."""
+    parts = max(1, out.shape[0] // PART)
+    for part in prange(parts):
+        start = out.shape[0] * part // parts
+        stop = out.shape[0] * (part + 1) // parts
+        _hide_cards(rules, rows, out, start, stop)
+
+
 _write_features = typed_once(_features)
+_write_cards = typed_once(_hidden_cards)
+
+
+def write_cards(rules: Rules, state: engine.State, out: npt.NDArray[np.int8]) -> None:
+    """Write the ``cards`` observation of every game of a variant with face-down cards into ``out`` (int8
+    ``[batch, row_stock]``).
+    """
+    _write_cards(rules, state.rows, out)
 
 
 @cache
@@ -229,4 +302,4 @@ def write_features(
     rules: Rules, state: engine.State, information: Information, out: npt.NDArray[np.float32]
 ) -> None:
     """Write the ``features`` observation of every game into ``out`` (float32 ``[batch, size]``)."""
-    _write_features(rules, state, int(information == "thoughtful" and rules.has_stock), _depths(rules), out)
+    _write_features(rules, state, int(information == "thoughtful"), _depths(rules), out)

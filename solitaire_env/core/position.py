@@ -7,7 +7,17 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core.cards import EMPTY, FACE_DOWN, KING, SUIT_NAMES, SUITS, card_name, make_card
+from solitaire_env.core.cards import (
+    DOWN,
+    EMPTY,
+    FACE_DOWN,
+    KING,
+    SUIT_NAMES,
+    SUITS,
+    card_name,
+    is_red,
+    make_card,
+)
 from solitaire_env.core.layout import MAX_STOCK_COUNT, make_rules
 from solitaire_env.core.variant import Variant
 
@@ -21,17 +31,41 @@ class Position:
 
     variant: Variant
     tableau: tuple[Pile, ...]
+    """A face-down card has the bit DOWN, or is FACE_DOWN where it is hidden."""
     foundations: tuple[Pile, ...]
-    """For each suit the top ranks of its foundations (0 when empty), fullest first."""
+    """For each suit the numbers of cards on its foundations, fullest first: from the Ace, their top ranks."""
     cells: Pile = ()
     """EMPTY where a cell is free."""
     waste: Pile = ()
     stock: Pile = ()
     """The next card last; FACE_DOWN where hidden."""
+    redeals: int = 0
+    """How often the waste may still be turned over, where there is a limit."""
+    base: int = 0
+    """The rank of the first card of each foundation, where the deal says it."""
 
     def hidden(self) -> "Position":
-        """The position as a player sees it: every card of the stock face down."""
-        return replace(self, stock=(FACE_DOWN,) * len(self.stock))
+        """The position as a player sees it: the cards of the stock and those that lie face down hidden."""
+        seen = tuple(tuple(FACE_DOWN if card & DOWN else card for card in pile) for pile in self.tableau)
+        return replace(self, tableau=seen, stock=(FACE_DOWN,) * len(self.stock))
+
+    @property
+    def base_rank(self) -> int:
+        """The rank of the first card of each foundation."""
+        return self.base or make_rules(self.variant).base
+
+    def home_tops(self) -> tuple[Pile, ...]:
+        """For each foundation, suit by suit, the cards of which its last card is one: none where it is empty;
+        where colors alternate, two of a color, since their number alone is kept.
+        """
+        return tuple(_cards_at_home(self, suit, count - 1) for suit, count in self._counts())
+
+    def home_takes(self) -> tuple[Pile, ...]:
+        """For each foundation, suit by suit, the cards that it takes next."""
+        return tuple(_cards_at_home(self, suit, count) for suit, count in self._counts())
+
+    def _counts(self) -> list[tuple[int, int]]:
+        return [(suit, count) for suit, counts in enumerate(self.foundations) for count in counts]
 
     def _repr_html_(self) -> str:
         """The board as SVG, for a notebook."""
@@ -40,25 +74,54 @@ class Position:
         return render_svg(self)
 
     def unseen(self) -> tuple[int, ...]:
-        """The cards that a player has not seen, in the order of their codes: those of the stock."""
+        """The hidden cards of a position in the order of their codes."""
         pack = Counter({card: self.variant.decks for card in range(4, 4 * self.variant.ranks + 4)})
         pack.subtract(_known_cards(self))
         return tuple(sorted(pack.elements()))
 
 
 def _known_cards(position: Position) -> list[int]:
-    cards = [card for pile in position.tableau for card in pile]
-    cards += [card for card in position.cells if card != EMPTY]
-    cards += [card for card in (*position.waste, *position.stock) if card != FACE_DOWN]
-    for suit, tops in enumerate(position.foundations):
-        cards += [make_card(rank, suit) for top in tops for rank in range(1, top + 1)]
+    lying = [*chain(*position.tableau), *position.cells, *position.waste, *position.stock]
+    cards = [card & ~DOWN for card in lying if card not in (EMPTY, FACE_DOWN)]
+    return cards + _home_cards(position, Counter(cards))
+
+
+def _home_cards(position: Position, elsewhere: Counter[int]) -> list[int]:
+    """The cards on the foundations.
+
+    Where colors alternate a foundation shows how many cards lie on it, not their suits: of a color, the lower
+    suit as long as its copies are not elsewhere.
+    """
+    v = position.variant
+    cards: list[int] = []
+    left = Counter({card: v.decks - elsewhere[card] for card in range(4, 4 * v.ranks + 4)})
+    for suit, counts in enumerate(position.foundations):
+        for place in (place for count in counts for place in range(count)):
+            choices = _cards_at_home(position, suit, place)
+            card = max(choices, key=lambda c: (left[c] > 0, -c))
+            left[card] -= 1
+            cards.append(card)
     return cards
+
+
+def _cards_at_home(position: Position, suit: int, place: int) -> Pile:
+    """The cards that can lie at a place of a suit's foundation, 0 for its first: two of a color, after the
+    first, where colors alternate.
+    """
+    v = position.variant
+    if not 0 <= place < v.ranks:
+        return ()
+    rank = (position.base_rank - 1 + place) % v.ranks + 1
+    suits: Pile = (suit,)
+    if v.foundation_build == "alternate color" and place > 0:
+        red = is_red(make_card(rank, suit)) == (place % 2 == 0)
+        suits = (1, 2) if red else (0, 3)
+    return tuple(make_card(rank, suit) for suit in suits)
 
 
 def position_faults(position: Position) -> list[str]:
     """What is wrong with a position, a sentence each; empty when nothing is."""
     v = position.variant
-    rules = make_rules(v)
     faults = []
     for what, count, allowed in (
         ("tableau piles", len(position.tableau), v.piles),
@@ -67,6 +130,25 @@ def position_faults(position: Position) -> list[str]:
     ):
         if count != allowed:
             faults.append(f"{count} {what}, {v.name} has {allowed}")
+    faults += _value_faults(position)
+    if faults:
+        return faults
+    hidden, faults = _place_faults(position)
+    if faults:
+        return faults
+    pack = _known_cards(position)
+    if len(pack) + hidden != v.cards:
+        faults.append(f"{len(pack) + hidden} cards, {v.name} has {v.cards}")
+    for card, copies in sorted(Counter(pack).items()):
+        if copies > v.decks:
+            faults.append(f"{copies} copies of {card_name(card)}, {v.name} has {v.decks}")
+    return faults
+
+
+def _value_faults(position: Position) -> list[str]:
+    """Codes that are no card where they stand, and numbers out of range."""
+    v = position.variant
+    faults = []
     places: list[tuple[str, Pile, int | None]] = [
         (f"t{n}", pile, None) for n, pile in enumerate(position.tableau, 1)
     ]
@@ -76,16 +158,31 @@ def position_faults(position: Position) -> list[str]:
         ("cells", position.cells, EMPTY),
     ]
     for name, cards, placeholder in places:
-        for card in sorted(set(cards)):
+        codes = set(cards)
+        if name[0] == "t" and v.hides_cards:
+            codes = {card & ~DOWN for card in cards[:-1] if card != FACE_DOWN} | set(cards[-1:])
+        for card in sorted(codes):
             if card != placeholder and not 4 <= card <= 4 * v.ranks + 3:
                 text = (
                     card_name(card)
-                    if card in (EMPTY, FACE_DOWN) or 4 <= card <= 4 * KING + 3
+                    if card in (EMPTY, FACE_DOWN) or 4 <= card & ~DOWN <= 4 * KING + 3
                     else f"code {card}"
                 )
                 faults.append(f"{name} has {text}, allowed there: cards of ranks 1 to {v.ranks}")
-    if faults:
-        return faults
+    for name, value, low, high in (
+        ("redeals", position.redeals, 0, max(v.passes - 1, 0)),
+        ("base", position.base, int(v.base == "dealt"), v.ranks if v.base == "dealt" else 0),
+    ):
+        if not low <= value <= high:
+            faults.append(f"{name} is {value}, {v.name} has {low} to {high}")
+    return faults
+
+
+def _place_faults(position: Position) -> tuple[int, list[str]]:
+    """How many cards are hidden; and places with too many cards, or foundations out of order."""
+    v = position.variant
+    rules = make_rules(v)
+    faults = []
     for number, pile in enumerate(position.tableau, 1):
         if len(pile) > rules.pile_capacity:
             faults.append(f"t{number} has {len(pile)} cards, at most {rules.pile_capacity} fit")
@@ -93,10 +190,13 @@ def position_faults(position: Position) -> list[str]:
         faults.append(
             f"stock and waste have {len(position.waste) + len(position.stock)} cards, at most {v.stock}"
         )
-    hidden = position.stock.count(FACE_DOWN)
-    if hidden not in (0, len(position.stock)):
+    turned = [card for card in chain(*position.tableau) if card == FACE_DOWN or card & DOWN]
+    hidden = [*position.stock, *turned].count(FACE_DOWN)
+    if hidden not in (0, len(position.stock) + len(turned)):
+        where = "stock and tableau have" if turned else "stock has"
         faults.append(
-            f"stock has {hidden} hidden cards of {len(position.stock)}, allowed: all of them or none"
+            f"{where} {hidden} hidden cards of {len(position.stock) + len(turned)}, "
+            "allowed: all of them or none"
         )
     for suit, tops in enumerate(position.foundations):
         if not all(0 <= top <= v.ranks for top in tops):
@@ -105,15 +205,7 @@ def position_faults(position: Position) -> list[str]:
             faults.append(
                 f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: {v.decks} ranks, highest first"
             )
-    if faults:
-        return faults
-    known = _known_cards(position)
-    if len(known) + hidden != v.cards:
-        faults.append(f"{len(known) + hidden} cards, {v.name} has {v.cards}")
-    for card, copies in sorted(Counter(known).items()):
-        if copies > v.decks:
-            faults.append(f"{copies} copies of {card_name(card)}, {v.name} has {v.decks}")
-    return faults
+    return hidden, faults
 
 
 # --------------------------------------------------------------------------------- position rows
@@ -132,6 +224,8 @@ def position_to_row(position: Position) -> npt.NDArray[np.int8]:
     put(r.row_cells, position.cells)
     put(r.row_waste, position.waste)
     put(r.row_foundations, tuple(top for tops in position.foundations for top in tops))
+    row[r.row_redeals : r.row_base] = position.redeals
+    row[r.row_base : r.row_stock] = position.base
     if r.has_stock:
         row[r.row_stock_count] = min(len(position.stock), MAX_STOCK_COUNT)
         put(r.row_stock, position.stock)
@@ -173,12 +267,13 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
         cells=tuple(codes[r.row_cells : r.row_waste]),
         waste=pile(r.row_waste, r.row_foundations),
         stock=pile(r.row_stock, r.row_size),
+        redeals=sum(codes[r.row_redeals : r.row_base]),
+        base=sum(codes[r.row_base : r.row_stock]),
     )
     if r.has_stock and len(codes) == r.row_stock:
-        # Counted, as there are no cards of a rank that the game does not have.
         lying = [*chain(*position.tableau), *position.waste, *position.cells]
-        known = sum(card not in (EMPTY, FACE_DOWN) for card in lying) + sum(flat)
-        position = replace(position, stock=(FACE_DOWN,) * (variant.cards - known))
+        placed = sum(card != EMPTY for card in lying) + sum(flat)
+        position = replace(position, stock=(FACE_DOWN,) * (variant.cards - placed))
     return position
 
 
@@ -194,7 +289,7 @@ def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position
     faults = position_faults(position)
     if not faults:
         whole = len(row) > make_rules(variant).row_stock
-        if whole and FACE_DOWN in position.stock:
+        if whole and FACE_DOWN in (*position.stock, *chain(*position.tableau)):
             faults = ["its stock has face-down cards"]
         elif position_to_row(position)[: len(row)].tolist() != row.tolist():
             faults = ["its row has gaps or a wrong stock count"]

@@ -19,6 +19,7 @@ from solitaire_env.core.layout import (
 )
 from solitaire_env.core.observations import check_observation, feature_layout, observation_size
 from solitaire_env.core.rewards import RewardName, get_reward
+from solitaire_env.core.supermoves import expands
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
@@ -159,13 +160,15 @@ class GameSpec:
         ------
         ValueError
             If the moves cannot be played as moves of this game: only ``"supermove"`` on a ``"one card"`` game
-            can be expanded.
+            that does not fill its spaces can be expanded.
         """
         variant = self.variant.with_rules(moves=moves)
-        if variant != self.variant and (self.variant.moves != "one card" or variant.moves != "supermove"):
+        if variant != self.variant and (
+            self.variant.moves != "one card" or variant.moves != "supermove" or not expands(variant)
+        ):
             raise ValueError(
                 f"the policy plays moves={variant.moves!r}, {self.variant.name} has {self.variant.moves!r}; "
-                "only 'supermove' on a 'one card' game can be expanded"
+                "only 'supermove' on a 'one card' game that does not fill spaces can be expanded"
             )
         return GameSpec(
             variant,

@@ -53,6 +53,13 @@ def strict_variant(variant: Variant) -> Variant:
     return variant.with_rules(moves="one card")
 
 
+def expands(variant: Variant) -> bool:
+    """Whether the moves of a variant stand for single moves: not if sequences move freely, nor if a space
+    that a card might be put into is filled by itself.
+    """
+    return variant.moves == "one card" or (variant.moves == "supermove" and variant.fill == "none")
+
+
 def expand(variant: Variant, state: engine.State, row: int, number: int) -> list[int]:
     """The legal action of a ``supermove`` variant as actions of its :func:`strict_variant`, to be played in
     order.
@@ -64,7 +71,7 @@ def expand(variant: Variant, state: engine.State, row: int, number: int) -> list
     Raises
     ------
     ValueError
-        If the variant moves whole sequences freely, which single moves cannot do.
+        If single moves cannot do what the variant's do: :func:`expands`.
     """
     singles, counts = expand_rows(
         variant, state, np.array([row], dtype=np.int64), np.array([number], dtype=np.int64)
@@ -87,8 +94,9 @@ def expand_rows(
     The single actions, int64 ``[n, most]``, each row filled up with what has no meaning; and how many there
     are, int64 ``[n]``.
     """
-    if variant.moves == "sequence":
-        raise ValueError(f"{variant.name} moves sequences freely; only supermoves expand to single moves")
+    if not expands(variant):
+        why = "fills its spaces" if variant.moves == "supermove" else f"moves={variant.moves!r}"
+        raise ValueError(f"{variant.name}: {why}; only supermoves, without filling, expand to single moves")
     singles = np.empty((len(rows), MOST_SINGLES), dtype=np.int64)
     counts = np.empty(len(rows), dtype=np.int64)
     rules, strict = make_rules(variant), make_rules(strict_variant(variant))
@@ -163,6 +171,9 @@ def _expand(rules, strict, state, row, action, room, singles):  # type: ignore[n
     """
     singles[0] = action
     if action < rules.tableau_actions:
+        return 1
+    if action >= rules.worry_actions:
+        singles[0] = strict.worry_actions + action - rules.worry_actions
         return 1
     source, target, cards = engine.decode(rules, state, row, action)
     to_space = action >= rules.space_actions

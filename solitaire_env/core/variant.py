@@ -4,20 +4,28 @@ The published games are lines of data in :mod:`solitaire_env.variants`; what may
 :mod:`solitaire_env.core.engine`.
 """
 
+import re
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
 from solitaire_env.core.cards import RANK_NAMES
 from solitaire_env.util.messages import shown
 
-Build = Literal["same suit", "alternate color", "any suit"]
-Spaces = Literal["any", "kings", "none"]
-Moves = Literal["one card", "supermove", "sequence"]
+Build = Literal["same suit", "alternate color", "any suit", "other suit", "same color"]
+SequenceBuild = Literal["as build", "same suit", "alternate color", "any suit"]
+FoundationBuild = Literal["same suit", "alternate color"]
+Spaces = Literal["any", "kings", "none", "base - 1"]
+Moves = Literal["one card", "supermove", "sequence", "any group"]
+Fill = Literal["none", "waste"]
 
 MAX_PILES: Final = 32
 MAX_PILE: Final = 100
+MAX_PILE_CAPACITY: Final = 127
 MAX_CELLS: Final = 32
 MAX_DECKS: Final = 4
+MAX_DRAW: Final = 3
+MAX_PASSES: Final = 100
 MAX_NAME: Final = 80
 
 
@@ -25,9 +33,8 @@ MAX_NAME: Final = 80
 class Variant:
     """The rules of one solitaire game.
 
-    Every game has one foundation a suit and deck, built up in suit from the Ace; it is won when all cards are
-    there. Cards that are dealt neither to the tableau nor to the cells form the stock, which is turned up to
-    the waste one card at a time, once.
+    Every game has one foundation a suit and deck; it is won when all cards are there. Cards that are dealt
+    neither to the tableau nor to the cells or foundations form the stock, which is turned up to the waste.
     """
 
     name: str
@@ -37,19 +44,46 @@ class Variant:
     decks: int
     """Packs of cards, 1..4."""
     tableau: tuple[int, ...]
-    """Number of cards dealt to each tableau pile, all face up."""
+    """Number of cards dealt to each tableau pile."""
     cells: int = 0
     """Places that hold a single card each."""
     cells_filled: int = 0
     """The first so many cells receive a card at the deal."""
     build: Build = "same suit"
-    """What a card on the tableau takes: the next lower rank, in the same suit, in the other color, or in any
-    suit."""
+    """What a card on the tableau takes: the next lower rank, in the same suit, in the other color, in any
+    suit, in any suit but its own, or in the same color."""
     spaces: Spaces = "any"
-    """What fills an empty tableau pile: any card, Kings only, or nothing."""
+    """What fills an empty tableau pile: any card, Kings only, nothing, or only the rank below the base."""
     moves: Moves = "one card"
     """What moves between tableau piles: one card; a sequence as long as single moves could carry it through
-    empty cells and spaces (a supermove); or any sequence."""
+    empty cells and spaces (a supermove); any sequence; or any face-up card with all cards on it, in order or
+    not."""
+    sequence: SequenceBuild = "as build"
+    """Which cards move as one sequence, where that is not what may be built."""
+    face_down: int | str | tuple[int, ...] = 0
+    """The cards of each pile that are dealt face down: so many at the bottom, a number for all piles or one
+    for each; or rows, counted from the bottom, as text: ``"rows 2, 4, 6"``. The last card of a pile is always
+    face up."""
+    draw: int = 1
+    """Cards turned from the stock to the waste at a time, 1..3."""
+    passes: int = 1
+    """Times through the stock; 0 for no limit."""
+    aces_home: bool = False
+    """Whether the Aces, or the cards of the base rank, start on the foundations."""
+    fill: Fill = "none"
+    """``"waste"``: a pile that becomes empty gets the last card of the waste at once; when the waste is
+    empty, cards are drawn first."""
+    foundation_build: FoundationBuild = "same suit"
+    """What the foundations are built in."""
+    base: int | str = "ace"
+    """Rank of the first card of each foundation: ``"ace"``, a number, or ``"dealt"`` for the rank of the
+    first card of the deal, whose other copies then start on the foundations. With another base than the Ace
+    foundations and tableau wrap: a King goes onto an Ace in the tableau, an Ace onto a King at home."""
+    worrying_back: bool = False
+    """Whether the last card of a foundation may go back onto a card of the tableau."""
+    pysol_order: tuple[int, ...] = ()
+    """The tableau pile (cells are counted after the piles) that each card goes to in the order in which
+    PySolFC deals them, where that is not row by row: needed for its deal numbers alone."""
     ranks: int = 13
     """Cards in a suit, Ace upwards. Fewer than 13 make short decks, which can be solved exhaustively."""
     sources: tuple[str, ...] = ()
@@ -60,47 +94,107 @@ class Variant:
     """Where other programs or books differ, a sentence each."""
 
     def __post_init__(self) -> None:
-        def check(ok: bool, field: str, allowed: str) -> None:
-            if not ok:
-                value = shown(getattr(self, field), 200)
-                raise ValueError(f"variant {shown(self.name)}: {field} is {value}, allowed: {allowed}")
+        self._check_texts()
+        self._check_numbers()
+        self._check_words()
+        if self.stock < 0:
+            dealt = sum(self.tableau) + self.cells_filled + self.home_at_deal
+            raise ValueError(f"variant {self.name!r}: deals {dealt} cards of a deck of {self.cards}")
+        self._check_together()
 
+    def _check(self, ok: bool, field: str, allowed: str) -> None:
+        if not ok:
+            value = shown(getattr(self, field), 200)
+            raise ValueError(f"variant {shown(self.name)}: {field} is {value}, allowed: {allowed}")
+
+    def _check_texts(self) -> None:
         for field in ("name", "title"):
             text = getattr(self, field)
             ok = _is_line(text) and len(text) <= MAX_NAME and any(map(str.isalnum, text))
-            check(ok, field, f"a line of text with a letter or digit, at most {MAX_NAME} characters")
-        check(not set(self.name) & set(" :/\\"), "name", "text without spaces, colons or slashes")
+            self._check(ok, field, f"a line of text with a letter or digit, at most {MAX_NAME} characters")
+        self._check(not set(self.name) & set(" :/\\"), "name", "text without spaces, colons or slashes")
+        for field in ("sources", "aliases", "differs"):
+            value = getattr(self, field)
+            ok = isinstance(value, tuple) and all(map(_is_line, value))
+            self._check(ok, field, "a tuple of texts, each a line")
+
+    def _check_numbers(self) -> None:
         for field, low, high in (
             ("decks", 1, MAX_DECKS),
             ("cells", 0, MAX_CELLS),
             ("ranks", 1, len(RANK_NAMES)),
+            ("draw", 1, MAX_DRAW),
+            ("passes", 0, MAX_PASSES),
         ):
             value = getattr(self, field)
-            check(type(value) is int and low <= value <= high, field, f"a whole number from {low} to {high}")
-        check(
+            self._check(_is_whole(value, low, high), field, f"a whole number from {low} to {high}")
+        self._check(
             isinstance(self.tableau, tuple)
             and 1 <= len(self.tableau) <= MAX_PILES
-            and all(type(size) is int and 0 <= size <= MAX_PILE for size in self.tableau),
+            and all(_is_whole(size, 0, MAX_PILE) for size in self.tableau),
             "tableau",
             f"a tuple of 1 to {MAX_PILES} pile sizes, 0 to {MAX_PILE} cards each",
         )
-        check(
-            type(self.cells_filled) is int and 0 <= self.cells_filled <= self.cells,
+        self._check(
+            _is_whole(self.cells_filled, 0, self.cells),
             "cells_filled",
             f"a whole number from 0 to the number of cells, {self.cells}",
         )
-        for field, words in (("build", Build), ("spaces", Spaces), ("moves", Moves)):
+        self._check(
+            self.face_down_rows is not None,
+            "face_down",
+            "a whole number, one for each pile, each less than the cards of that pile, or text such as "
+            "'rows 2, 4, 6'",
+        )
+
+    def _check_words(self) -> None:
+        for field, words in (
+            ("build", Build),
+            ("spaces", Spaces),
+            ("moves", Moves),
+            ("sequence", SequenceBuild),
+            ("fill", Fill),
+            ("foundation_build", FoundationBuild),
+        ):
             value = getattr(self, field)
             ok = isinstance(value, str) and value in get_args(words)
-            check(ok, field, ", ".join(map(repr, get_args(words))))
-        for field in ("sources", "aliases", "differs"):
-            value = getattr(self, field)
-            check(
-                isinstance(value, tuple) and all(map(_is_line, value)), field, "a tuple of texts, each a line"
+            self._check(ok, field, ", ".join(map(repr, get_args(words))))
+        for field in ("aces_home", "worrying_back"):
+            self._check(isinstance(getattr(self, field), bool), field, "True or False")
+        self._check(
+            (isinstance(self.base, str) and self.base in ("ace", "dealt"))
+            or _is_whole(self.base, 2, self.ranks),
+            "base",
+            f"'ace', 'dealt', or a rank from 2 to {self.ranks}",
+        )
+
+    def _check_together(self) -> None:
+        """Refuse values that are right alone and not beside others."""
+        order = self.pysol_order
+        dealt_to = [pile for pile, size in enumerate(self.tableau) for _ in range(size)]
+        dealt_to += range(self.piles, self.piles + self.cells_filled)
+        self._check(
+            isinstance(order, tuple)
+            and all(_is_whole(place, 0, MAX_PILES + MAX_CELLS) for place in order)
+            and sorted(order) in ([], dealt_to),
+            "pysol_order",
+            "each pile as often as it gets a card at the deal, and each cell that is filled",
+        )
+        for field, value, fits, needs in _CONDITIONS:
+            if getattr(self, field) == value and not fits(self):
+                raise ValueError(f"variant {self.name!r}: {field}={value!r} needs {needs}")
+        if not self.stock and (self.draw, self.passes) != (1, 1):
+            raise ValueError(f"variant {self.name!r}: there is no stock, so draw and passes must be 1")
+        if self.pile_capacity > MAX_PILE_CAPACITY:
+            raise ValueError(
+                f"variant {self.name!r}: a pile could grow to {self.pile_capacity} cards, "
+                f"allowed: {MAX_PILE_CAPACITY}"
             )
-        if self.stock < 0:
-            dealt = sum(self.tableau) + self.cells_filled
-            raise ValueError(f"variant {self.name!r}: deals {dealt} cards of a deck of {self.cards}")
+        if self.wraps and self.moves != "one card" and (self.decks > 1 or self.run_build != "same suit"):
+            raise ValueError(
+                f"variant {self.name!r}: base={self.base!r} with moves={self.moves!r} needs one deck and "
+                "sequences of the same suit; longer ones could go onto a card in two ways"
+            )
 
     @property
     def cards(self) -> int:
@@ -120,12 +214,75 @@ class Variant:
     @property
     def stock(self) -> int:
         """Number of cards in the stock after the deal."""
-        return self.cards - sum(self.tableau) - self.cells_filled
+        return self.cards - sum(self.tableau) - self.cells_filled - self.home_at_deal
+
+    @property
+    def home_at_deal(self) -> int:
+        """Number of cards that the deal puts on the foundations."""
+        return self.foundations * self.aces_home + (self.foundations - 1) * (self.base == "dealt")
+
+    @property
+    def pile_capacity(self) -> int:
+        """The most cards that a tableau pile can ever hold."""
+        if self.moves == "any group":
+            return self.cards
+        # On the last card that was dealt to a pile lies at most the rest of a sequence: without wrap nothing
+        # goes onto an Ace.
+        dealt = max(*self.tableau, 1)
+        if not self.wraps:
+            return dealt + self.ranks - 1
+        longest = self.ranks * self.decks if self.build == "same suit" else self.cards
+        return min(dealt + longest - 1, self.cards)
+
+    @property
+    def wraps(self) -> bool:
+        """Whether ranks go on from the King to the Ace."""
+        return self.base != "ace"
+
+    @property
+    def run_build(self) -> str:
+        """Which neighbors move as one sequence, in the words of ``build``."""
+        return self.build if self.sequence == "as build" else self.sequence
+
+    @property
+    def face_down_rows(self) -> tuple[frozenset[int], ...] | None:
+        """For each pile the places, from 0 at the bottom, of the cards that are dealt face down; None when
+        ``face_down`` does not say that.
+        """
+        down, piles = self.face_down, self.tableau
+        if isinstance(down, str):
+            if not re.fullmatch(r"rows [1-9]\d?(, [1-9]\d?)*", down):
+                return None
+            rows = [int(row) - 1 for row in re.findall(r"\d+", down)]
+            return tuple(frozenset(row for row in rows if row < size - 1) for size in piles)
+        if isinstance(down, int):
+            ok = _is_whole(down, 0, MAX_PILE)
+            return tuple(frozenset(range(min(down, size - 1))) for size in piles) if ok else None
+        if not isinstance(down, tuple) or len(down) != len(piles):
+            return None
+        if not all(_is_whole(n, 0, max(size - 1, 0)) for n, size in zip(down, piles, strict=True)):
+            return None
+        return tuple(frozenset(range(n)) for n in down)
+
+    @property
+    def hides_cards(self) -> bool:
+        """Whether the deal puts cards face down on the tableau."""
+        return any(self.face_down_rows or ())
 
     @property
     def counts_differ(self) -> bool:
-        """Whether a player chooses how many cards of a sequence go to a space."""
-        return self.moves != "one card" and self.spaces == "any"
+        """Whether a player chooses how many cards go to a space."""
+        return self.spaces != "none" and (
+            self.moves == "any group" or (self.moves != "one card" and self.spaces == "any")
+        )
+
+    @property
+    def takes_supermoves(self) -> bool:
+        """Whether single moves make up the moves of the game's sequences, so that ``moves="supermove"`` is a
+        shortcut.
+        """
+        one_way = not self.wraps or (self.decks == 1 and self.run_build == "same suit")
+        return self.moves in ("one card", "supermove") and self.fill == "none" and one_way
 
     def with_rules(
         self, *, build: Build | None = None, spaces: Spaces | None = None, moves: Moves | None = None
@@ -139,12 +296,81 @@ class Variant:
         return "\n".join(_describe(self))
 
 
+_CONDITIONS: Final[tuple[tuple[str, Any, Callable[[Variant], bool], str], ...]] = (
+    ("fill", "waste", lambda v: v.stock > 0, "a stock"),
+    ("moves", "any group", lambda v: v.sequence == "as build", "sequence='as build'"),
+    ("base", "dealt", lambda v: v.tableau[0] > 0 and not v.aces_home, "a card in t1, and aces_home=False"),
+    ("foundation_build", "alternate color", lambda v: not (v.wraps or v.worrying_back),
+     "base='ace' and worrying_back=False"),
+)  # fmt: skip
+"""What the value of a field asks of others."""
+
+
+def _is_whole(value: object, low: int, high: int) -> bool:
+    return type(value) is int and low <= value <= high
+
+
 def _is_line(text: object) -> bool:
     return isinstance(text, str) and text.isprintable()
 
 
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+_SUITS: Final = {
+    "same suit": "in the same suit",
+    "alternate color": "in the other color",
+    "any suit": "whatever the suit",
+    "other suit": "in any suit but its own",
+    "same color": "in the same color",
+}
+
+
+def _faces(v: Variant) -> str:
+    if not v.hides_cards:
+        return "all face up"
+    if isinstance(v.face_down, str):
+        return f"{v.face_down} from the bottom face down"
+    if isinstance(v.face_down, int):
+        return f"the lowest {_plural(v.face_down, 'card')} of each face down"
+    if all(down == max(size - 1, 0) for down, size in zip(v.face_down, v.tableau, strict=True)):
+        return "all but the last of each face down"
+    return f"the lowest {', '.join(map(str, v.face_down))} face down"
+
+
+def _foundations(v: Variant, highest: str) -> str:
+    suits = {"same suit": "in suit", "alternate color": "in alternating colors"}[v.foundation_build]
+    start = {
+        "ace": f"from Ace to {highest}",
+        "dealt": f"from the base, the rank of the first card of the deal, through {highest} and Ace; "
+        "its other copies start there",
+    }.get(str(v.base))
+    if start is None:
+        start = f"from {RANK_NAMES[int(v.base) - 1]} through {highest} and Ace"
+    if v.aces_home:
+        start += f"; the {'Aces' if v.base == 'ace' else f'{RANK_NAMES[int(v.base) - 1]}s'} start there"
+    stay = (
+        "The last card of a foundation may go back onto a card of the tableau."
+        if v.worrying_back
+        else "Cards on a foundation stay there."
+    )
+    return (
+        f"Foundations: {v.foundations}, built up {suits} {start}. {stay} "
+        "The game is won when all cards are there."
+    )
+
+
+def _stock(v: Variant) -> str:
+    at_a_time = ("one", "two", "three")[v.draw - 1]
+    times = {
+        0: "as often as you like: when it is empty, the waste is turned over",
+        1: "once: there is no redeal",
+    }.get(v.passes, f"{v.passes} times: when it is empty, the waste is turned over")
+    return (
+        f"Stock: {_plural(v.stock, 'card')}, turned up to the waste {at_a_time} at a time, {times}. "
+        "The last card of the waste is playable."
+    )
 
 
 def _describe(v: Variant) -> list[str]:
@@ -158,47 +384,46 @@ def _describe(v: Variant) -> list[str]:
     each = (
         f"{_plural(sizes[0], 'card')} each" if len(sizes) == 1 else f"{', '.join(map(str, v.tableau))} cards"
     )
-    lines.append(f"Tableau: {_plural(v.piles, 'pile')} of {each}, all face up.")
+    lines.append(f"Tableau: {_plural(v.piles, 'pile')} of {each}, {_faces(v)}.")
     if v.cells:
         filled = f", the first {v.cells_filled} filled at the deal" if v.cells_filled else ""
         lines.append(f"Cells: {v.cells}, one card each{filled}. Any card may go to an empty cell.")
-    lines.append(
-        f"Foundations: {v.foundations}, built up in suit from Ace to {highest}. "
-        "Cards on a foundation stay there. The game is won when all cards are there."
-    )
+    lines.append(_foundations(v, highest))
     if v.stock:
-        lines.append(
-            f"Stock: {_plural(v.stock, 'card')}, turned up to the waste one at a time, once: "
-            "there is no redeal. The last card of the waste is playable."
-        )
-    suits = {
-        "same suit": "in the same suit",
-        "alternate color": "in the other color",
-        "any suit": "whatever the suit",
-    }[v.build]
-    lines.append(f"Building: on the tableau, down by one, {suits}. Nothing goes onto an Ace.")
+        lines.append(_stock(v))
+    end = f"A {highest} goes onto an Ace." if v.wraps else "Nothing goes onto an Ace."
+    lines.append(f"Building: on the tableau, down by one, {_SUITS[v.build]}. {end}")
     capacity = "empty cells + 1"
     if v.spaces == "any":
         capacity = f"({capacity}) x 2 for each space, the target not counted"
+    runs = "" if v.sequence == "as build" else f" A sequence is {_SUITS[v.sequence]}."
     lines.append(
         {
             "one card": "Moves: one card at a time.",
             "supermove": "Moves: a sequence moves as one if single cards could carry it: "
-            f"at most {capacity}.",
-            "sequence": "Moves: any sequence at the end of a pile moves as one, whole or in part.",
+            f"at most {capacity}.{runs}",
+            "sequence": f"Moves: any sequence at the end of a pile moves as one, whole or in part.{runs}",
+            "any group": "Moves: any face-up card moves with all cards on it, in order or not.",
         }[v.moves]
     )
-    lines.append(
-        {
-            "any": "Spaces: any card"
-            + (" or sequence" if v.counts_differ else "")
-            + " may fill an empty pile.",
-            "kings": f"Spaces: only a {highest}"
-            + ("" if v.moves == "one card" else ", or the sequence that it leads,")
-            + " may fill an empty pile.",
-            "none": "Spaces: an empty pile stays empty.",
-        }[v.spaces]
+    below = {"ace": highest, "dealt": "card of the rank below the base"}.get(
+        str(v.base), RANK_NAMES[int(v.base) - 2] if v.base not in ("ace", "dealt") else ""
     )
+    leader = {"kings": highest, "base - 1": below}.get(v.spaces)
+    led = {"one card": "", "any group": ", with the cards on it,"}.get(
+        v.moves, ", or the sequence that it leads,"
+    )
+    if leader:
+        lines.append(f"Spaces: only a {leader}{led} may fill an empty pile.")
+    elif v.spaces == "any":
+        lines.append(f"Spaces: any card{' or sequence' if v.counts_differ else ''} may fill an empty pile.")
+    else:
+        lines.append("Spaces: an empty pile stays empty.")
+    if v.fill == "waste":
+        lines.append(
+            "Filling: a pile that becomes empty gets the last card of the waste at once; when the waste is "
+            "empty, cards are drawn first."
+        )
     lines.extend(f"Differs: {sentence}" for sentence in v.differs)
     lines.extend(f"Source: {source}" for source in v.sources)
     return lines

@@ -4,6 +4,8 @@ import contextlib
 import os
 import reprlib
 import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 
@@ -32,6 +34,24 @@ def one_line(text: object, size: int = 200) -> str:
     line = " ".join(str(text).split())
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     return line if len(line) <= size else f"{line[: size - 3]}..."
+
+
+def one_of_many(value: object, names: Mapping[str, str], what: str) -> str:
+    """What is allowed instead of an unknown name, of more than fit in a line: the closest, and where all are.
+
+    Parameters
+    ----------
+    names
+        What may be written, and the name to answer with.
+    what
+        What they are: ``games``.
+    """
+    answers = {name.lower(): answer for name, answer in names.items()}
+    close = get_close_matches(str(value)[:80].lower(), answers, n=5)
+    meant = list(dict.fromkeys(answers[name] for name in close))[:3]
+    nearest = f"; closest: {', '.join(meant)}" if meant else ""
+    count = len(set(names.values()))
+    return f"allowed: one of the {count} {what} that python -m solitaire_env list shows{nearest}"
 
 
 def quiet() -> bool:

@@ -1,0 +1,355 @@
+"""Several games in one batch: one observation and one action space for all of them.
+
+An action is numbered by its text, which says the same move in every game, and a pile has the same place in
+the observation of every game. What a game does not have stays 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import deals, engine
+from solitaire_env.core.batch import NO_NUMBER, Batch, IllegalActionError, Rows, Start, check_size
+from solitaire_env.core.cards import SUITS
+from solitaire_env.core.deals import Deal
+from solitaire_env.core.layout import (
+    DEAL,
+    LEAVE,
+    PLAY,
+    Action,
+    Information,
+    action_layout,
+    make_rules,
+    observation_layout,
+)
+from solitaire_env.core.observations import cards_high
+from solitaire_env.core.position import Position
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Variant
+from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_numbers
+
+RULE_FIELDS: Final = (
+    "decks", "ranks", "piles", "cells", "has_stock", "build", "run_build", "spaces", "space_rank", "moves",
+    "hides", "draw", "passes", "fill", "aces_home", "alternate_home", "base", "wraps", "worrying_back",
+)  # fmt: skip
+"""The fields of :class:`~solitaire_env.core.layout.Rules` that stand in the observation."""
+
+_KINDS: Final = ("draw", "redeal", "home", "cell", "tableau", "space", "worry")
+"""Kinds of action, in the order of their numbers."""
+
+
+def _place(action: Action, variant: Variant) -> tuple[int, int, int, int, int]:
+    """Where an action stands among those of all games: by kind, source, target and number of cards."""
+    rules = make_rules(variant)
+    source = action.source
+    if source >= rules.sources:
+        kind, number = 3, source - rules.sources
+    elif source >= rules.first_cell:
+        kind, number = 2, source - rules.first_cell
+    else:
+        kind, number = int(source >= rules.piles), source if source < rules.piles else 0
+    return _KINDS.index(action.kind), kind, number, action.target, action.cards
+
+
+class FamilyLayout:
+    """The common observation and action space of some games.
+
+    Parameters
+    ----------
+    variants
+        The games, each once.
+    information
+        Whether the order of the stock is part of the observation.
+    """
+
+    def __init__(self, variants: Sequence[Variant], information: Information = "player") -> None:
+        self.variants = tuple(variants)
+        self.information = information
+        layouts = [action_layout(variant) for variant in self.variants]
+        places = {
+            _place(layout.decode(number), layout.variant): layout.text(number)
+            for layout in layouts
+            for number in range(layout.size)
+        }
+        self.texts: tuple[str, ...] = tuple(places[place] for place in sorted(places))
+        """Text of each action, by its number."""
+        self.numbers = {text: number for number, text in enumerate(self.texts)}
+        """Number of each action, by its text."""
+        self.actions = [
+            np.array([self.numbers[layout.text(n)] for n in range(layout.size)], dtype=np.int64)
+            for layout in layouts
+        ]
+        """For each game the number of each of its actions, int64 ``[its actions]``."""
+        self.own_actions = np.full((len(self.variants), len(self.texts)), -1, dtype=np.int64)
+        """For each game its own number of each action, -1 for what is none of its actions."""
+        for game, numbers in enumerate(self.actions):
+            self.own_actions[game, numbers] = np.arange(len(numbers))
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Named slices of the observation: those of the games, and ``rules``."""
+        rules = [make_rules(variant) for variant in self.variants]
+        capacity = max(r.pile_capacity for r in rules)
+        decks = max(r.decks for r in rules)
+        sizes = {f"t{pile + 1}": capacity for pile in range(max(r.piles for r in rules))}
+        sizes |= {"cells": max(r.cells for r in rules), "waste": max(r.stock_capacity for r in rules)}
+        sizes |= {"foundations": SUITS * decks, "stock_count": 1, "redeals": 1, "base": 1}
+        sizes["rules"] = len(RULE_FIELDS)
+        if self.information == "thoughtful":
+            sizes["stock"] = sizes["waste"]
+        slices = {}
+        start = 0
+        for name, size in sizes.items():
+            slices[name] = slice(start, start + size)
+            start += size
+        return slices
+
+    @property
+    def size(self) -> int:
+        """Number of entries of the observation."""
+        return max(int(part.stop) for part in self.slices.values())
+
+    @cached_property
+    def places(self) -> list[npt.NDArray[np.int64]]:
+        """For each game where each entry of its own observation stands, int64 ``[its size]``."""
+        decks = (self.slices["foundations"].stop - self.slices["foundations"].start) // SUITS
+        out = []
+        for variant in self.variants:
+            own = observation_layout(variant, self.information)
+            places = np.zeros(max(part.stop for part in own.values()), dtype=np.int64)
+            for name, part in own.items():
+                offsets = np.arange(part.stop - part.start)
+                if name == "foundations":
+                    offsets = offsets // variant.decks * decks + offsets % variant.decks
+                places[part] = self.slices[name].start + offsets
+            out.append(places)
+        return out
+
+    @cached_property
+    def rules(self) -> npt.NDArray[np.int8]:
+        """The rules of each game as numbers, int8 ``[games, rule fields]``."""
+        rows = [[getattr(make_rules(v), field) for field in RULE_FIELDS] for v in self.variants]
+        return np.array(rows, dtype=np.int8)
+
+    @cached_property
+    def high(self) -> npt.NDArray[np.int8]:
+        """Highest value of each entry of the observation, int8 ``[size]``."""
+        high = np.zeros(self.size, dtype=np.int8)
+        for variant, places in zip(self.variants, self.places, strict=True):
+            np.maximum.at(high, places, cards_high(variant, self.information))
+        high[self.slices["rules"]] = self.rules.max(axis=0)
+        # Gymnasium warns of an entry that can only be 0.
+        return np.maximum(high, 1)
+
+
+class FamilyStart(NamedTuple):
+    """What a game starts from: which game, None for any, and its deal or position, None for the next."""
+
+    game: int | None
+    start: Start | None
+
+
+@dataclass(frozen=True)
+class FamilyState:
+    """What the environments read of the games' state, as in :class:`~solitaire_env.core.engine.State`."""
+
+    mask: npt.NDArray[np.int8]
+    home: npt.NDArray[np.int64]
+    status: npt.NDArray[np.int8]
+
+
+class FamilyBatch(Rows):
+    """``size`` games, each of one of several variants, with the interface of a :class:`Batch`.
+
+    Each variant has a batch of its own, in which the rows that play it are stepped. The variant of a new game
+    is chosen by the row's stream.
+
+    Parameters
+    ----------
+    specs
+        The games.
+    size
+        Number of rows.
+    layout
+        Another observation and action space than that of :class:`FamilyLayout`.
+    """
+
+    def __init__(self, specs: Sequence[GameSpec], size: int, layout: "FamilyLayout | None" = None) -> None:
+        self.size = check_size(size)
+        self.specs = tuple(specs)
+        self.settings = specs[0].settings
+        variants = [spec.variant for spec in specs]
+        self.layout = layout or FamilyLayout(variants, self.settings.information)
+        self.batches = [Batch(spec, size) for spec in specs]
+        self.games = np.full(size, 0, dtype=np.int64)
+        """Which of the variants each row plays, int64 ``[size]``."""
+        self.streams = np.zeros(size, dtype=np.uint64)
+        self.deal_numbers = np.full(size, NO_NUMBER, dtype=np.int64)
+        self.state = FamilyState(
+            mask=np.zeros((size, len(self.layout.texts)), dtype=np.int8),
+            home=np.zeros(size, dtype=np.int64),
+            status=np.zeros(size, dtype=np.int8),
+        )
+        self.events = engine.make_events(size)
+        self.steps = np.zeros(size, dtype=np.int64)
+        """Steps since the deal."""
+        self.rewards = np.zeros(size, dtype=np.float64)
+        self.terminated = np.zeros(size, dtype=np.bool_)
+        self.truncated = np.zeros(size, dtype=np.bool_)
+        self.ended = np.zeros(size, dtype=np.bool_)
+        self.won = np.zeros(size, dtype=np.bool_)
+        self.everyone = np.full(size, PLAY, dtype=np.int8)
+        self._observations = np.zeros((size, self.layout.size), dtype=np.int8)
+        self._actions = np.zeros(size, dtype=np.int64)
+        self._todo = np.full(size, LEAVE, dtype=np.int8)
+
+    def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+        """The actions that a user passed, one a game, for :meth:`step` with ``todo``."""
+        actions = whole_numbers("actions", actions, self.size)
+        outside = (todo == PLAY) & ((actions < 0) | (actions >= len(self.layout.texts)))
+        if outside.any():
+            raise ValueError(
+                f"action {actions[outside][0]} is outside the space, allowed: 0..{len(self.layout.texts) - 1}"
+            )
+        return np.ascontiguousarray(actions, dtype=np.int64)
+
+    # ------------------------------------------------------------------------------- new games
+
+    def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[FamilyStart | Start | None]) -> None:
+        """New games in the named rows (int64 ``[n]``), each from its start."""
+        picked = deals.pick_deals(self.streams, rows)
+        numbers = deals.pick_deals(self.streams, rows)
+        dealt: dict[int, dict[int, Start]] = {}
+        for row, any_number, number, given in zip(
+            rows.tolist(), picked.tolist(), numbers.tolist(), starts, strict=True
+        ):
+            game, start = given if isinstance(given, FamilyStart) else (None, given)
+            if isinstance(start, Position):
+                game = self.layout.variants.index(start.variant)
+            elif game is None:
+                game = any_number % len(self.batches)
+            dealt.setdefault(game, {})[row] = number if start is None else start
+        for game, named in dealt.items():
+            those = np.array(list(named), dtype=np.int64)
+            self.games[those] = game
+            self.batches[game].streams[those] = self.streams[those]
+            self.batches[game].begin(those, list(named.values()))
+            self._observations[those] = 0
+            self._observations[those, self.layout.slices["rules"]] = self.layout.rules[game]
+            self.state.mask[those] = 0
+            self._show(game, those)
+        self.events.invalid[rows] = 0
+
+    def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
+        """New games in the named rows (int64 ``[n]``), of any variant."""
+        self.begin(rows, [None] * len(rows))
+
+    def _show(self, game: int, rows: npt.NDArray[np.int64]) -> None:
+        """Bring what all rows have in common up to date for those that play one of the games."""
+        batch, layout = self.batches[game], self.layout
+        self._observations[rows[:, None], layout.places[game]] = batch.observations()[rows]
+        self.state.mask[rows[:, None], layout.actions[game]] = batch.state.mask[rows]
+        self.state.home[rows] = batch.state.home[rows]
+        self.state.status[rows] = batch.state.status[rows]
+        self.deal_numbers[rows] = batch.deal_numbers[rows]
+        self.steps[rows] = batch.steps[rows]
+        self.won[rows] = batch.won[rows]
+
+    # ------------------------------------------------------------------------------------ steps
+
+    def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
+        """Step the games; how many episodes ended. See :meth:`Batch.step`."""
+        playing = todo == PLAY
+        own = self.layout.own_actions[self.games, np.where(playing, actions, 0)]
+        if self.settings.on_invalid == "raise":
+            self._refuse_illegal(np.flatnonzero(playing), actions, own)
+        for array in (self.rewards, self.terminated, self.truncated, self.ended, *self.events):
+            array[:] = 0
+        for game in np.unique(self.games[playing]).tolist():
+            batch = self.batches[game]
+            rows = np.flatnonzero(playing & (self.games == game))
+            self._actions[rows] = own[rows]
+            for row in rows[own[rows] < 0].tolist():
+                # Not a move of this game: as any other that is not legal.
+                self._actions[row] = int(np.argmin(batch.state.mask[row]))
+            self._todo[rows] = PLAY
+            batch.step(self._actions, self._todo)
+            self._todo[rows] = LEAVE
+            for common, single in (
+                (self.rewards, batch.rewards),
+                (self.terminated, batch.terminated),
+                (self.truncated, batch.truncated),
+                (self.ended, batch.ended),
+                *zip(self.events, batch.events, strict=True),
+            ):
+                common[rows] = single[rows]
+            self._show(game, rows)
+        if (todo == DEAL).any():
+            self.deal_next(np.flatnonzero(todo == DEAL))
+        return int(np.count_nonzero(self.ended))
+
+    def _refuse_illegal(
+        self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], own: npt.NDArray[np.int64]
+    ) -> None:
+        for row in rows.tolist():
+            if self.state.mask[row, actions[row]] == 0:
+                batch = self.game_of(row)
+                if own[row] < 0:
+                    text = self.layout.texts[actions[row]]
+                    raise IllegalActionError(f"illegal action {text}: {batch.variant.name} has no such move")
+                raise IllegalActionError(batch.explain_illegal(row, int(own[row])))
+
+    # ---------------------------------------------------------------------------------- looking
+
+    def game_of(self, row: int) -> Batch:
+        """The batch in which a row is played, under the same number."""
+        return self.batches[int(self.games[row])]
+
+    def observations(self) -> npt.NDArray[np.int8]:
+        """The observations ``[size, entries]``: a view that the next step overwrites."""
+        return self._observations
+
+    def position(self, row: int) -> Position:
+        """The whole position of a game."""
+        return self.game_of(row).position(row)
+
+    def visible(self, row: int) -> Position:
+        """The position of a game as its player sees it."""
+        return self.game_of(row).visible(row)
+
+    def deal_of(self, row: int) -> Deal | None:
+        """What a game was dealt from; None where it started from a position."""
+        return self.game_of(row).deal_of(row)
+
+    # ---------------------------------------------------------------------------- save, restore
+
+    def get_state(self, row: int) -> dict[str, Any]:
+        """All that a game's future depends on, as plain data (JSON-able)."""
+        return {**self.game_of(row).get_state(row), "stream": int(self.streams[row])}
+
+    def set_state(self, row: int, saved: dict[str, Any]) -> None:
+        """Restore what :meth:`get_state` gave; the game stays as it was where that is refused."""
+        names = [variant.name for variant in self.layout.variants]
+        name = saved.get("variant") if isinstance(saved, dict) else None
+        if name not in names:
+            raise ValueError(f"state is of variant {shown(name)}, allowed: {', '.join(names)}")
+        game = names.index(name)
+        self.batches[game].set_state(row, saved)
+        self.streams[row] = self.batches[game].streams[row]
+        rows = np.array([row], dtype=np.int64)
+        self.games[row] = game
+        self._observations[row] = 0
+        self._observations[row, self.layout.slices["rules"]] = self.layout.rules[game]
+        self.state.mask[row] = 0
+        self._show(game, rows)
+
+    def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
+        """Make the games in ``targets`` the same as those in ``sources``, their futures too."""
+        saved = [self.get_state(row) for row in sources.tolist()]
+        for row, state in zip(targets.tolist(), saved, strict=True):
+            self.set_state(row, state)
