@@ -1,7 +1,8 @@
 """Safe autoplay: moves home that cannot be wrong where the game builds in suit.
 
 A card goes home safely when the next lower cards of its suit are home, of all decks: nothing is left that
-could lie on it in the tableau, and its foundation waits for it or for its copy.
+could lie on it in the tableau, and its foundation waits for it or for its copy. Where a further rule makes
+something of its going, it is not safe: :func:`_is_safe`.
 """
 
 from typing import Any
@@ -10,17 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import State, jit, jit_inline, jit_kernel, make_state
-from solitaire_env.core.engine import step
+from solitaire_env.core.engine import place_home, step
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.observed import GAME, place_cards
 
 Array = npt.NDArray[Any]
 
 
+def has_safe_moves(variant: Variant) -> bool:
+    """Whether safe moves home exist in a game: it builds in suit, on the tableau and on the foundations."""
+    return variant.build == variant.foundation_build == "same suit"
+
+
 @jit
 def _lowest_of_suit(rules, state, b, suit):  # type: ignore[no-untyped-def]
-    """The rank of the lowest foundation of a suit. Foundations of a suit lie fullest first."""
+    """The number of cards on the lowest foundation of a suit. Foundations of a suit lie fullest first."""
     return int(state.rows[b, rules.row_foundations + suit * rules.decks + rules.decks - 1])
 
 
@@ -28,7 +35,17 @@ def _lowest_of_suit(rules, state, b, suit):  # type: ignore[no-untyped-def]
 def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
     """Whether the playable card of a source may go home safely, if a foundation takes it."""
     card = int(state.tops[b, source])
-    return _lowest_of_suit(rules, state, b, card & 3) >= (card >> 2) - 1
+    place = place_home(rules, state, b, card)
+    if _lowest_of_suit(rules, state, b, card & 3) < place:
+        return False
+    if not rules.varied:
+        return True
+    # The last card of its suit could lie on it; a space would be filled; the next passes turn others up.
+    return not (
+        (rules.wraps and place == 0)
+        or (rules.fill and source < rules.piles and int(state.heights[b, source]) == 1)
+        or (rules.draw > 1 and rules.passes != 1 and rules.piles <= source < rules.first_cell)
+    )
 
 
 @jit_inline

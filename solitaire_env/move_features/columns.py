@@ -7,7 +7,8 @@ remove any.
 
 Words: a *next foundation card* is one that a foundation takes now. A card *fits* onto the next higher one of
 its suit, whatever the game builds by. A card is *in sight* that is playable: on a pile, on the waste or in a
-cell.
+cell. The rank of a foundation is the number of its cards; where ranks wrap, lower cards are those that go
+home first. Nothing is read of a card that lies face down but that it is there.
 """
 
 from typing import Any, Final, NamedTuple
@@ -19,7 +20,7 @@ Column = Any
 class MoveColumns(NamedTuple):
     """Features of a legal move; all that do not apply to it are 0."""
 
-    # The kind of move. A draw is none of these.
+    # The kind of move. A draw or a redeal is none of these; `home` is -1 where a card worries back.
     home: Column = "home"
     pile_to_pile: Column = "pile to pile"
     waste_to_pile: Column = "waste to pile"
@@ -129,20 +130,79 @@ class WayColumns(NamedTuple):
     home: Column = "onward: cards that went home on the way / 13"
 
 
+class FamilyColumns(NamedTuple):
+    """Further features that say what rules beyond those of the first five games make of a move and of a
+    position, and the rules themselves as numbers: for a network that plays many games.
+
+    Each means the same in every game. *By the rules* is by what the game builds by. Those of a move are 0 in
+    the position itself.
+    """
+
+    # The move.
+    redeal: Column = "move: redeal"
+    worry: Column = "move: worries back"
+    drawn: Column = "move: cards drawn / 3"
+    turns: Column = "move: turns a face-down card up"
+    fills: Column = "move: the space it makes is filled"
+    out_of_order: Column = "move: cards that move out of order / 13"
+    onto_suit: Column = "move: onto the next higher card of its suit"
+    breaks: Column = "move: from a card that it fits onto by the rules"
+    frees_home: Column = "move: the card under it goes home now"
+    frees_fitting: Column = "move: the card under it fits onto a pile by the rules"
+    covers: Column = "move: a card in sight fits onto it by the rules"
+    # The position.
+    face_down: Column = "face-down cards / half of all cards"
+    piles_down: Column = "piles with face-down cards / piles"
+    least_over_down: Column = "face-up cards over face-down ones, least / 13"
+    redeals: Column = "redeals left / 3"
+    fitting: Column = "playable cards that fit onto a pile by the rules / 8"
+    joined: Column = "cards on one that they fit onto by the rules / half of all cards"
+    unseen: Column = "unseen cards / all"
+    # The rules.
+    decks: Column = "rules: decks / 4"
+    ranks: Column = "rules: ranks / 13"
+    piles: Column = "rules: piles / 16"
+    cells: Column = "rules: cells / 8"
+    stock: Column = "rules: stock / all cards"
+    build_suit: Column = "rules: builds in suit"
+    build_color: Column = "rules: builds in alternating colors"
+    build_any: Column = "rules: builds whatever the suit"
+    build_other: Column = "rules: builds in any other suit"
+    build_same_color: Column = "rules: builds in one color"
+    runs_in_suit: Column = "rules: only sequences in suit move"
+    spaces_any: Column = "rules: any card fills a space"
+    spaces_rank: Column = "rules: one rank fills a space"
+    one_card: Column = "rules: single cards move"
+    supermove: Column = "rules: supermoves"
+    sequence: Column = "rules: sequences move"
+    any_group: Column = "rules: any group moves"
+    draw: Column = "rules: cards drawn at a time / 3"
+    passes: Column = "rules: passes / 4"
+    no_limit: Column = "rules: redeals without limit"
+    fill: Column = "rules: spaces are filled from the waste"
+    hides: Column = "rules: cards are dealt face down"
+    alternate_home: Column = "rules: foundations alternate colors"
+    wraps: Column = "rules: an Ace takes a King"
+    worrying_back: Column = "rules: cards may worry back"
+
+
 NUM_MOVE: Final = len(MoveColumns._fields)
 NUM_PLAIN: Final = len(PlainColumns._fields)
 NUM_DIG: Final = len(DigColumns._fields)
 NUM_WAY: Final = len(WayColumns._fields)
+NUM_FAMILY: Final = len(FamilyColumns._fields)
 
 MOVE: Final = MoveColumns(*range(NUM_MOVE))
 PLAIN: Final = PlainColumns(*range(NUM_PLAIN))
 DIG: Final = DigColumns(*range(NUM_DIG))
 WAY: Final = WayColumns(*range(NUM_WAY))
+FAMILY: Final = FamilyColumns(*range(NUM_FAMILY))
 
 MOVE_NAMES: Final[tuple[str, ...]] = MoveColumns()
 PLAIN_NAMES: Final[tuple[str, ...]] = PlainColumns()
 DIG_NAMES: Final[tuple[str, ...]] = DigColumns()
 WAY_NAMES: Final[tuple[str, ...]] = WayColumns()
+FAMILY_NAMES: Final[tuple[str, ...]] = FamilyColumns()
 
 
 def reach_names(reach: int) -> tuple[str, ...]:
@@ -154,7 +214,7 @@ def reach_names(reach: int) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def position_names(digs: int, reach: int = 0, rollout: int = 0) -> tuple[str, ...]:
+def position_names(digs: int, reach: int = 0, rollout: int = 0, family: bool = False) -> tuple[str, ...]:
     """The names of all features of a position, in order; after the move's own, those of a move too.
 
     Parameters
@@ -165,10 +225,12 @@ def position_names(digs: int, reach: int = 0, rollout: int = 0) -> tuple[str, ..
         Number of relaxed-reachability features.
     rollout
         Moves that the rollout lookahead plays at most; 0: no lookahead.
+    family
+        Whether the features of :class:`FamilyColumns` are read; they come last.
     """
     rounds = ("digs", *(f"digs after the best {n}" for n in range(1, digs)))[:digs]
     names = PLAIN_NAMES + tuple(f"{when}: {name}" for when in rounds for name in DIG_NAMES)
     names += reach_names(reach)
     if rollout:
         names += tuple(f"onward: {name}" for name in PLAIN_NAMES + reach_names(reach)) + WAY_NAMES
-    return names
+    return names + FAMILY_NAMES if family else names

@@ -4,8 +4,9 @@ To dig out a card is to put away the cards above it: a card that goes home goes 
 end of the pile goes onto a pile that takes it, or to a space, or card by card to empty cells. After that all
 goes home that can. Nothing better is searched for, and no card that was not seen is known.
 
-Dig-outs are planned in suit and with supermoves, whatever the game builds by and moves:
-:func:`planning_rules`.
+Dig-outs are planned in suit and with supermoves, whatever the game builds by and moves, or else by the
+game's own build: :func:`planning_rules`. In plans a face-down card that is turned up stays unknown, and
+spaces are not filled by themselves.
 """
 
 from typing import Final
@@ -25,17 +26,21 @@ from solitaire_env.core.engine import (
     sequence_length,
     to_cell,
 )
-from solitaire_env.core.layout import ONE_CARD, SAME_SUIT, SUPERMOVE
+from solitaire_env.core.layout import ANY_GROUP, ONE_CARD, SAME_SUIT, SEQUENCE, SUPERMOVE
 from solitaire_env.move_features.columns import DIG, NUM_DIG
 
 WASTE_DIG: Final = 6
 """Cards of the waste, from its top, that are dug out."""
 
 
-def planning_rules(rules: Rules) -> Rules:
-    """The rules by which features move cards: in suit; by supermoves where the game moves single cards."""
-    moves = SUPERMOVE if rules.moves == ONE_CARD else rules.moves
-    return rules._replace(build=SAME_SUIT, moves=moves)
+def planning_rules(rules: Rules, own_build: bool = False) -> Rules:
+    """The rules by which features move cards: in suit, or by the game's own build; by supermoves where the
+    game moves single cards, in sequence where it moves any group.
+    """
+    moves = {ONE_CARD: SUPERMOVE, ANY_GROUP: SEQUENCE}.get(rules.moves, rules.moves)
+    if own_build:
+        return rules._replace(moves=moves)
+    return rules._replace(build=SAME_SUIT, run_build=SAME_SUIT, moves=moves)
 
 
 @jit
@@ -76,7 +81,7 @@ def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
             onto = pile
     if onto >= 0 and count <= carry_limit(rules, state, b, 0):
         return onto
-    if space >= 0 and fills_space(rules, deepest) and count <= carry_limit(rules, state, b, 1):
+    if space >= 0 and fills_space(rules, state, b, deepest) and count <= carry_limit(rules, state, b, 1):
         return space
     return -1
 

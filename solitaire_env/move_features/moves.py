@@ -11,8 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit, jit_inline
-from solitaire_env.core.engine import decode
+from solitaire_env.core import Rules, jit, jit_called, jit_inline
+from solitaire_env.core.cards import DOWN
+from solitaire_env.core.engine import (
+    cards_home_after,
+    decode,
+    follows,
+    last_home,
+    next_lower,
+    place_home,
+    worrying_foundation,
+)
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
 
 Array = npt.NDArray[Any]
@@ -48,10 +57,10 @@ class View(NamedTuple):
     """The next foundation cards."""
     in_sight: int
     """The playable cards."""
-    on_piles: int
-    """The playable cards of piles."""
+    fitting: int
+    """The cards that fit onto the playable card of a pile."""
     lowest: int
-    """The rank of the lowest foundation."""
+    """The number of cards on the lowest foundation."""
 
 
 @jit
@@ -62,12 +71,12 @@ def cards_in_sight(rules, state, b):  # type: ignore[no-untyped-def]
         in_sight |= 1 << int(state.tops[b, source])
         if source == rules.piles - 1:
             on_piles = in_sight
-    return on_piles & ~1, in_sight & ~1
+    return on_piles & ~15, in_sight & ~15
 
 
 @jit
 def lowest_foundation(rules, state, b):  # type: ignore[no-untyped-def]
-    """The rank of the lowest foundation. Foundations of a suit lie fullest first."""
+    """The number of cards on the lowest foundation. Foundations of a suit lie fullest first."""
     lowest = rules.ranks
     for suit in range(4):
         last = rules.row_foundations + (suit + 1) * rules.decks - 1
@@ -75,16 +84,27 @@ def lowest_foundation(rules, state, b):  # type: ignore[no-untyped-def]
     return lowest
 
 
+@jit_called
+def _varied_after_next(rules, state, b):  # type: ignore[no-untyped-def]
+    return cards_home_after(rules, state, b, 1)
+
+
 @jit
-def _nearness(rules, state, b, pile, next_cards):  # type: ignore[no-untyped-def]
+def cards_after_next(rules, state, b):  # type: ignore[no-untyped-def]
+    """The cards that go home right after the next foundation cards."""
+    return _varied_after_next(rules, state, b) if rules.varied else int(state.welcome[b]) << 4
+
+
+@jit
+def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-untyped-def]
     """How near the end of a pile a next foundation card lies: 1 / its place, half for the card after one."""
-    both = next_cards | next_cards << 4
+    both = next_cards | after
     near = 0.0
     height = int(state.heights[b, pile])
     end = pile * rules.pile_capacity + height - 1
     for above in range(height):
         card = int(state.rows[b, end - above])
-        if (both >> card) & 1:
+        if card < DOWN and (both >> card) & 1:
             if (next_cards >> card) & 1:
                 # All others that lie deeper count less.
                 near = max(near, 1.0 / (1 + above))
@@ -97,10 +117,12 @@ def _nearness(rules, state, b, pile, next_cards):  # type: ignore[no-untyped-def
 def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
     """The view of a position; how near a next foundation card lies in each pile goes into ``near``."""
     next_cards = int(state.welcome[b])
+    after = cards_after_next(rules, state, b)
     for pile in range(rules.piles):
-        near[pile] = _nearness(rules, state, b, pile, next_cards)
+        near[pile] = _nearness(rules, state, b, pile, next_cards, after)
     on_piles, in_sight = cards_in_sight(rules, state, b)
-    return View(next_cards, in_sight, on_piles, lowest_foundation(rules, state, b))
+    fitting = next_lower(rules, on_piles)
+    return View(next_cards, in_sight, fitting, lowest_foundation(rules, state, b))
 
 
 # ----------------------------------------------------------------------------------- the features
@@ -114,11 +136,29 @@ def _put(column, value, weights, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _home(card, view, weights, out):  # type: ignore[no-untyped-def]
+def _covers(rules, card, view):  # type: ignore[no-untyped-def]
+    """Whether a card in sight fits onto a card."""
+    return (view.in_sight & next_lower(rules, 1 << card)) != 0
+
+
+@jit
+def _home(rules, state, b, card, view, weights, out):  # type: ignore[no-untyped-def]
     """A card that goes home: how far it is ahead of the lowest foundation, and what it would have taken."""
     score = _put(MOVE.home, 1.0, weights, out)
-    score += _put(MOVE.home_rank, ((card >> 2) - 1 - view.lowest) / 13, weights, out)
-    return score + _put(MOVE.home_covers, (view.in_sight >> (card - 4)) & 1, weights, out)
+    ahead = place_home(rules, state, b, card) - view.lowest
+    score += _put(MOVE.home_rank, ahead / 13, weights, out)
+    return score + _put(MOVE.home_covers, int(_covers(rules, card, view)), weights, out)
+
+
+@jit_called
+def _worry(rules, state, b, suit, target, view, near, weights, out):  # type: ignore[no-untyped-def]
+    """A card that goes back from a foundation onto a pile: -1 for ``home``, as the opposite of that move."""
+    card = last_home(rules, state, b, worrying_foundation(rules, state, b, suit, target))
+    score = _put(MOVE.home, -1.0, weights, out)
+    score += _put(MOVE.cards, 1 / 13, weights, out)
+    score += _put(MOVE.onto_covers, int(_covers(rules, card, view)), weights, out)
+    score += _put(MOVE.target_cards, int(state.heights[b, target]) / 13, weights, out)
+    return score + _put(MOVE.target_near, near[target], weights, out)
 
 
 @jit
@@ -137,7 +177,7 @@ def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  
     if source >= rules.piles:
         kind = MOVE.waste_to_pile if source < rules.first_cell else MOVE.cell_to_pile
     score = _put(kind, 1.0, weights, out)
-    score += _put(MOVE.onto_covers, (view.in_sight >> (card - 4)) & 1, weights, out)
+    score += _put(MOVE.onto_covers, int(_covers(rules, card, view)), weights, out)
     score += _put(MOVE.target_cards, int(state.heights[b, target]) / 13, weights, out)
     return score + _put(MOVE.target_near, near[target], weights, out)
 
@@ -151,15 +191,9 @@ def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # ty
     if source >= rules.piles:
         kind = MOVE.waste_to_space if source < rules.first_cell else MOVE.cell_to_space
     score = _put(kind, 1.0, weights, out)
-    score += _put(MOVE.onto_covers, (view.in_sight >> (card - 4)) & 1, weights, out)
+    score += _put(MOVE.onto_covers, int(_covers(rules, card, view)), weights, out)
     score += _put(MOVE.rank, (deepest >> 2) / 13, weights, out)
     return score + _put(MOVE.spaces_left, (int(state.spaces[b]) - 1) / 4, weights, out)
-
-
-@jit
-def _fits_onto_pile(rules, card, view):  # type: ignore[no-untyped-def]
-    """Whether a card fits onto the playable card of a pile."""
-    return (view.on_piles >> (card + 4)) & 1 if card >> 2 < rules.ranks else 0
 
 
 @jit
@@ -167,14 +201,15 @@ def _from_pile(  # type: ignore[no-untyped-def]
     rules, state, b, source, stay, deepest, view, near, weights, out
 ):  # fmt: skip
     """The pile that cards leave: how many stay, and what the first of them can do then."""
-    score = _put(MOVE.source_empties, int(stay == 0), weights, out)
+    filled = rules.fill and int(state.waste[b]) + int(state.stock[b]) > 0
+    score = _put(MOVE.source_empties, int(stay == 0 and not filled), weights, out)
     score += _put(MOVE.source_stay, stay / 13, weights, out)
     score += _put(MOVE.source_near, near[source], weights, out)
-    if stay:
-        under = int(state.rows[b, source * rules.pile_capacity + stay - 1])
-        score += _put(MOVE.source_breaks, int(under == deepest + 4), weights, out)
+    under = int(state.rows[b, source * rules.pile_capacity + stay - 1]) if stay else 0
+    if 0 < under < DOWN:
+        score += _put(MOVE.source_breaks, int(follows(rules, deepest, under)), weights, out)
         score += _put(MOVE.source_frees_home, (view.next >> under) & 1, weights, out)
-        score += _put(MOVE.source_frees_fitting, _fits_onto_pile(rules, under, view), weights, out)
+        score += _put(MOVE.source_frees_fitting, (view.fitting >> under) & 1, weights, out)
     return score
 
 
@@ -186,7 +221,7 @@ def _from_waste(rules, state, b, view, weights, out):  # type: ignore[no-untyped
     if waste > 1:
         under = int(state.rows[b, rules.row_waste + waste - 2])
         score += _put(MOVE.waste_frees_home, (view.next >> under) & 1, weights, out)
-        score += _put(MOVE.waste_frees_fitting, _fits_onto_pile(rules, under, view), weights, out)
+        score += _put(MOVE.waste_frees_fitting, (view.fitting >> under) & 1, weights, out)
     return score
 
 
@@ -207,7 +242,10 @@ def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[
     """
     source, target, count = decode(rules, state, b, action)
     if target == source:
+        # A draw or a redeal: never are both legal.
         return _put(MOVE.draw_spaces, int(state.spaces[b]) / 4, weights, out)
+    if source >= rules.sources:
+        return _worry(rules, state, b, source - rules.sources, target, view, near, weights, out)
     card = int(state.tops[b, source])
     stay = 0
     deepest = card
@@ -216,7 +254,7 @@ def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[
         deepest = int(state.rows[b, source * rules.pile_capacity + stay])
     score = _put(MOVE.cards, count / 13, weights, out)
     if target < 0:
-        score += _home(card, view, weights, out)
+        score += _home(rules, state, b, card, view, weights, out)
     elif target >= rules.first_cell:
         score += _to_cell(rules, state, b, source, card, weights, out)
     elif int(state.heights[b, target]):

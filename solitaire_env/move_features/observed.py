@@ -3,13 +3,16 @@
 from typing import Final
 
 from solitaire_env.core import jit, jit_called
+from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.engine import derive, derive_cards
 from solitaire_env.core.layout import MAX_STOCK_COUNT
 
 GAME: Final = 0
 """The row of the state in which an observation is placed."""
 PLACEHOLDER: Final = 4
-"""Stands for each card of a hidden stock: how many there are is known, which they are is not."""
+"""Stands for each card of a hidden stock: how many there are is known, which they are is not. In varied games
+FACE_DOWN does: there moves may turn hidden cards up, and such a card fits nowhere and goes to no foundation.
+"""
 
 
 @jit
@@ -26,26 +29,34 @@ def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
-    """Write the position row of a ``cards`` observation; a hidden stock is filled with placeholders."""
+def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
+    """Write the position row of a ``cards`` observation; a hidden stock is filled with placeholders.
+
+    Cards that lie face down are hidden even from those who know them: features mean the same to all.
+    """
     seen = min(len(observation), rules.row_size)
     for place in range(seen):
         state.rows[b, place] = observation[place]
+    if rules.hides:
+        for place in range(rules.row_cells):
+            if int(observation[place]) >= DOWN:
+                state.rows[b, place] = FACE_DOWN
     if seen < rules.row_size:
         left = _stock_left(rules, observation)
+        hidden = int(FACE_DOWN) if rules.varied else int(PLACEHOLDER)
         for place in range(rules.stock_capacity):
-            state.rows[b, rules.row_stock + place] = PLACEHOLDER if place < left else 0
+            state.rows[b, rules.row_stock + place] = hidden if place < left else 0
 
 
 @jit_called
 def place_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
     """Set a game to what a ``cards`` observation (int8 ``[size]``) shows."""
-    _write_seen(rules, state, b, observation)
+    write_seen(rules, state, b, observation)
     derive(rules, state, b)
 
 
 @jit
 def place_cards(rules, state, b, observation):  # type: ignore[no-untyped-def]
     """The same without mask and status."""
-    _write_seen(rules, state, b, observation)
+    write_seen(rules, state, b, observation)
     derive_cards(rules, state, b)

@@ -11,11 +11,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit, jit_called, jit_part, lowest_bit
-from solitaire_env.core.engine import copy_cards, is_in
+from solitaire_env.core import Rules, jit, jit_called, jit_kernel, jit_part, lowest_bit
+from solitaire_env.core.cards import SUITS
+from solitaire_env.core.engine import (
+    copy_cards,
+    follows,
+    is_in,
+    last_rank,
+    next_lower,
+    place_home,
+    take_out_home,
+)
 from solitaire_env.move_features.columns import NUM_PLAIN, PLAIN
 from solitaire_env.move_features.dig_outs import send_all_home, write_dig_outs
-from solitaire_env.move_features.moves import cards_in_sight, lowest_foundation
+from solitaire_env.move_features.moves import cards_after_next, cards_in_sight, lowest_foundation
+from solitaire_env.move_features.observed import GAME, write_seen
 from solitaire_env.move_features.reachability import write_reachability
 
 Array = npt.NDArray[Any]
@@ -61,7 +71,7 @@ class Notes(NamedTuple):
     """Scratch arrays for the positions of one game at a time, and what is noted once for several of them."""
 
     unseen: Array
-    """int64 ``[64]``: how many of each card the player has not seen; the same after any move."""
+    """int64 ``[64]``: how many of each card the player does not see; the same after most moves."""
     hand: Array
     """int64 ``[64]``: the cards in hand, for the relaxed reachability."""
     depth: Array
@@ -85,13 +95,23 @@ def make_notes(rules: Rules) -> Notes:
 
 @jit_called
 def note_unseen(rules, state, b, unseen):  # type: ignore[no-untyped-def]
-    """Count the cards that the player has not seen: all but those of piles, waste, cells and foundations."""
+    """Count the cards that the player does not see: all but those of piles, waste, cells and foundations."""
     unseen[:] = rules.decks
     for place in range(rules.row_foundations):
         unseen[int(state.rows[b, place])] -= 1
+    if rules.varied:
+        take_out_home(rules, state, b, unseen)
+        return
     for place in range(4 * rules.decks):
         for rank in range(1, int(state.rows[b, rules.row_foundations + place]) + 1):
             unseen[4 * rank + place // rules.decks] -= 1
+
+
+@jit_kernel
+def read_unseen(rules, state, observation, unseen):  # type: ignore[no-untyped-def]
+    """Count the cards that a ``cards`` observation does not show, into ``unseen``, int64 ``[64]``."""
+    write_seen(rules, state, int(GAME), observation)
+    note_unseen(rules, state, int(GAME), unseen)
 
 
 @jit_called
@@ -105,10 +125,14 @@ def note_pile(rules, state, b, pile, out):  # type: ignore[no-untyped-def]
     base = pile * rules.pile_capacity
     for place in range(int(state.heights[b, pile])):
         card = int(state.rows[b, base + place])
-        rank, shift = card >> 2, 8 * (card & 3)
-        follows = previous == card + 4
-        from_king = from_king and (follows if place else rank == rules.ranks)
-        out[PILE.sequences] += not follows
+        in_suit = follows(rules, card, previous)
+        out[PILE.sequences] += not in_suit
+        if card < SUITS:  # not known
+            from_king = False
+            previous = 0
+            continue
+        rank, shift = place_home(rules, state, b, card) + 1, 8 * (card & 3)
+        from_king = from_king and (in_suit if place else card >> 2 == last_rank(rules, state, b))
         out[PILE.from_king] += from_king
         out[PILE.over_lower] += rank > lowest
         lowest = min(lowest, rank)
@@ -144,8 +168,9 @@ def _look(rules, state, b, drawn):  # type: ignore[no-untyped-def]
     if drawn:
         in_sight = on_piles
         for source in range(rules.first_cell, rules.sources):
-            in_sight |= (1 << int(state.tops[b, source])) & ~1
-    return Sight(next_cards, (next_cards << 4) & pack & ~next_cards, in_sight, (on_piles >> 4) & ~15)
+            in_sight |= (1 << int(state.tops[b, source])) & ~15
+    after = cards_after_next(rules, state, b) & pack & ~next_cards
+    return Sight(next_cards, after, in_sight, next_lower(rules, on_piles))
 
 
 @jit
@@ -192,7 +217,7 @@ def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
             # The suit's foundations lie fullest first.
             last = rules.row_foundations + ((card & 3) + 1) * rules.decks - 1
             ranks += card >> 2
-            useful += (card >> 2) - 1 > int(state.rows[b, last])
+            useful += card >= SUITS and place_home(rules, state, b, card) > int(state.rows[b, last])
     out[PLAIN.sequences] = 2 * sequences / rules.cards
     out[PLAIN.over_lower] = 2 * over_lower / rules.cards
     out[PLAIN.over_lower_in_suit] = 4 * over_lower_in_suit / rules.cards
@@ -234,8 +259,10 @@ def _next_cards(sight, unseen, depth, out):  # type: ignore[no-untyped-def]
         deep += depth[card]
         nearest = min(nearest, depth[card])
         not_seen += unseen[card] > 0 and depth[card] == DEEP
-        if is_in(card + 4, sight.after):
-            after_deep += depth[card + 4]
+    cards = sight.after
+    while cards:
+        after_deep += depth[lowest_bit(cards)]
+        cards &= cards - 1
     out[PLAIN.next_depth] = deep / 40
     out[PLAIN.next_nearest] = nearest / 12
     out[PLAIN.next_unseen] = not_seen / 8
@@ -266,13 +293,13 @@ def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def
                     after_total += above
             fits = is_in(card, sight.fitting | sight.next)
             under = int(state.rows[b, base + place - 1]) if place else 0
-            if under == card + 4:
+            if follows(rules, card, under):
                 part = 1 - fits
             else:
                 stuck += 1 - fits
                 part = 0
                 if first and place:
-                    joinable += is_in(under - 4, sight.in_sight)
+                    joinable += (next_lower(rules, 1 << under) & sight.in_sight) != 0
                 first = False
         if piles[pile, PILE.from_king] < height:
             second = min(second, max(fewest, stuck))
@@ -287,10 +314,14 @@ def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def
 
 
 @jit
-def _stock(state, b, sight, unseen, out):  # type: ignore[no-untyped-def]
+def _stock(rules, state, b, sight, unseen, out):  # type: ignore[no-untyped-def]
     """What the next card of the stock may do, each unseen card being as likely as any other."""
     home = fits = 0.0
     left = int(state.stock[b])
+    if rules.hides and left:
+        left = 0
+        for card in range(SUITS, SUITS + SUITS * rules.ranks):
+            left += unseen[card]
     cards = sight.next | sight.fitting
     while left and cards:
         card = lowest_bit(cards)
@@ -335,9 +366,10 @@ def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
     gaps = 0
     for cell in range(rules.cells):
         card = int(state.rows[b, rules.row_cells + cell])
-        if card:
+        if card >= SUITS:
             # The suit's fullest foundation lies first.
-            gaps += (card >> 2) - int(state.rows[b, rules.row_foundations + (card & 3) * rules.decks]) - 1
+            fullest = int(state.rows[b, rules.row_foundations + (card & 3) * rules.decks])
+            gaps += place_home(rules, state, b, card) - fullest
     out[PLAIN.cells] = gaps / 64
 
 
@@ -364,7 +396,7 @@ def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-u
     _measure_depths(rules, state, b, drawn, sight, notes.depth)
     _next_cards(sight, notes.unseen, notes.depth, out)
     _blocked(rules, state, b, piles, sight, out)
-    home, fits = _stock(state, b, sight, notes.unseen, out)
+    home, fits = _stock(rules, state, b, sight, notes.unseen, out)
     _waste(rules, state, b, drawn, sight, home, fits, out)
     _cells(rules, state, b, out)
     copy_cards(rules, state, b, int(PLAN))
@@ -385,7 +417,7 @@ def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[n
     b
         ``GAME`` or ``AFTER``; mask and status are not read.
     drawn
-        1 for the position after a draw from it, whose card is not known; else 0.
+        For the position after a draw from it, how many cards it draws, which are not known; else 0.
     notes
         The unseen cards and the piles of row ``b`` are noted.
     out

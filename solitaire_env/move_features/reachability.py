@@ -8,8 +8,8 @@ It is a relaxation: the stock comes in an order, and there is no room for cards 
 each other decides most of the games that are not won (docs/training.md).
 """
 
-from solitaire_env.core import jit, jit_called
-from solitaire_env.core.engine import copy_cards, playable, put_home, take, write_row
+from solitaire_env.core import jit, jit_called, lowest_bit
+from solitaire_env.core.engine import copy_cards, playable, put_home, take, taken_home, write_row
 from solitaire_env.move_features.dig_outs import send_all_home
 
 
@@ -17,6 +17,18 @@ from solitaire_env.move_features.dig_outs import send_all_home
 def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
     """Lay a card in hand on each foundation that takes one; whether any did."""
     any_did = False
+    if rules.varied:
+        for place in range(4 * rules.decks):
+            cards = taken_home(rules, state, b, place)
+            while cards:
+                card = lowest_bit(cards)
+                cards &= cards - 1
+                if hand[card] > 0:
+                    hand[card] -= 1
+                    put_home(rules, state, b, card)
+                    any_did = True
+                    break
+        return any_did
     for place in range(4 * rules.decks):
         rank = int(state.rows[b, rules.row_foundations + place]) + 1
         card = 4 * rank + place // rules.decks

@@ -1,7 +1,7 @@
 """Reads the features of legal moves, and of positions, from ``cards`` observations and masks.
 
 Nothing is known here that the player does not see: an observation becomes a game of the engine whose hidden
-stock is filled with placeholders, and moves are played there.
+cards are placeholders, and moves are played there.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from solitaire_env.core import (
     Events,
     State,
+    jit_called,
     jit_kernel,
     jit_part,
     make_events,
@@ -26,6 +27,7 @@ from solitaire_env.core.engine import (
     copy,
     copy_cards,
     decode,
+    move_cards,
     playable,
     send_home,
     step,
@@ -34,15 +36,18 @@ from solitaire_env.core.engine import (
 )
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.columns import (
     MOVE_NAMES,
     NUM_DIG,
+    NUM_FAMILY,
     NUM_MOVE,
     NUM_PLAIN,
     WAY,
     position_names,
 )
 from solitaire_env.move_features.dig_outs import planning_rules
+from solitaire_env.move_features.family import family_rules, write_family, write_family_move
 from solitaire_env.move_features.lookahead import Passed, look_ahead, make_passed
 from solitaire_env.move_features.moves import Room, make_room, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
@@ -104,20 +109,31 @@ class MoveReader:
         Number of relaxed-reachability features.
     rollout
         Moves that the rollout lookahead plays at most; 0: no lookahead.
+    family
+        Whether to read the family's features too, for a network that plays many games: see
+        :class:`~solitaire_env.move_features.columns.FamilyColumns`. Dig-outs are planned by the game's own
+        build then, not in suit. How many features there are does not depend on the game.
     """
 
-    def __init__(self, spec: GameSpec, digs: int = DIGS, reach: int = 0, rollout: int = 0) -> None:
+    def __init__(
+        self, spec: GameSpec, digs: int = DIGS, reach: int = 0, rollout: int = 0, family: bool = False
+    ) -> None:
         if spec.settings.observation != "cards":
             raise ValueError(
                 f"move features are read from observation 'cards', not {spec.settings.observation!r}"
             )
         if rollout and spec.variant.build != "same suit":
             raise ValueError(f"rollout is {rollout} with build {spec.variant.build!r}, allowed: 0")
+        if rollout and not has_safe_moves(spec.variant):
+            raise ValueError(
+                f"rollout is {rollout} with foundation_build {spec.variant.foundation_build!r}, allowed: 0"
+            )
         self.rules = spec.rules
-        self.plans = planning_rules(spec.rules)
-        self.digs, self.reach, self.rollout = digs, reach, rollout
+        self.plans = planning_rules(spec.rules, own_build=family)
+        self.digs, self.reach, self.rollout, self.family = digs, reach, rollout, family
+        self.family_rules = family_rules(spec.rules)
         self._free: list[Scratch] = []
-        self.position_names = position_names(digs, reach, rollout)
+        self.position_names = position_names(digs, reach, rollout, family)
         """The names of the features of a position, in order."""
         self.move_names = MOVE_NAMES + self.position_names
         """The names of the features of a move, in order."""
@@ -151,7 +167,9 @@ class MoveReader:
                 limits = (self.digs, self.reach, self.rollout)
                 _read_all_ahead(*game, events, passed, *games, *limits, weights, *features)
             else:
-                _read_all(*game, *games, self.reach, weights, *features)
+                _read_all(*game, *games, self.digs, self.reach, weights, *features)
+            if self.family:
+                _read_family_columns(self.rules, state, notes, self.family_rules, *games[2:], *features[2:])
 
         return self._in_parts(read_part, observations, masks, features)
 
@@ -305,12 +323,49 @@ def _begin(  # type: ignore[no-untyped-def]
 
 
 @jit_part
+def cards_drawn(rules, state, action):  # type: ignore[no-untyped-def]
+    """How many cards an action in row ``GAME`` draws; 0 where it is no draw, nor ``NOTHING``."""
+    return min(rules.draw, int(state.stock[GAME])) if action == 0 and rules.has_stock else 0
+
+
+@jit_part
+def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
+    """Whether an action, no draw, changes what is not seen: a redeal hides the waste, and foundations of
+    alternating colors hide the suits of their cards.
+    """
+    return action < rules.home_actions or rules.alternate_home != 0
+
+
+@jit_called
+def _move_varied_cards(rules, state, action):  # type: ignore[no-untyped-def]
+    """Play an action of a varied game, from row ``GAME``, in row ``AFTER``, without mask and status."""
+    copy_cards(rules, state, int(GAME), int(AFTER))
+    if rules.fill:
+        # A card of the stock may fill a space.
+        for place in range(rules.row_stock, rules.row_size):
+            state.rows[AFTER, place] = state.rows[GAME, place]
+    for source in range(rules.sources):
+        state.tops[AFTER, source] = state.tops[GAME, source]
+    for pile in range(rules.piles):
+        state.takes[AFTER, pile] = state.takes[GAME, pile]
+    move_cards(rules, state, int(AFTER), action)
+    for source in range(rules.sources):
+        state.tops[AFTER, source] = playable(rules, state, int(AFTER), source)
+
+
+@jit_part
 def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
     """Move the cards of an action that is no draw, from row ``GAME``, in row ``AFTER``; note the piles there.
 
     That row has no mask and no status then.
     """
     source, target, count = decode(rules, state, int(GAME), action)
+    if rules.varied:
+        _move_varied_cards(rules, state, action)
+        _note_after(rules, state, source, target, notes)
+        if _changes_unseen(rules, action):
+            note_unseen(rules, state, int(AFTER), notes.unseen)
+        return
     card = int(state.tops[GAME, source])
     copy_cards(rules, state, int(GAME), int(AFTER))
     if target < 0:
@@ -333,6 +388,15 @@ def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
     copy(rules, state, int(GAME), int(AFTER))
     step(rules, state, events, int(AFTER), action)
     _note_after(rules, state, source, target, notes)
+    if _changes_unseen(rules, action):
+        note_unseen(rules, state, int(AFTER), notes.unseen)
+
+
+@jit_part
+def _forget(rules, state, action, notes):  # type: ignore[no-untyped-def]
+    """Note the unseen cards of row ``GAME`` again after an action that changed them, or ``NOTHING``."""
+    if action >= 0 and _changes_unseen(rules, action):
+        note_unseen(rules, state, int(GAME), notes.unseen)
 
 
 @jit_part
@@ -370,13 +434,14 @@ def _begin_after(rules, state, action, here, out):  # type: ignore[no-untyped-de
 
 @jit_kernel
 def _read(  # type: ignore[no-untyped-def]
-    rules, plans, state, room, notes, observations, masks, reach, weights, games, actions, moves, positions
+    rules, plans, state, room, notes, observations, masks, digs, reach, weights, games, actions, moves,
+    positions,
 ):  # fmt: skip
     """Read games without rollout lookahead.
 
     One kernel, with relaxed reachability and without: a second one took 1.5 s to compile.
     """
-    size = positions.shape[1] - reach
+    size = NUM_PLAIN + digs * NUM_DIG
     k = 0
     for game in range(observations.shape[0]):
         first = k
@@ -390,13 +455,15 @@ def _read(  # type: ignore[no-untyped-def]
             if not _begin_after(rules, state, action, here, out):
                 continue
             b = int(GAME)
-            if action >= rules.home_actions:
+            drawn = cards_drawn(rules, state, action)
+            if action >= 0 and not drawn:
                 _move_cards(rules, state, action, notes)
                 b = int(AFTER)
-            drawn = int(0 <= action < rules.home_actions)
             write_position(rules, plans, state, b, drawn, notes, out[:size])
             if reach:
-                write_reach(plans, state, b, notes, out[size:])
+                write_reach(plans, state, b, notes, out[size : size + reach])
+            if not drawn:
+                _forget(rules, state, action, notes)
 
 
 @jit_part
@@ -435,10 +502,10 @@ def _read_ahead(  # type: ignore[no-untyped-def]
             if not _begin_after(rules, state, action, here, out):
                 continue
             b = int(GAME)
-            if action >= rules.home_actions:
+            drawn = cards_drawn(rules, state, action)
+            if action >= 0 and not drawn:
                 _play(rules, state, events, action, notes)
                 b = int(AFTER)
-            drawn = int(0 <= action < rules.home_actions)
             write_position(rules, plans, state, b, drawn, notes, out[:size])
             if reach:
                 write_reach(plans, state, b, notes, out[size:ahead])
@@ -456,8 +523,40 @@ def _read_ahead(  # type: ignore[no-untyped-def]
                 _, known = _place_of(end, first, actions, moves, here)
                 write_row(known[ahead:], out[ahead:])
             out[ahead + NUM_PLAIN + reach + WAY.moves] = made / limit
+            _forget(rules, state, action, notes)
+
+
+@jit_kernel
+def _read_family(  # type: ignore[no-untyped-def]
+    rules, state, notes, constants, observations, masks, moves, positions
+):  # fmt: skip
+    """Write the family's features of games that were read, after the others."""
+    family = positions.shape[1] - NUM_FAMILY
+    k = 0
+    for game in range(observations.shape[0]):
+        place_seen(rules, state, int(GAME), observations[game])
+        note_unseen(rules, state, int(GAME), notes.unseen)
+        here = positions[game, family:]
+        write_family(rules, state, int(GAME), 0, notes.unseen, constants, here)
+        for action in range(masks.shape[1]):
+            if masks[game, action] == 0:
+                continue
+            out = moves[k, NUM_MOVE + family :]
+            k += 1
+            if not is_legal(state, int(GAME), action):
+                write_row(here, out)
+                continue
+            b = int(GAME)
+            drawn = cards_drawn(rules, state, action)
+            if not drawn:
+                _move_cards(rules, state, action, notes)
+                b = int(AFTER)
+            write_family(rules, state, b, drawn, notes.unseen, constants, out)
+            write_family_move(rules, state, int(GAME), action, out)
+            _forget(rules, state, action, notes)
 
 
 _read_all = typed_once(_read)
 _read_all_ahead = typed_once(_read_ahead)
 _read_moves_alone = typed_once(_read_moves)
+_read_family_columns = typed_once(_read_family)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Batch, Rules, jit_kernel, run_parts, split_evenly, typed_once
-from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.layout import ANY_GROUP, PLAYING
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
 from solitaire_env.move_features.moves import measure, survey
 
@@ -18,9 +18,12 @@ _NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 
 
 def highest_values(rules: Rules) -> npt.NDArray[np.float32]:
-    """The highest value that each feature of a move can take, float32 ``[NUM_MOVE]``; the lowest is 0."""
+    """The highest value that each feature of a move can take, float32 ``[NUM_MOVE]``; the lowest is 0, see
+    :func:`lowest_values`.
+    """
     highest = np.ones(NUM_MOVE, dtype=np.float32)
     for column, most in (
+        (MOVE.cards, (rules.pile_capacity - 1) / 13 if rules.moves == ANY_GROUP else 1.0),
         (MOVE.source_stay, rules.pile_capacity / 13),
         (MOVE.target_cards, rules.pile_capacity / 13),
         (MOVE.spaces_left, rules.piles / 4),
@@ -29,6 +32,13 @@ def highest_values(rules: Rules) -> npt.NDArray[np.float32]:
     ):
         highest[column] = max(1.0, most)
     return highest
+
+
+def lowest_values(rules: Rules) -> npt.NDArray[np.float32]:
+    """The lowest value that each feature of a move can take, float32 ``[NUM_MOVE]``."""
+    lowest = np.zeros(NUM_MOVE, dtype=np.float32)
+    lowest[MOVE.home] = -rules.worrying_back
+    return lowest
 
 
 class MoveTable:

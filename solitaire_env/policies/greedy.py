@@ -5,8 +5,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit, jit_kernel, typed_once
+from solitaire_env.core import Rules, jit, jit_called, jit_kernel, make_state, typed_once
+from solitaire_env.core.cards import SUITS
+from solitaire_env.core.engine import decode, fits, is_in, place_home
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.observed import GAME, place_cards
 from solitaire_env.policies.policy import Array, Policy
 
 LAST: Final = -1e9
@@ -36,9 +39,11 @@ class Greedy(Policy):
     6. From a longer pile, or a cell, to a space.
     7. To a cell, from the pile that is dug: where a card that could go home next lies under the fewest
     others. Nothing is put onto that pile.
+    8. Redeal.
 
     Every move but draws and homecomings takes a card from the waste or from the pile that is dug, makes one
-    more card lie in its sequence in suit, or fills a space: no position comes back while one is legal.
+    more card lie on one that it fits onto, or fills a space: no position comes back while one is legal. But
+    where redeals have no limit the stock goes round and round at the end.
     """
 
     name = "greedy"
@@ -65,6 +70,12 @@ class Greedy(Policy):
     ) -> npt.NDArray[np.int64]:
         """Actions ``[n]``."""
         actions = np.empty(len(masks), dtype=np.int64)
+        if self.rules.varied:
+            _choose_all_varied(
+                self.rules, make_state(self.rules, 1), np.ascontiguousarray(observations, dtype=np.int8),
+                np.ascontiguousarray(masks).view(np.int8), actions,
+            )  # fmt: skip
+            return actions
         _choose_all(
             self.rules, _make_table(self.rules), self.sources, self.targets, self.cards,
             np.ascontiguousarray(observations, dtype=np.int8), np.ascontiguousarray(masks).view(np.int8),
@@ -131,7 +142,7 @@ def _score_to_pile(rules, table, cards, source, target):  # type: ignore[no-unty
         return 700.0 + rank
     count = (table.tops[target] >> 2) - rank
     lowest = _card_at(rules, table, cards, source, count)
-    if _card_at(rules, table, cards, source, count + 1) == lowest + 4:
+    if fits(rules, lowest, _card_at(rules, table, cards, source, count + 1)):
         return LAST
     height = table.heights[source]
     return 800.0 + 20.0 * (height == count) - height
@@ -143,7 +154,7 @@ def _score_to_space(rules, table, cards, source, count):  # type: ignore[no-unty
     if source < rules.piles:
         lowest = _card_at(rules, table, cards, source, count)
         under = _card_at(rules, table, cards, source, count + 1)
-        whole = under not in (0, lowest + 4)
+        whole = under != 0 and not fits(rules, lowest, under)
         return 400.0 - 10.0 * table.heights[source] + count if whole else LAST
     if source < rules.first_cell:
         # One pass: a card of the waste that is not placed is soon buried.
@@ -189,4 +200,81 @@ def _choose(  # type: ignore[no-untyped-def]
                     chosen[game] = action
 
 
+# Varied games are placed in the engine's state: it knows what moves, and from where.
+
+
+@jit
+def _find_varied_dug(rules, state):  # type: ignore[no-untyped-def]
+    """The pile where a card that goes home lies under the fewest others; -1 where there is none."""
+    dug = -1
+    fewest = rules.pile_capacity
+    for pile in range(rules.piles):
+        height = int(state.heights[GAME, pile])
+        for above in range(min(height, fewest)):
+            card = int(state.rows[GAME, pile * rules.pile_capacity + height - 1 - above])
+            if is_in(card, int(state.welcome[GAME])):
+                fewest = above
+                dug = pile
+                break
+    return dug
+
+
+@jit
+def _score_varied_pile(rules, state, source, target, count, dug):  # type: ignore[no-untyped-def]
+    """From a pile onto another or to a space: never cards off one that they fit onto; a card that is turned
+    up counts like a space.
+    """
+    height = int(state.heights[GAME, source])
+    stay = source * rules.pile_capacity + height - count
+    under = int(state.rows[GAME, stay - 1]) if height > count else 0
+    if fits(rules, int(state.rows[GAME, stay]), under):
+        return LAST
+    if int(state.heights[GAME, target]) == 0:
+        return 400.0 - 10.0 * height + count if under else LAST
+    return LAST if rules.cells and target == dug else 800.0 + 20.0 * (under < SUITS) - height
+
+
+@jit_called
+def _score_varied(rules, state, action, dug):  # type: ignore[no-untyped-def]
+    """The score of a legal action of a varied game."""
+    if action < rules.home_actions:
+        return 350.0 if action == 0 else 5.0
+    if action >= rules.worry_actions:
+        return 1.5 * LAST
+    source, target, count = decode(rules, state, int(GAME), action)
+    rank = int(state.tops[GAME, source]) >> 2
+    if action < rules.cell_actions:
+        return 1000.0 - place_home(rules, state, int(GAME), int(state.tops[GAME, source]))
+    if action < rules.tableau_actions:
+        return 10.0 if source >= rules.piles else (100.0 if source == dug else LAST)
+    if source < rules.piles:
+        return _score_varied_pile(rules, state, source, target, count, dug)
+    if action < rules.space_actions:
+        return LAST if rules.cells and target == dug else 700.0 + rank
+    if source < rules.first_cell:
+        # A card of the waste that is not placed is soon buried.
+        return 360.0 if int(state.stock[GAME]) else 450.0
+    return 300.0 + rank
+
+
+@jit_kernel
+def _choose_varied(rules, state, observations, masks, chosen):  # type: ignore[no-untyped-def]
+    """The same in varied games."""
+    for game in range(masks.shape[0]):
+        place_cards(rules, state, int(GAME), observations[game])
+        dug = _find_varied_dug(rules, state) if rules.cells else -1
+        most = 2.0 * LAST
+        chosen[game] = 0
+        finished = True
+        for action in range(masks.shape[1]):
+            finished = finished and masks[game, action] != 0
+        for action in range(masks.shape[1]):
+            if masks[game, action] != 0 and not finished:
+                score = _score_varied(rules, state, action, dug)
+                if score > most:
+                    most = score
+                    chosen[game] = action
+
+
 _choose_all = typed_once(_choose)
+_choose_all_varied = typed_once(_choose_varied)

@@ -119,18 +119,17 @@ def weights_of(spec: GameSpec) -> npt.NDArray[np.float64]:
 
 
 def load_linear(spec: GameSpec) -> Linear:
-    """The linear policy of a game, with the weights found for it.
+    """The linear policy of a game, with the weights found for it; where none were, with those of a similar
+    game, as :func:`weights_for` gives them. ``python -m agents fit-linear GAME`` finds better ones.
 
-    Raises
-    ------
-    ValueError
-        If there are none.
+    A one-card game is played with supermoves where they can be expanded to its moves.
     """
     found = _entry_for(spec)
-    if found is None:
-        raise ValueError(
-            f"policy 'linear' has no weights for this game, only for {', '.join(read_json(WEIGHTS))}; "
-            "find some with: python -m agents fit-linear GAME"
-        )
-    entry, seen = found
-    return Linear(seen, np.array([entry["weights"][name] for name in MOVE_NAMES]))
+    if found is not None:
+        entry, seen = found
+        return Linear(seen, np.array([entry["weights"][name] for name in MOVE_NAMES]))
+    try:
+        seen = spec.seen(moves="supermove", observation="cards", information="player")
+    except ValueError:
+        seen = spec.seen(observation="cards", information="player")
+    return Linear(seen, weights_for("", stock=spec.variant.stock > 0))

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.move_features.columns import MOVE_NAMES, position_names
+from solitaire_env.move_features.reader import DIGS
 from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import one_line, shown
 
@@ -92,7 +94,21 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: temperature is {shown(temperature)}, allowed: null, or above 0")
     if type(card.setdefault("sure_home", False)) is not bool:
         raise ValueError(f"{path}: sure_home is {shown(card['sure_home'])}, allowed: true and false")
+    games = card.setdefault("games", None)
+    if games is not None and not (isinstance(games, list) and all(isinstance(name, str) for name in games)):
+        raise ValueError(f"{path}: games is {shown(games)}, allowed: null, or a list of names")
     return card
+
+
+def family_layout(sizes: dict[str, Any]) -> dict[str, Any]:
+    """What a model for many games must know to read any of them: the features, in order.
+
+    ``sizes`` are those of the network; ``digs`` and ``reach`` say how many features there are.
+    """
+    positions = position_names(
+        sizes.get("digs", DIGS), sizes.get("reach", 0), family=bool(sizes.get("family", 0))
+    )
+    return {"observation": "cards", "information": "player", "columns": [*MOVE_NAMES, *positions]}
 
 
 def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: bool = False) -> Model:
@@ -102,6 +118,7 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
     ----------
     game
         The game that is to be played; the model's own action set and observation replace those of the game.
+        A model for many games plays any, those of single cards by supermoves where it learned that.
     kinds
         The kinds of networks that the caller can make.
     exact
@@ -113,21 +130,7 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
         If a file is missing, damaged, or for another layout.
     """
     card = read_card(folder, kinds)
-    layout = card["layout"]
-    observation, information = layout.get("observation"), layout.get("information")
-    try:
-        spec = game
-        if not exact:
-            spec = game.seen(moves=card["moves"], observation=observation, information=information)
-    except ValueError as error:
-        raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
-    if spec.hash != card["layout_hash"]:
-        raise ValueError(
-            f"{folder}: the model is for {one_line(card['env'], 80)} with moves={shown(card['moves'])}, "
-            f"observation size {shown(layout.get('size'))} and {shown(layout.get('actions'))} actions; "
-            f"this game has observation size {spec.observation_size} and {spec.num_actions} actions "
-            f"(layout {card['layout_hash']} and {spec.hash})"
-        )
+    spec = _spec_of(folder, card, game, exact=exact)
     weights = read_tensors(folder / WEIGHTS)
     model = Model(
         folder, card["network"], card["sizes"], card["temperature"], card["sure_home"], spec, weights
@@ -136,10 +139,35 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
         _check_sizes(model.sizes, sum(tensor.size for tensor in weights.values()))
     except (TypeError, ValueError) as error:
         raise model.wrong_sizes(error) from None
+    if card["games"] is not None and layout_hash(family_layout(model.sizes)) != card["layout_hash"]:
+        raise ValueError(f"{folder / CARD}: the model reads other features than this version has")
     for name, tensor in weights.items():
         if tensor.dtype != np.float32 or not np.isfinite(tensor).all():
             raise model.wrong_weights(f"{name} holds others than finite numbers of 32 bits")
     return model
+
+
+def _spec_of(folder: Path, card: dict[str, Any], game: GameSpec, *, exact: bool) -> GameSpec:
+    """The game as the network of a model folder sees it; see :func:`read_model`."""
+    layout, moves = card["layout"], card["moves"]
+    if card["games"] is not None:
+        takes = game.variant.moves == "one card" and game.variant.takes_supermoves
+        moves = "supermove" if moves == "supermove" and takes else None
+    spec = game
+    try:
+        if not exact:
+            seen = {key: layout.get(key) for key in ("observation", "information")}
+            spec = game.seen(moves=moves, **seen)
+    except ValueError as error:
+        raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
+    if card["games"] is None and spec.hash != card["layout_hash"]:
+        raise ValueError(
+            f"{folder}: the model is for {one_line(card['env'], 80)} with moves={shown(card['moves'])}, "
+            f"observation size {shown(layout.get('size'))} and {shown(layout.get('actions'))} actions; "
+            f"this game has observation size {spec.observation_size} and {spec.num_actions} actions "
+            f"(layout {card['layout_hash']} and {spec.hash})"
+        )
+    return spec
 
 
 def read_tensors(path: Path) -> Tensors:
@@ -168,7 +196,7 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         least = {"width": 2, "depth": 0}.get(name, 1)
         if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
-    for name, most in (("onward", MAX_ONWARD), ("reach", MAX_REACH)):
+    for name, most in (("onward", MAX_ONWARD), ("reach", MAX_REACH), ("family", 1)):
         if sizes.get(name, 1) > most:
             raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
     width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))

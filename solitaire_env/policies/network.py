@@ -47,6 +47,8 @@ class Sizes(NamedTuple):
     """Moves of the rollout lookahead at most; 0: none."""
     reach: int = 0
     """Numbers of relaxed reachability."""
+    family: int = 0
+    """Whether the family's features are read, 0 or 1."""
 
 
 class Features:
@@ -63,7 +65,7 @@ class Features:
     """
 
     def __init__(self, spec: GameSpec, sizes: Sizes, sure_home: bool) -> None:
-        self.reader = MoveReader(spec, sizes.digs, sizes.reach, sizes.onward)
+        self.reader = MoveReader(spec, sizes.digs, sizes.reach, sizes.onward, bool(sizes.family))
         self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""
         self.autoplay = SafeAutoplay(spec) if sure_home else None

@@ -1,0 +1,212 @@
+"""The family's features: what further rules make of a move and of a position, and the rules as numbers.
+
+They are the same numbers in the same order in every game, listed in
+:class:`~solitaire_env.move_features.columns.FamilyColumns`, and stand last among the features of a position:
+those of a move describe how the position after it came about.
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core import Rules, jit, jit_called
+from solitaire_env.core.cards import DOWN, SUITS
+from solitaire_env.core.engine import (
+    cards_below,
+    decode,
+    fits,
+    follows,
+    is_in,
+    last_home,
+    playable,
+    worrying_foundation,
+    write_row,
+)
+from solitaire_env.core.layout import (
+    ALTERNATE_COLOR,
+    ANY_GROUP,
+    ANY_SUIT,
+    ONE_CARD,
+    OTHER_SUIT,
+    SAME_COLOR,
+    SAME_SUIT,
+    SEQUENCE,
+    SPACES_ANY,
+    SPACES_RANK,
+    SUPERMOVE,
+)
+from solitaire_env.move_features.columns import FAMILY, NUM_FAMILY
+
+NONE_OVER: Final = 13
+"""Cards over face-down ones where none lies face down, and where there are more."""
+
+
+def family_rules(rules: Rules) -> npt.NDArray[np.float32]:
+    """The features of a game's rules, float32 ``[NUM_FAMILY]``; 0 where it is not the rules that are told."""
+    out = np.zeros(NUM_FAMILY, dtype=np.float32)
+    for column, value in (
+        (FAMILY.decks, rules.decks / 4),
+        (FAMILY.ranks, rules.ranks / 13),
+        (FAMILY.piles, rules.piles / 16),
+        (FAMILY.cells, rules.cells / 8),
+        (FAMILY.stock, rules.stock_capacity / rules.cards),
+        (FAMILY.build_suit, rules.build == SAME_SUIT),
+        (FAMILY.build_color, rules.build == ALTERNATE_COLOR),
+        (FAMILY.build_any, rules.build == ANY_SUIT),
+        (FAMILY.build_other, rules.build == OTHER_SUIT),
+        (FAMILY.build_same_color, rules.build == SAME_COLOR),
+        (FAMILY.runs_in_suit, rules.run_build == SAME_SUIT),
+        (FAMILY.spaces_any, rules.spaces == SPACES_ANY),
+        (FAMILY.spaces_rank, rules.spaces == SPACES_RANK),
+        (FAMILY.one_card, rules.moves == ONE_CARD),
+        (FAMILY.supermove, rules.moves == SUPERMOVE),
+        (FAMILY.sequence, rules.moves == SEQUENCE),
+        (FAMILY.any_group, rules.moves == ANY_GROUP),
+        (FAMILY.draw, rules.draw * rules.has_stock / 3),
+        (FAMILY.passes, rules.passes * rules.has_stock / 4),
+        (FAMILY.no_limit, rules.passes == 0),
+        (FAMILY.fill, rules.fill),
+        (FAMILY.hides, rules.hides),
+        (FAMILY.alternate_home, rules.alternate_home),
+        (FAMILY.wraps, rules.wraps),
+        (FAMILY.worrying_back, rules.worrying_back),
+    ):
+        out[column] = value
+    return out
+
+
+# ----------------------------------------------------------------------------------------- kernels
+
+
+@jit
+def _lies_face_down(rules, state, b, pile, place):  # type: ignore[no-untyped-def]
+    """Whether a card, counted from the base, lies face down. The last card of a pile never does: hidden, it
+    was turned up by a move, and is not known.
+    """
+    card = int(state.rows[b, pile * rules.pile_capacity + place])
+    return (card >= DOWN or card < SUITS) and place < int(state.heights[b, pile]) - 1
+
+
+@jit
+def _pile_tops_take(rules, state, b):  # type: ignore[no-untyped-def]
+    """The cards, as bits, that fit onto the playable card of a pile by the rules."""
+    cards = 0
+    for pile in range(rules.piles):
+        cards |= cards_below(rules, playable(rules, state, b, pile), rules.build)
+    return cards
+
+
+@jit
+def _write_piles(rules, state, b, out):  # type: ignore[no-untyped-def]
+    """Face-down cards, and cards that lie as they may be laid."""
+    down = piles_down = joined = 0
+    least = int(NONE_OVER)
+    for pile in range(rules.piles):
+        base = pile * rules.pile_capacity
+        height = int(state.heights[b, pile])
+        last_down = -1
+        for place in range(height):
+            if _lies_face_down(rules, state, b, pile, place):
+                down += 1
+                last_down = place
+            elif place and last_down < place - 1:
+                card = int(state.rows[b, base + place])
+                joined += card >= SUITS and fits(rules, card, int(state.rows[b, base + place - 1]))
+        if last_down >= 0:
+            piles_down += 1
+            least = min(least, height - 1 - last_down)
+    out[FAMILY.face_down] = 2 * down / rules.cards
+    out[FAMILY.piles_down] = piles_down / rules.piles
+    out[FAMILY.least_over_down] = least / 13
+    out[FAMILY.joined] = 2 * joined / rules.cards
+
+
+@jit_called
+def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignore[no-untyped-def]
+    """Write the features of a position and of the rules; those of a move are cleared.
+
+    Parameters
+    ----------
+    drawn
+        For the position after a draw from it, how many cards it draws.
+    unseen
+        int64 ``[64]``: how many of each card the player does not see.
+    constants
+        :func:`family_rules`.
+    out
+        float32 ``[NUM_FAMILY]``.
+    """
+    write_row(constants, out)
+    _write_piles(rules, state, b, out)
+    redeals = 2
+    if rules.passes:
+        redeals = int(state.rows[b, rules.row_redeals]) if rules.passes > 1 else 0
+    out[FAMILY.redeals] = redeals / 3
+    takes = _pile_tops_take(rules, state, b)
+    fitting = 0
+    for source in range(rules.sources):
+        if not (drawn and rules.piles <= source < rules.first_cell):
+            fitting += is_in(playable(rules, state, b, source), takes)
+    out[FAMILY.fitting] = fitting / 8
+    hidden = 0
+    for card in range(SUITS, SUITS + SUITS * rules.ranks):
+        hidden += unseen[card]
+    out[FAMILY.unseen] = (hidden - drawn) / rules.cards
+
+
+@jit
+def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type: ignore[no-untyped-def]
+    """What cards of a pile leave behind."""
+    base = source * rules.pile_capacity
+    height = int(state.heights[b, source])
+    misplaced = 0
+    for place in range(stay + 1, height):
+        below = int(state.rows[b, base + place - 1])
+        misplaced += not fits(rules, int(state.rows[b, base + place]), below)
+    out[FAMILY.out_of_order] = misplaced / 13
+    if stay == 0:
+        out[FAMILY.fills] = rules.fill and int(state.waste[b]) + int(state.stock[b]) > 0
+    elif _lies_face_down(rules, state, b, source, stay - 1):
+        out[FAMILY.turns] = 1.0
+    else:
+        under = int(state.rows[b, base + stay - 1])
+        out[FAMILY.breaks] = fits(rules, deepest, under)
+        out[FAMILY.frees_home] = is_in(under, int(state.welcome[b]))
+        out[FAMILY.frees_fitting] = is_in(under, takes)
+
+
+@jit_called
+def write_family_move(rules, state, b, action, out):  # type: ignore[no-untyped-def]
+    """Write the features of a legal action of the game in row ``b``, where it has not been played."""
+    if action == 0 and rules.has_stock:
+        out[FAMILY.drawn] = min(rules.draw, int(state.stock[b])) / 3
+        return
+    if action < rules.home_actions:
+        out[FAMILY.redeal] = 1.0
+        return
+    takes = _pile_tops_take(rules, state, b)
+    source, target, count = decode(rules, state, b, action)
+    if source >= rules.sources:
+        out[FAMILY.worry] = 1.0
+        card = last_home(
+            rules, state, b, worrying_foundation(rules, state, b, source - rules.sources, target)
+        )
+        deepest = card
+    else:
+        card = deepest = playable(rules, state, b, source)
+        if source < rules.piles:
+            stay = int(state.heights[b, source]) - count
+            deepest = int(state.rows[b, source * rules.pile_capacity + stay])
+            _write_leaving(rules, state, b, source, stay, deepest, takes, out)
+        elif source < rules.first_cell and int(state.waste[b]) > 1:
+            under = int(state.rows[b, rules.row_waste + int(state.waste[b]) - 2])
+            out[FAMILY.frees_home] = is_in(under, int(state.welcome[b]))
+            out[FAMILY.frees_fitting] = is_in(under, takes)
+    if 0 <= target < rules.piles:
+        if int(state.heights[b, target]):
+            out[FAMILY.onto_suit] = follows(rules, deepest, playable(rules, state, b, target))
+        below = cards_below(rules, card, rules.build)
+        for other in range(rules.sources):
+            if other not in (source, target) and is_in(playable(rules, state, b, other), below):
+                out[FAMILY.covers] = 1.0
