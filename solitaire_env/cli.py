@@ -50,11 +50,12 @@ class _Game:
     game: Annotated[Positional[str], arg(metavar="GAME")]
     """The game's name, title or id: forty-thieves, "Eight Off", Solitaire/BusyAces-v0."""
     build: RuleText = None
-    """House rule: what a card takes on the tableau, "same suit", "alternate color" or "any suit"."""
+    """House rule: what a card takes on the tableau, "same suit", "alternate color", "any suit", "other suit"
+    or "same color"."""
     spaces: RuleText = None
-    """House rule: what fills an empty pile, any, kings or none."""
+    """House rule: what fills an empty pile, any, kings, none or "base - 1"."""
     moves: RuleText = None
-    """What moves as one: "one card", supermove or sequence."""
+    """What moves as one: "one card", supermove, sequence or "any group"."""
 
     def variant(self) -> Variant:
         rules: dict[str, Any] = {"build": self.build, "spaces": self.spaces, "moves": self.moves}
@@ -66,20 +67,18 @@ class _Game:
 
 @dataclass(frozen=True)
 class List:
-    """The games with their sizes."""
+    """The games and how large they are."""
 
     json: bool = False
-    """As JSON."""
+    """As JSON, with all sizes."""
 
     def run(self) -> None:
         sizes = list(map(game_sizes, VARIANTS))
         if self.json:
             print(json.dumps(sizes, indent=2))
             return
-        names = [str(of_game["name"]).replace("-", "-\n") for of_game in sizes]
-        print_table(
-            ["", *names], ([label, *(of_game[key] for of_game in sizes)] for key, label in SIZES.items())
-        )
+        shown = ("name", "title", "decks", "piles", "cells", "actions")
+        print_table(shown, ([of_game[key] or None for key in shown] for of_game in sizes), texts=2)
 
 
 SIZES: Final = {
@@ -105,7 +104,9 @@ def game_sizes(variant: Variant) -> dict[str, int | str | None]:
     """
     from solitaire_env.core.observations import observation_size
 
-    one_card = variant.moves == "one card"
+    supermove = None
+    if variant.moves == "one card" and variant.takes_supermoves:
+        supermove = action_layout(variant.with_rules(moves="supermove")).size
     return {
         "id": env_id(variant),
         "name": variant.name,
@@ -117,15 +118,17 @@ def game_sizes(variant: Variant) -> dict[str, int | str | None]:
         "stock": variant.stock,
         "pile_capacity": make_rules(variant).pile_capacity,
         "actions": action_layout(variant).size,
-        "actions_supermove": action_layout(variant.with_rules(moves="supermove")).size if one_card else None,
+        "actions_supermove": supermove,
         "cards_observation": observation_size(variant, "cards"),
         "features_observation": observation_size(variant, "features"),
         "step_limit": step_limit(variant),
     }
 
 
-def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table whose columns but the first are right-aligned; with rich, where it is installed."""
+def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> None:
+    """Print a table whose columns but the first ``texts`` are right-aligned; with rich, where it is
+    installed.
+    """
     body = [["-" if entry is None else str(entry) for entry in row] for row in rows]
     try:
         from rich.box import SIMPLE_HEAD
@@ -137,13 +140,13 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         padded = [[""] * (height - len(name)) + name for name in lines]
         body = [*map(list, zip(*padded, strict=True)), *body]
         widths = [max(map(len, column)) for column in zip(*body, strict=True)]
-        for first, *rest in body:
-            cells = [first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]
+        for row in body:
+            cells = [*map(str.ljust, row[:texts], widths), *map(str.rjust, row[texts:], widths[texts:])]
             print("  ".join(cells).rstrip())
         return
-    table = Table(box=SIMPLE_HEAD, show_edge=False)
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for number, name in enumerate(head):
-        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+        table.add_column(name, justify="left" if number < texts else "right", no_wrap=True)
     for row in body:
         table.add_row(*row)
     Console(highlight=False).print(table)
@@ -187,7 +190,9 @@ class Show(_Game):
 
 @dataclass(frozen=True)
 class Play(_Game):
-    """Play a game: in the terminal, by moves such as draw, t3>f, w>t5, t1>c, t2>s, or in a window."""
+    """Play a game: in the terminal, by moves such as draw, redeal, t3>f, w>t5, t1>c, t2>s, t4x3>t1, or in
+    a window.
+    """
 
     deal: DealText = None
     """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from solitaire_env.notation import parse_position
-from solitaire_env.play.web import board, source
+from solitaire_env.play.web import Board, board, source
 from solitaire_env.transcripts import Transcript, parse_transcript, replay
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import shown
@@ -33,7 +33,13 @@ def replay_data(transcript: Transcript) -> dict[str, Any]:
         Naming the step, if the transcript does not tell a game.
     """
     variant = transcript.variant
-    before = board(parse_position(transcript.start, variant))
+
+    def seen(text: str) -> Board:
+        """The board as its player saw it."""
+        position = parse_position(text, variant)
+        return board(position if transcript.information == "thoughtful" else position.hidden())
+
+    before = seen(transcript.start)
     data: dict[str, Any] = {
         "title": variant.title,
         "cards": variant.cards,
@@ -46,7 +52,7 @@ def replay_data(transcript: Transcript) -> dict[str, Any]:
         "thoughts": transcript.thoughts,
     }
     for step in replay(transcript):
-        after = board(parse_position(step.position, variant))
+        after = seen(step.position)
         changed = {name: cards for name, cards in after.items() if cards != before[name]}
         data["steps"].append([step.text, step.words, changed])
         before = after

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from solitaire_env.core.batch import Start
+from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.layout import Action, action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation.runner import new_game_number
@@ -121,15 +122,18 @@ class Session:
     def hint(self) -> int | None:
         """A sensible legal action, None where there is none. It looks one move ahead and is no solver.
 
-        Home first, then onto a pile, then a card from the stock, then a space, then a cell; after these what
-        the next move could undo, and last what leads back to a position that this game has had.
+        Home first, then onto a pile, then a draw, a redeal, a space, a cell, and back from home;
+        after these what the next move could undo, and last what leads back to a position that this game has
+        had. A move that turns a card up is not undone: what lies there is not known before.
         """
-        layout = action_layout(self.env.variant)
+        env = self.env
+        layout = action_layout(env.variant)
         piles = layout.rules.piles
         seen = {tuple(played.before["row"]) for played in self.played}
         tableau = self.position().tableau
-        trial = SolitaireEnv(self.env.variant)
-        here = self.env.get_state()
+        counted = layout.rules.tableau_counts > 1
+        trial = SolitaireEnv(env.variant)
+        here = env.get_state()
 
         def badness(number: int) -> tuple[bool, bool, int]:
             action = layout.decode(number)
@@ -138,8 +142,13 @@ class Session:
             undone = False
             if action.source < piles and action.kind in ("tableau", "space"):
                 target = tableau.index(()) if action.kind == "space" else action.target
-                undone = bool(trial.action_masks()[layout.encode(Action("tableau", target, action.source))])
-            order = ("home", "tableau", "draw", "space", "cell").index(action.kind)
+                count = len(env.move(number).cards)
+                below = tableau[action.source][:-count]
+                back = Action("tableau", target, action.source, count if counted else 1)
+                turned = below[-1:] == (FACE_DOWN,)
+                undone = not turned and bool(trial.action_masks()[layout.encode(back)])
+            kinds = ("home", "tableau", "draw", "redeal", "space", "cell", "worry")
+            order = kinds.index(action.kind)
             return tuple(trial.get_state()["row"]) in seen, undone, order
 
         return min(self.legal(), key=badness, default=None)

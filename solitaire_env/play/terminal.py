@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import sys
 
 from solitaire_env.env import SolitaireEnv
@@ -48,10 +49,12 @@ def _obey(session: Session, adviser: Adviser | None, word: str) -> str | None:
     if word == "u":
         session.undo()
         return None
-    action = session.env.parse_action(word)
-    if action not in session.legal():
+    # What was typed is in lower case; the suit of a foundation, as in fC>t3, is not.
+    legal = {session.env.action_text(action).lower(): action for action in session.legal()}
+    if word not in legal:
+        session.env.parse_action(re.sub("^f[cdhs]", lambda found: f"f{found[0][1].upper()}", word))
         raise ValueError(f"{word} is not legal here; ? lists what is")
-    session.play(action)
+    session.play(legal[word])
     return None
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from solitaire_env.core.layout import action_layout
 from solitaire_env.notation import Move
 from solitaire_env.play.hints import Adviser, suggest
 from solitaire_env.play.session import Session
@@ -24,8 +25,10 @@ _DRAG: Final = 6
 class Window:
     """A window in which a session is played.
 
-    The last card of a pile stands for as many cards as the target takes; a card further up for itself and all
-    that lie on it, where such a move is legal.
+    The last card of a pile stands for as many cards as the target takes, unless the player chooses how many;
+    a card further up for itself and all that lie on it, where such a move is legal. A click on the stock
+    draws, or turns the waste over; where cards may worry back, that of a foundation is picked up like any
+    other.
 
     Parameters
     ----------
@@ -46,14 +49,15 @@ class Window:
         self.said = KEYS
         """The line at the bottom."""
         self.chosen: tuple[str, int] | None = None
-        """The pile that is picked up, and how many of its last cards."""
+        """The pile that is picked up, and how many of its last cards; for foundations, which one of them."""
         self.options: dict[str, int] = {}
         """Where these may go, by :meth:`_place`, and the action that takes them there."""
         self._size = size
         variant = session.env.variant
+        self._layout = action_layout(variant)
         self._piles = [f"t{number + 1}" for number in range(variant.piles)]
         self._piles += [f"c{number + 1}" for number in range(variant.cells)]
-        self._piles += ["waste", "foundations"]
+        self._piles += ["stock", "waste", "foundations"]
         self._pressed: tuple[Spot, tuple[int, int]] | None = None
         self._pointer: tuple[int, int] | None = None
         self._clicked: tuple[str, int, float] | None = None
@@ -134,7 +138,7 @@ class Window:
             self._draw()
         elif double and any(move.target == "foundations" for _, move in self._moves(spot.pile)):
             self._home(spot.pile)
-        elif self.chosen is not None and spot.pile == self.chosen[0]:
+        elif self.chosen is not None and spot.pile == self.chosen[0] and self._is_same(spot):
             self._choose(None)
         else:
             self._choose(spot)
@@ -163,23 +167,35 @@ class Window:
         if spot is None:
             return
         moves = self._moves(spot.pile)
+        home = spot.pile == "foundations"
+        if home:
+            moves = [(action, move) for action, move in moves if move.cards == (spot.card,)]
         if not moves:
             self._refuse(spot.pile)
             return
-        count = self._size_of(spot.pile) - spot.depth
-        if count < 1 or count not in {len(move.cards) for _, move in moves}:
+        count = 1 if home else self._size_of(spot.pile) - spot.depth
+        if count > 1 and self._layout.rules.tableau_counts > 1:
+            moves = [(action, move) for action, move in moves if len(move.cards) == count]
+        elif count not in {len(move.cards) for _, move in moves}:
             count = 1
         exact = {self._place(move.target): action for action, move in moves if len(move.cards) == count}
         if count == 1:
             for action, move in moves:
-                exact.setdefault(self._place(move.target), action)
-        self.chosen, self.options = (spot.pile, count), exact
+                if self._layout.decode(action).cards == 1:
+                    exact.setdefault(self._place(move.target), action)
+        if not exact:
+            self._refuse(spot.pile)
+            return
+        self.chosen, self.options = (spot.pile, spot.depth if home else count), exact
         self.said = ""
+
+    def _is_same(self, spot: Spot) -> bool:
+        return spot.pile != "foundations" or self.chosen == (spot.pile, spot.depth)
 
     def _refuse(self, pile: str) -> None:
         if self.chosen is not None:
             self.said = f"That may not go from {self.chosen[0]} to {pile}."
-        elif pile == "foundations":
+        elif pile == "foundations" and not self.session.env.variant.worrying_back:
             self.said = "Cards at home stay there."
         else:
             self.said = f"{pile}: no card may move."
@@ -216,7 +232,10 @@ class Window:
             return
         action, self.said = hint
         move = self.session.env.move(action)
-        self.chosen = move.source, len(move.cards)
+        self.chosen = self._start(move), len(move.cards)
+        if self.chosen[0] == "foundations":
+            tops = self.position.home_tops()
+            self.chosen = "foundations", next(n for n, cards in enumerate(tops) if move.cards[0] in cards)
         self.options = {self._place(move.target): action}
 
     def _play(self, action: int) -> None:
@@ -257,12 +276,18 @@ class Window:
         return spot_at(self._board, at[0] / self._scale, at[1] / self._scale)
 
     def _moves(self, pile: str) -> list[tuple[int, Move]]:
-        """The legal moves from a pile."""
-        return [(action, move) for action, move in self._legal if move.source == pile]
+        """The legal moves from a pile; the stock's are to draw and to turn the waste over."""
+        return [(action, move) for action, move in self._legal if self._start(move) == pile]
+
+    def _start(self, move: Move) -> str:
+        """The pile that is clicked for a move."""
+        return "stock" if move.target == "stock" else move.source
 
     def _cards(self, pile: str, count: int) -> tuple[int, ...]:
         if pile[0] == "c":
             return (self.position.cells[int(pile[1:]) - 1],)
+        if pile == "foundations":
+            return self.position.home_tops()[count][:1]
         cards = self.position.waste if pile == "waste" else self.position.stock
         if pile[0] == "t":
             cards = self.position.tableau[int(pile[1:]) - 1]

@@ -1,19 +1,19 @@
 """A position as a text board, at most 80 columns wide for up to 20 tableau piles."""
 
 from solitaire_env.core.cards import (
+    DOWN,
     EMPTY,
     FACE_DOWN,
     RANK_NAMES,
     SUIT_NAMES,
     SUIT_SYMBOLS,
     is_red,
-    make_card,
     rank_of,
     suit_of,
 )
 from solitaire_env.core.position import Pile, Position
 from solitaire_env.notation import Move
-from solitaire_env.render.board import headline, moved_cards
+from solitaire_env.render.board import headline, moved_cards, redeals_left
 
 WASTE_SHOWN = 12
 """So many cards of the waste are shown, the playable one last; ``+40`` counts those before them."""
@@ -32,6 +32,8 @@ def render_ansi(
 ) -> str:
     """The board as lines of text: foundations, stock and waste, cells, tableau, playable cards lowest.
 
+    A face-down card is a back, or ``(4C`` where it is known; ``7DH`` on a foundation is one of two Sevens.
+
     Parameters
     ----------
     last_action
@@ -47,44 +49,46 @@ def render_ansi(
     suits = SUIT_SYMBOLS if symbols else SUIT_NAMES
     back, nothing = ("▒▒", "·") if symbols else ("??", ".")
     moved = moved_cards(position, move)
+    v = position.variant
 
     def put(text: str, *styles: str) -> str:
         """Text right-aligned in a card's columns."""
         painted = f"{''.join(styles)}{text}{_PLAIN}" if color and any(styles) else text
         return " " * (_WIDTH - len(text)) + painted
 
-    def card(code: int, place: tuple[str, int], playable: bool = True) -> str:
+    def card(code: int, place: tuple[str, int], playable: bool = True, other: str = "") -> str:
         if code == EMPTY:
             return put(nothing, _DIM)
         if code == FACE_DOWN:
             return put(back)
-        text = RANK_NAMES[rank_of(code) - 1] + suits[suit_of(code)]
+        if code & DOWN:
+            return put(f"({RANK_NAMES[rank_of(code & ~DOWN) - 1]}{suits[suit_of(code)]}", _DIM)
+        text = RANK_NAMES[rank_of(code) - 1] + suits[suit_of(code)] + other
         styles = (_BOLD if playable else "", _RED if is_red(code) else "")
         return put(f"*{text}", *styles, _REVERSE) if place in moved else put(text, *styles)
 
-    def foundation(number: int, suit: int, top: int) -> str:
-        if not top:
-            return put(suits[suit], _DIM)
-        return card(make_card(top, suit), ("foundations", number), playable=False)
+    def foundation(number: int, cards: Pile) -> str:
+        if not cards:
+            return put(suits[number // v.decks], _DIM)
+        other = "".join(suits[suit_of(code)] for code in cards[1:])
+        return card(cards[0], ("foundations", number), playable=False, other=other)
 
     def labels(letter: str, count: int) -> str:
         return "".join(put(f"{letter}{number}", _DIM) for number in range(1, count + 1))
 
     def at(pile: Pile, name: str, depth: int) -> str:
-        if depth < len(pile):
-            return card(pile[depth], (name, depth), playable=depth == len(pile) - 1)
-        return " " * _WIDTH if depth else card(EMPTY, (name, depth))
+        code = pile[depth] if depth < len(pile) else EMPTY
+        return card(code, (name, depth), depth == len(pile) - 1) if code or not depth else " " * _WIDTH
 
-    v = position.variant
     lines = [headline(position), ""]
-    tops = ((suit, top) for suit, tops in enumerate(position.foundations) for top in tops)
-    lines.append("foundations  " + "".join(foundation(number, *top) for number, top in enumerate(tops)))
+    lines.append("foundations  " + "".join(map(foundation, range(v.foundations), position.home_tops())))
     if v.stock:
-        left = f"  {len(position.stock)} left" if position.stock else ""
-        lines.append("stock        " + card(FACE_DOWN if position.stock else EMPTY, ("stock", 0)) + left)
+        left = filter(None, [f"{len(position.stock)} left" * bool(position.stock), redeals_left(position)])
+        back_or_place = card(FACE_DOWN if position.stock else EMPTY, ("stock", 0))
+        lines.append("  ".join(["stock        " + back_or_place, ", ".join(left)]).rstrip())
         before = max(0, len(position.waste) - WASTE_SHOWN)
-        shown = range(before, max(1, len(position.waste)))
-        cards = "".join(at(position.waste, "waste", depth) for depth in shown)
+        depths = range(before, max(1, len(position.waste)))
+        cards = "".join(at(position.waste, "waste", depth) for depth in depths)
         lines.append("waste        " + (put(f"+{before}", _DIM) if before else "") + cards)
     if v.cells:
         cells = (card(code, (f"c{number}", 0)) for number, code in enumerate(position.cells, 1))
@@ -93,6 +97,4 @@ def render_ansi(
     for depth in range(max(1, *map(len, position.tableau))):
         piles = (at(pile, f"t{number}", depth) for number, pile in enumerate(position.tableau, 1))
         lines.append("".join(piles).rstrip())
-    if last_action is not None:
-        lines += ["", f"last move: {last_action}"]
-    return "\n".join(lines)
+    return "\n".join(lines if last_action is None else [*lines, "", f"last move: {last_action}"])

@@ -1,13 +1,14 @@
 """Where everything lies in a picture of a position, in units of a card's width.
 
-From top to bottom: a caption; the foundations; stock, waste and cells; the tableau; a note. Piles are
-squeezed where they would not fit, so nothing ever lies outside. A picture scales the whole to its pixels.
+From top to bottom: a caption; the foundations; stock, waste and cells, where there are any; the tableau; a
+note. Piles are squeezed where they would not fit, so nothing ever lies outside. A picture scales the whole to
+its pixels.
 """
 
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
-from solitaire_env.core.cards import EMPTY, FACE_DOWN, make_card, rank_of, suit_of
+from solitaire_env.core.cards import EMPTY, FACE_DOWN, RANK_NAMES
 from solitaire_env.core.layout import make_rules
 from solitaire_env.core.position import Pile, Position
 from solitaire_env.notation import Move
@@ -25,6 +26,8 @@ TIGHT: Final = 0.29
 """What shows of it when the tallest pile for which there must be room is full: the rank and suit."""
 TALLEST: Final = 20
 """A pile of more cards than this is squeezed further."""
+BACK: Final = 0.4
+"""What shows of a covered card whose face is hidden, beside what shows of another."""
 
 _MARGIN: Final = 0.2
 _FEWEST_COLUMNS: Final = 8
@@ -35,7 +38,7 @@ _ABOVE: Final = _LABEL + 0.06
 _CAPTION_TOP: Final = 0.08
 _FOUNDATIONS_TOP: Final = _CAPTION_TOP + _CAPTION + 0.06
 _MIDDLE_TOP: Final = _FOUNDATIONS_TOP + CARD_HEIGHT + _LABEL + 0.1
-_TABLEAU_TOP: Final = _MIDDLE_TOP + CARD_HEIGHT + _LABEL + 0.1
+_ROW: Final = CARD_HEIGHT + _LABEL + 0.1
 _BELOW: Final = _CAPTION + 0.16
 
 Mark = Literal["", "moved", "origin", "chosen", "target"]
@@ -51,7 +54,8 @@ class Spot(NamedTuple):
     depth: int
     """0 for the bottom card of the pile; for foundations, which one of them."""
     card: int
-    """EMPTY for a place without a card, FACE_DOWN for a back."""
+    """EMPTY for a place without a card, FACE_DOWN for a back; with the bit DOWN, a card that lies face down
+    though it is known."""
     x: float
     """Left edge."""
     y: float
@@ -61,6 +65,11 @@ class Spot(NamedTuple):
     """Of an empty foundation."""
     covered: bool = False
     """Whether another card lies on it."""
+    other: int = EMPTY
+    """Of a foundation that is built in alternating colors: the card that it may be instead. How many cards
+    lie there says the rank and the color of the last, not its suit."""
+    corner: float = 1.0
+    """Size of its rank and suit in the corner: smaller in a pile that is squeezed further than TIGHT."""
 
 
 class Frame(NamedTuple):
@@ -103,10 +112,23 @@ class Board(NamedTuple):
 
 
 def headline(position: Position, deal: int | str | None = None) -> str:
-    """Which game it is and how far it has come: ``Busy Aces, deal 7: 12 of 104 cards home``."""
+    """Which game it is and how far it has come: ``Busy Aces, deal 7: 12 of 104 cards home``; with the rank of
+    the first card of the foundations where that is not the Ace.
+    """
     v = position.variant
     home = sum(map(sum, position.foundations))
-    return f"{v.title}{'' if deal is None else f', deal {deal}'}: {home} of {v.cards} cards home"
+    base = f", base {RANK_NAMES[position.base_rank - 1].replace('T', '10')}" if v.wraps else ""
+    return f"{v.title}{'' if deal is None else f', deal {deal}'}: {home} of {v.cards} cards home{base}"
+
+
+def redeals_left(position: Position) -> str:
+    """How often the waste may still be turned over: ``2 redeals left``; empty in games with one pass."""
+    v = position.variant
+    if v.passes == 1:
+        return ""
+    if v.passes == 0:
+        return "any number of redeals"
+    return f"{position.redeals or 'no'} redeal{'' if position.redeals == 1 else 's'} left"
 
 
 def lay_out(
@@ -126,7 +148,7 @@ def lay_out(
     move
         The last move: its cards, and the place that they left, are marked.
     chosen
-        A pile and a number of its last cards to mark as picked up.
+        A pile and a number of its last cards to mark as picked up; for foundations, which one of them.
     targets
         Piles to mark as where these may go.
     caption
@@ -143,7 +165,8 @@ def lay_out(
     room = (min(make_rules(v).pile_capacity, TALLEST) - 1) * TIGHT
     if aspect is None:
         room = min(room, max(map(len, position.tableau)) * LOOSE)
-    height = _TABLEAU_TOP + CARD_HEIGHT + room + _BELOW
+    top = _MIDDLE_TOP + (_ROW if v.stock or v.cells else 0)
+    height = top + CARD_HEIGHT + room + _BELOW
     if aspect is not None:
         width, height = max(width, height / aspect), max(height, width * aspect)
     pitch = min(WIDE, (width - 2 * _MARGIN - 1) / (columns - 1))
@@ -156,12 +179,13 @@ def lay_out(
     spots += _foundations(position, left, right, pitch)
     for number, pile in enumerate(position.tableau):
         name, x = f"t{number + 1}", left + number * pitch
-        spots += _column(pile, name, x, height - _BELOW, left_from)
-        labels.append(Label(name, x, _TABLEAU_TOP - _ABOVE, 1, _LABEL))
+        spots += _column(pile, name, x, top, height - _BELOW, left_from)
+        labels.append(Label(name, x, top - _ABOVE, 1, _LABEL))
     text = headline(position) if caption is None else caption
     labels.append(Label(text, left, _CAPTION_TOP, right - left, _CAPTION, strong=True))
     labels.append(Label(note, left, height - _CAPTION - 0.08, right - left, _CAPTION, strong=True))
-    marked = _marked(spots, moved_cards(position, move), left_from, chosen, targets)
+    gave = (left_from, foundation_left(position, move) if left_from == "foundations" else None)
+    marked = _marked(position, spots, moved_cards(position, move), gave, chosen, targets)
     labels = [label for label in labels if label.text]
     return Board(width, height, tuple(marked), tuple(_frames(marked)), tuple(labels))
 
@@ -171,14 +195,24 @@ def moved_cards(position: Position, move: Move | None) -> set[tuple[str, int]]:
     if move is None:
         return set()
     card, target = move.cards[-1], move.target
+    if target == "stock":
+        return set()
     if target == "foundations":
-        tops = [(suit, top) for suit, tops in enumerate(position.foundations) for top in tops]
-        # Of the suit's foundations that show this rank, the last has just received it.
-        return {(target, len(tops) - 1 - tops[::-1].index((suit_of(card), rank_of(card))))}
+        tops, takes = position.home_tops(), position.home_takes()
+        # The first that took the card has it. Where colors alternate two may look alike: then the last.
+        first = next((number for number, cards in enumerate(takes) if card in cards), len(takes))
+        return {(target, max(number for number, cards in enumerate(tops[:first]) if card in cards))}
     if target[0] == "c":
         return {(target, 0)}
     size = len(position.waste if target == "waste" else position.tableau[int(target[1:]) - 1])
     return {(target, depth) for depth in range(size - len(move.cards), size)}
+
+
+def foundation_left(position: Position, move: Move | None) -> int | None:
+    """The foundation that the last move took a card from, None where it took none."""
+    if move is None or move.source != "foundations":
+        return None
+    return next(number for number, cards in enumerate(position.home_takes()) if move.cards[-1] in cards)
 
 
 def spot_at(board: Board, x: float, y: float) -> Spot | None:
@@ -191,11 +225,13 @@ def spot_at(board: Board, x: float, y: float) -> Spot | None:
 
 
 def _foundations(position: Position, left: float, right: float, pitch: float) -> list[Spot]:
-    tops = [(suit, top) for suit, tops in enumerate(position.foundations) for top in tops]
-    spots = [
-        Spot("foundations", number, make_card(top, suit) if top else EMPTY, x, _FOUNDATIONS_TOP, suit=suit)
-        for number, ((suit, top), x) in enumerate(zip(tops, _row(len(tops), left, right, pitch), strict=True))
-    ]
+    tops = position.home_tops()
+    places = enumerate(zip(tops, _row(len(tops), left, right, pitch), strict=True))
+    spots = []
+    for number, (cards, x) in places:
+        card, other, *_ = (*cards, EMPTY, EMPTY)
+        suit = number // position.variant.decks
+        spots.append(Spot("foundations", number, card, x, _FOUNDATIONS_TOP, suit=suit, other=other))
     # Where they overlap, no empty one hides a card.
     return sorted(spots, key=lambda spot: spot.card != EMPTY)
 
@@ -218,11 +254,13 @@ def _middle(
     if position.variant.stock:
         count = len(position.stock)
         spots.append(Spot("stock", max(0, count - 1), FACE_DOWN if count else EMPTY, x, y))
-        labels.append(Label(f"stock {count}", x, y - _ABOVE, 1, _LABEL))
+        labels.append(Label(f"stock {count}", x, y - _ABOVE, pitch - 0.04, _LABEL))
         fan = _fan(position.waste, x + pitch, end, left_from)
         spots += fan
         size, shown = len(position.waste), sum(spot.card != EMPTY for spot in fan)
         text = f"waste {size}" if shown == size else f"waste {size}, the last {shown}"
+        if redeals := redeals_left(position):
+            text += f"; {redeals}"
         labels.append(Label(text, x + pitch, y - _ABOVE, end - x - pitch, _LABEL))
     return spots, labels
 
@@ -239,14 +277,17 @@ def _fan(waste: Pile, x: float, end: float, left_from: str) -> list[Spot]:
     return spots
 
 
-def _column(pile: Pile, name: str, x: float, bottom: float, left_from: str) -> list[Spot]:
+def _column(pile: Pile, name: str, x: float, top: float, bottom: float, left_from: str) -> list[Spot]:
     """A tableau pile, with the place that the last move left below its last card."""
     empty = left_from == name or not pile
-    step = min(LOOSE, (bottom - CARD_HEIGHT - _TABLEAU_TOP) / max(1, len(pile) - 1 + empty))
-    spots = [Spot(name, len(pile), EMPTY, x, _TABLEAU_TOP + len(pile) * step)] if empty else []
+    shares = [BACK if card == FACE_DOWN else 1.0 for card in pile]
+    below = sum(shares) if empty else sum(shares[:-1])
+    step = min(LOOSE, (bottom - CARD_HEIGHT - top) / max(1, below))
+    corner = min(1.0, round(step / TIGHT + 0.005, 2))
+    edges = [top + sum(shares[:depth]) * step for depth in range(len(pile) + 1)]
+    spots = [Spot(name, len(pile), EMPTY, x, edges[-1])] if empty else []
     for depth, card in enumerate(pile):
-        covered = depth + 1 < len(pile)
-        spots.append(Spot(name, depth, card, x, _TABLEAU_TOP + depth * step, covered=covered))
+        spots.append(Spot(name, depth, card, x, edges[depth], covered=depth + 1 < len(pile), corner=corner))
     return spots
 
 
@@ -257,29 +298,41 @@ def _row(count: int, x: float, right: float, pitch: float) -> list[float]:
 
 
 def _marked(
+    position: Position,
     spots: Sequence[Spot],
     moved: Collection[tuple[str, int]],
-    left_from: str,
+    gave: tuple[str, int | None],
     chosen: tuple[str, int] | None,
     targets: Collection[str],
 ) -> list[Spot]:
+    """The spots with their marks; ``gave`` is the pile that the last move left, and which foundation."""
     last = {spot.pile: spot.depth for spot in spots if spot.card != EMPTY}
     pile, count = chosen or ("", 0)
-    suits = {suit_of(spot.card) for spot in spots if spot.pile == pile and spot.depth == last.get(pile)}
+    in_hand = next((spot.card for spot in spots if (spot.pile, spot.depth) == (pile, last.get(pile))), EMPTY)
+    takes = position.home_takes()
 
     def mark(spot: Spot) -> Mark:
-        if spot.pile == pile and last.get(pile, 0) - count < spot.depth <= last.get(pile, -1):
+        home = spot.pile == "foundations"
+        if spot.pile == pile and (
+            spot.depth == count if home else last.get(pile, 0) - count < spot.depth <= last.get(pile, -1)
+        ):
             return "chosen"
         if spot.pile in targets:
-            if spot.pile == "foundations" and spot.suit in suits:
+            if home and in_hand in takes[spot.depth]:
                 return "target"
-            if spot.pile != "foundations" and spot.depth == last.get(spot.pile, spot.depth):
+            if not home and spot.depth == last.get(spot.pile, spot.depth):
                 return "target"
         if (spot.pile, spot.depth) in moved:
             return "moved"
-        return "origin" if spot.pile == left_from and spot.card in (EMPTY, FACE_DOWN) else ""
+        left = spot.pile == gave[0] and gave[1] in (None, spot.depth)
+        return "origin" if left and spot.card in (EMPTY, FACE_DOWN) and not _is_turned(spot) else ""
 
     return [spot._replace(mark=mark(spot)) for spot in spots]
+
+
+def _is_turned(spot: Spot) -> bool:
+    """Whether it is a face-down card of the tableau."""
+    return spot.pile[0] == "t" and spot.card == FACE_DOWN
 
 
 def _frames(spots: Sequence[Spot]) -> list[Frame]:

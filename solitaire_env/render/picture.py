@@ -8,7 +8,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core.cards import EMPTY, FACE_DOWN, RANK_NAMES, SUIT_SYMBOLS, is_red, rank_of, suit_of
+from solitaire_env.core.cards import (
+    DOWN,
+    EMPTY,
+    FACE_DOWN,
+    RANK_NAMES,
+    SUIT_SYMBOLS,
+    is_red,
+    rank_of,
+    suit_of,
+)
 from solitaire_env.notation import Position
 from solitaire_env.render import SIZE
 from solitaire_env.render.board import CARD_HEIGHT, Board, Label, Mark, lay_out
@@ -17,6 +26,7 @@ from solitaire_env.render.colors import (
     BACK_LINES,
     BLACK,
     CAPTION,
+    DOWN_FACE,
     EDGE,
     EMPTY_PLACE,
     FACE,
@@ -68,7 +78,7 @@ def draw(board: Board, size: tuple[int, int]) -> Image.Image:
         image.paste(part, (round(x * scale) - outset, round(y * scale) - outset), part)
 
     for spot in board.spots:
-        paste(card_image(spot.card, width, spot.suit), spot.x, spot.y)
+        paste(card_image(spot.card, width, spot.suit, spot.other, spot.corner), spot.x, spot.y)
         if spot.mark == "origin":
             paste(_frame(spot.mark, width, _height(width)), spot.x, spot.y, _outset(width))
     for frame in board.frames:
@@ -80,8 +90,18 @@ def draw(board: Board, size: tuple[int, int]) -> Image.Image:
 
 
 @lru_cache(maxsize=1024)
-def card_image(card: int, width: int, suit: int | None = None) -> Image.Image:
-    """A card of so many pixels' width, its back, or an empty place (of a suit); RGBA."""
+def card_image(
+    card: int, width: int, suit: int | None = None, other: int = EMPTY, corner: float = 1.0
+) -> Image.Image:
+    """A card of so many pixels' width, its back, or an empty place (of a suit); RGBA.
+
+    Parameters
+    ----------
+    other
+        Another card that it may be.
+    corner
+        Size of its rank and suit in the corner, of what it is usually.
+    """
     if card == EMPTY:
         place = _rounded((width, _height(width)), EMPTY_PLACE, PLACE)
         if suit is not None:
@@ -89,12 +109,14 @@ def card_image(card: int, width: int, suit: int | None = None) -> Image.Image:
         return place
     if card == FACE_DOWN:
         return _back(width)
-    face = _rounded((width, _height(width)), FACE, EDGE)
+    face = _rounded((width, _height(width)), DOWN_FACE if card & DOWN else FACE, EDGE)
     color, symbol = RED if is_red(card) else BLACK, SUIT_SYMBOLS[suit_of(card)]
-    _symbol(face, symbol, color, 0.72, 0.9)
-    rank = RANK_NAMES[rank_of(card) - 1].replace("T", "10")
+    if other != EMPTY:
+        symbol += SUIT_SYMBOLS[suit_of(other)]
+    _symbol(face, symbol, color, 0.72 / len(symbol), 0.9)
+    rank = RANK_NAMES[rank_of(card & ~DOWN) - 1].replace("T", "10")
     ImageDraw.Draw(face).text(
-        (0.07 * width, 0.035 * width), rank + symbol, color, _font(INDEX * width), anchor="lt"
+        (0.07 * width, 0.035 * width), rank + symbol, color, _font(corner * INDEX * width), anchor="lt"
     )
     return face
 

@@ -4,6 +4,7 @@ from html import escape
 from typing import Any
 
 from solitaire_env.core.cards import (
+    DOWN,
     EMPTY,
     FACE_DOWN,
     RANK_NAMES,
@@ -14,12 +15,13 @@ from solitaire_env.core.cards import (
     suit_of,
 )
 from solitaire_env.notation import Position
-from solitaire_env.render.board import CARD_HEIGHT, Board, Frame, Label, Spot, headline, lay_out
+from solitaire_env.render.board import CARD_HEIGHT, Board, Frame, Label, Spot, headline, lay_out, redeals_left
 from solitaire_env.render.colors import (
     BACK,
     BACK_LINES,
     BLACK,
     CAPTION,
+    DOWN_FACE,
     EDGE,
     EMPTY_PLACE,
     FACE,
@@ -64,11 +66,14 @@ def sentence(position: Position) -> str:
     v = position.variant
 
     def names(cards: tuple[int, ...]) -> str:
-        return " ".join(map(card_name, cards)) or "empty"
+        turned = sum(card == FACE_DOWN for card in cards)
+        seen = " ".join(card_name(card) for card in cards if card != FACE_DOWN)
+        return ", ".join(filter(None, [f"{turned} face down" if turned else "", seen])) or "empty"
 
     parts = [headline(position)]
     if v.stock:
-        parts += [f"Stock: {len(position.stock)} cards", f"Waste: {names(position.waste)}"]
+        left = "".join(f", {text}" for text in [redeals_left(position)] if text)
+        parts += [f"Stock: {len(position.stock)} cards{left}", f"Waste: {names(position.waste)}"]
     if v.cells:
         parts.append(f"Cells: {names(tuple(card for card in position.cells if card != EMPTY))}")
     parts += [f"Pile {number}: {names(pile)}" for number, pile in enumerate(position.tableau, 1)]
@@ -108,13 +113,20 @@ def _spot(spot: Spot) -> str:
         parts = [_box(x, y, FACE, EDGE, 2), f'{inside}stroke="{BACK_LINES}" stroke-width="5"/>']
     else:
         color, symbol = RED if is_red(card) else BLACK, SUIT_SYMBOLS[suit_of(card)]
-        rank = RANK_NAMES[rank_of(card) - 1].replace("T", "10")
-        parts = [_box(x, y, FACE, EDGE, 2), _text(x + 0.06, y + 0.235, 0.26, color, rank + symbol)]
+        if spot.other != EMPTY:
+            symbol += SUIT_SYMBOLS[suit_of(spot.other)]
+        rank = RANK_NAMES[rank_of(card & ~DOWN) - 1].replace("T", "10")
+        face = DOWN_FACE if card & DOWN else FACE
+        parts = [_box(x, y, face, EDGE, 2), _corner(spot, color, rank + symbol)]
         if not spot.covered:
-            parts.append(_text(x + 0.5, y + 1.15, 0.7, color, symbol, "middle"))
+            parts.append(_text(x + 0.5, y + 1.15, 0.7 / len(symbol), color, symbol, "middle"))
     if spot.mark == "origin":
         parts.append(_box(x, y, "none", MARKS["origin"], 5))
     return "".join(parts)
+
+
+def _corner(spot: Spot, color: str, text: str) -> str:
+    return _text(spot.x + 0.06, spot.y + 0.235 * spot.corner, 0.26 * spot.corner, color, text)
 
 
 def _frame(frame: Frame) -> str:

@@ -4,26 +4,32 @@ A board is an object of piles by name, each a text of card names, bottom first::
 
     {"stock": 64, "waste": "3H KS", "f1": "3C", "f2": "-C", "c1": "TD", "c2": "", "t1": "4C TD 9S", "t2": ""}
 
-The stock is a number, so that its order stays hidden. Foundations tell their top card, ``-C`` where empty.
+The stock is a number, so that its order stays hidden; a card that lies face down is ``??``, or ``(4C)`` where
+it is known. Foundations tell their top card, ``-C`` where empty, ``4CS`` where it may be of either suit.
+``redeals`` are those left, ``-`` without a limit, in games with more than one pass.
 """
 
 from importlib.resources import files
 
-from solitaire_env.core.cards import EMPTY, RANK_NAMES, SUIT_NAMES, card_name, rank_of, suit_of
-from solitaire_env.notation import Move, Position
+from solitaire_env.core.cards import EMPTY, SUIT_NAMES, card_name, suit_of
+from solitaire_env.notation import NO_LIMIT, Move, Position
 
 Board = dict[str, int | str]
 
 
 def board(position: Position) -> Board:
     """The piles of a position, as the module describes them."""
+    variant = position.variant
     piles: Board = {}
-    if position.variant.stock:
+    if variant.stock:
         piles["stock"] = len(position.stock)
         piles["waste"] = " ".join(map(card_name, position.waste))
-    tops = [(suit, top) for suit, of_suit in enumerate(position.foundations) for top in of_suit]
-    for number, (suit, top) in enumerate(tops, 1):
-        piles[f"f{number}"] = (RANK_NAMES[top - 1] if top else "-") + SUIT_NAMES[suit]
+    if variant.passes != 1:
+        piles["redeals"] = position.redeals if variant.passes else NO_LIMIT
+    for number, cards in enumerate(position.home_tops()):
+        empty = f"-{SUIT_NAMES[number // variant.decks]}"
+        others = "".join(SUIT_NAMES[suit_of(card)] for card in cards[1:])
+        piles[f"f{number + 1}"] = card_name(cards[0]) + others if cards else empty
     for number, card in enumerate(position.cells, 1):
         piles[f"c{number}"] = "" if card == EMPTY else card_name(card)
     for number, pile in enumerate(position.tableau, 1):
@@ -37,14 +43,24 @@ def targets(position: Position, move: Move) -> list[str]:
     The one that receives the cards stands first.
     """
     if move.target == "foundations":
-        rank, suit = rank_of(move.cards[0]), suit_of(move.cards[0])
-        first = suit * position.variant.decks + 1
-        return [f"f{first + n}" for n, top in enumerate(position.foundations[suit]) if top == rank - 1]
+        return [f"f{n}" for n, cards in enumerate(position.home_takes(), 1) if move.cards[0] in cards]
     if move.target[0] == "c":
         return [f"c{number}" for number, card in enumerate(position.cells, 1) if card == EMPTY]
     if move.target[0] == "t" and not position.tableau[int(move.target[1:]) - 1]:
         return [f"t{number}" for number, pile in enumerate(position.tableau, 1) if not pile]
     return [move.target]
+
+
+def start_of(position: Position, move: Move) -> str:
+    """Name of the pile that a player clicks, or drags from, for a legal move; foundations with the same top
+    card are alike.
+    """
+    if move.target == "stock":
+        return "stock"
+    if move.source == "foundations":
+        tops = position.home_tops()
+        return next(f"f{n}" for n, cards in enumerate(tops, 1) if move.cards[0] in cards)
+    return move.source
 
 
 def source(name: str) -> str:

@@ -1,6 +1,5 @@
 // Draws the piles of a position. It knows cards and piles, and no rules.
 
-const RANKS = "A23456789TJQK";
 const NAMES = { A: "Ace", T: "10", J: "Jack", Q: "Queen", K: "King" };
 const SUITS = { C: "Clubs", D: "Diamonds", H: "Hearts", S: "Spades" };
 const SHAPES = {
@@ -24,8 +23,15 @@ const PIPS = {
   T: [[L, 14], [R, 14], [M, 24], [L, 35], [R, 35], [L, 55], [R, 55], [M, 66], [L, 76], [R, 76]],
 };
 
-/** "9 of Spades" for "9S". */
-export const cardWords = (card) => `${NAMES[card[0]] ?? card[0]} of ${SUITS[card[1]]}`;
+/** "9 of Spades" for "9S", "9 of Clubs or Spades" for "9CS", and so on for what lies face down. */
+export function cardWords(card) {
+  if (card === "??") return "face-down card";
+  if (card[0] === "(") return `face-down ${cardWords(card.slice(1, 3))}`;
+  return `${NAMES[card[0]] ?? card[0]} of ${[...card.slice(1)].map((suit) => SUITS[suit]).join(" or ")}`;
+}
+
+/** Whether a card of a pile lies face down. */
+const isDown = (card) => card === "??" || card[0] === "(";
 
 /** "tableau pile 3" for "t3". */
 export function pileWords(name) {
@@ -36,18 +42,27 @@ export function pileWords(name) {
 /** The cards of a pile, bottom first: those that are drawn. */
 export const cardsOf = (pile) => (pile && typeof pile === "string" && pile[0] !== "-" ? pile.split(" ") : []);
 
-/** How many cards are on the foundations. */
-export function cardsHome(piles) {
-  const tops = Object.entries(piles).filter(([name]) => name[0] === "f");
-  return tops.reduce((sum, [, top]) => sum + RANKS.indexOf(top[0]) + 1, 0);
+/** The names of the piles. */
+export const pilesOf = (piles) => Object.keys(piles).filter((name) => name !== "redeals");
+
+/** How many of all cards are on the foundations: those that lie nowhere else. */
+export function cardsHome(piles, cards) {
+  const others = pilesOf(piles).filter((name) => name[0] !== "f");
+  const count = (name) => (name === "stock" ? piles[name] : cardsOf(piles[name]).length);
+  return others.reduce((left, name) => left - count(name), cards);
 }
 
 /** How many cards each pile has that it did not have before: what the last move brought there. */
-export function arrivals(before, after) {
+export function arrivals(before, after, cards) {
   const moved = {};
-  for (const name of Object.keys(after)) {
+  const home = cardsHome(before, cards) < cardsHome(after, cards);
+  for (const name of pilesOf(after)) {
     if (name === "stock" || before[name] === after[name]) continue;
-    const more = name[0] === "f" ? 1 : cardsOf(after[name]).length - cardsOf(before[name]).length;
+    const [old, now] = [cardsOf(before[name]), cardsOf(after[name])];
+    // A card that was turned up has been there.
+    const stays = (card, k) => k < old.length && (card === old[k] || isDown(old[k]));
+    const first = now.findIndex((card, k) => !stays(card, k));
+    const more = name[0] === "f" ? Number(home) : first < 0 ? 0 : now.length - first;
     if (more > 0) moved[name] = more;
   }
   return moved;
@@ -69,13 +84,20 @@ export function make(tag, attributes = {}, ...children) {
 const shape = (suit, attributes = {}) =>
   make("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", ...attributes }, make("path", { d: SHAPES[suit] }));
 
-function face([rank, suit]) {
+/** The face of a card; of one of two suits both are shown, and no pips. */
+function face([rank, suit, other]) {
   const drawing = make("svg", { viewBox: "0 0 60 90", class: "face", "aria-hidden": "true" });
   const put = (x, y, size) => {
     const turned = y > 45 ? ` rotate(180 ${x} ${y})` : "";
     const where = `translate(${x - size / 2} ${y - size / 2}) scale(${size / 24})`;
     drawing.append(make("path", { d: SHAPES[suit], transform: turned + where }));
   };
+  if (other) {
+    put(18, 38, 24);
+    suit = other;
+    put(42, 38, 24);
+    return drawing;
+  }
   if (rank === "A") put(30, 45, 40);
   for (const [x, y] of PIPS[rank] ?? []) put(x, y, 17);
   if ("JQK".includes(rank)) {
@@ -87,9 +109,27 @@ function face([rank, suit]) {
   return drawing;
 }
 
+/** A card that lies face down: its back, or its corner too where it is known. */
+function drawDown(card, pile) {
+  const known = card !== "??";
+  const back = make("span", {
+    role: known && "img",
+    class: `card down${known ? " known" : ""}${known && "DH".includes(card[2]) ? " red" : ""}`,
+    "data-card": card,
+    "data-words": `${cardWords(card)}, ${pileWords(pile)}`,
+    "aria-label": known && `${cardWords(card)}, ${pileWords(pile)}`,
+    // How many there are, the pile says.
+    "aria-hidden": known ? null : "true",
+  });
+  if (known) back.append(make("span", { class: "corner", "aria-hidden": "true" }, ...corner(card.slice(1, 3))));
+  return back;
+}
+
+/** What stands in the corner of a card. */
+const corner = ([rank, ...suits]) => [rank === "T" ? "10" : rank, ...suits.map((suit) => shape(suit))];
+
 function drawCard(card, { pile, top, moved, interactive }) {
-  const corner = make("span", { class: "corner", "aria-hidden": "true" }, card[0] === "T" ? "10" : card[0]);
-  corner.append(shape(card[1]));
+  if (isDown(card)) return drawDown(card, pile);
   const red = "DH".includes(card[1]);
   const words = `${cardWords(card)}, ${pileWords(pile)}`;
   const drawn = make(
@@ -103,9 +143,10 @@ function drawCard(card, { pile, top, moved, interactive }) {
       "data-words": words,
       "aria-label": moved ? `${words}, moved last` : words,
     },
-    corner,
+    make("span", { class: "corner", "aria-hidden": "true" }, ...corner(card)),
   );
-  if (top) drawn.append(face(card), shape(card[1], { class: "large" }));
+  if (top) drawn.append(face(card));
+  if (top && !card[2]) drawn.append(shape(card[1], { class: "large" }));
   return drawn;
 }
 
@@ -120,30 +161,44 @@ function spreadButton(count) {
   return button;
 }
 
-function drawPile(name, content, { moved = 0, interactive = false }) {
+/** What the stock is called: how many cards it has, and what a click on it does. */
+function stockWords(count, redeals) {
+  const many = redeals === "-" ? "any number of redeals" : `${redeals} redeal${redeals === 1 ? "" : "s"} left`;
+  const left = redeals === undefined ? "" : `, ${many}`;
+  if (count) return `stock, ${count} cards, draw${left}`;
+  return `stock, empty${redeals ? ", turn the waste over" : ""}${left}`;
+}
+
+function drawPile(name, content, { moved = 0, interactive = false, redeals }) {
   const kind = name.replace(/\d+/, "");
   const cards = cardsOf(content);
   const count = name === "stock" ? content : cards.length;
+  const down = cards.filter(isDown).length;
+  const turned = down ? `, ${down} face down` : "";
   const counted = { t: true, stock: true, waste: true }[kind];
   const pile = make("div", {
     class: `pile pile-${kind}`,
     role: "group",
     "data-pile": name,
-    "aria-label": pileWords(name) + (counted ? `, ${count} card${count === 1 ? "" : "s"}` : ""),
+    "aria-label": pileWords(name) + (counted ? `, ${count} card${count === 1 ? "" : "s"}` : "") + turned,
   });
-  pile.style.setProperty("--count", Math.max(2, count));
-  const empty = kind === "stock" ? (count ? `stock, ${count} cards, draw one` : "stock, empty") : `${pileWords(name)}, empty`;
+  pile.style.setProperty("--count", Math.max(2, count - down));
+  const empty = kind === "stock" ? stockWords(count, redeals) : `${pileWords(name)}, empty`;
   const base = make(interactive ? "button" : "span", {
     type: interactive && "button",
     role: !interactive && "img",
     tabindex: interactive && (cards.length ? -1 : 0),
-    class: kind === "stock" && count ? "base back" : "base",
+    class: kind === "stock" && count ? "base back" : kind === "stock" && redeals ? "base again" : "base",
     "data-words": empty,
     "aria-label": empty,
     "aria-hidden": cards.length ? "true" : null,
   });
   if (kind === "f") base.append(shape(content[1], { class: "large" }));
   if (kind === "stock") base.append(make("span", { class: "number", "aria-hidden": "true" }, String(count)));
+  if (kind === "stock" && redeals !== undefined) {
+    const text = redeals === "-" ? "\u21bb" : `\u21bb ${redeals}`;
+    base.append(make("span", { class: "redeals", title: empty, "aria-hidden": "true" }, text));
+  }
   pile.append(base);
   cards.forEach((card, k) => {
     const top = k === cards.length - 1;
@@ -161,15 +216,17 @@ function drawPile(name, content, { moved = 0, interactive = false }) {
  * interactive: whether cards and places are buttons.
  */
 export function drawBoard(root, piles, { moved = {}, interactive = false } = {}) {
-  const names = Object.keys(piles).join();
+  const names = pilesOf(piles).join();
   if (root.dataset.names !== names) layOut(root, piles, names);
-  for (const [name, content] of Object.entries(piles)) {
+  for (const name of pilesOf(piles)) {
+    const content = piles[name];
+    const redeals = name === "stock" ? piles.redeals : undefined;
     // Most piles stay as they are from move to move, and are not drawn again.
     const old = pileOf(root, name);
-    const key = JSON.stringify([content, moved[name], interactive]);
+    const key = JSON.stringify([content, moved[name], interactive, redeals]);
     if (old.dataset.key === key) continue;
     const focused = old.contains(document.activeElement);
-    const pile = drawPile(name, content, { moved: moved[name], interactive });
+    const pile = drawPile(name, content, { moved: moved[name], interactive, redeals });
     pile.dataset.key = key;
     old.replaceWith(pile);
     if (focused) topOf(root, name).focus({ preventScroll: true });
@@ -180,7 +237,7 @@ export function drawBoard(root, piles, { moved = {}, interactive = false } = {})
 function layOut(root, piles, names) {
   const areas = { talon: [], cells: [], foundations: [], tableau: [] };
   const area = { s: "talon", w: "talon", c: "cells", f: "foundations", t: "tableau" };
-  for (const name of Object.keys(piles)) areas[area[name[0]]].push(make("div", { "data-pile": name }));
+  for (const name of pilesOf(piles)) areas[area[name[0]]].push(make("div", { "data-pile": name }));
   const parts = Object.entries(areas).filter(([, places]) => places.length);
   const group = ([kind, places]) =>
     make("div", { class: kind, role: "group", "aria-label": kind === "talon" ? "stock and waste" : kind }, ...places);
@@ -209,6 +266,7 @@ export function markBoard(root, { playable = {}, picked = null, targets = [] } =
     const target = targets.includes(name);
     pile.classList.toggle("target", target);
     cards.forEach((card, k) => {
+      if (card.classList.contains("down")) return;
       const count = cards.length - k;
       const can = playable[name]?.has(count) ?? false;
       const is = picked?.pile === name && count <= picked.count;

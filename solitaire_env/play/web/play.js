@@ -1,5 +1,17 @@
 // A game that is played in the page. What is legal, and what a move does, the server says.
-import { arrivals, cardWords, cardsHome, cardsOf, drawBoard, make, markBoard, pileOf, pileWords, topOf } from "./board.js";
+import {
+  arrivals,
+  cardWords,
+  cardsHome,
+  cardsOf,
+  drawBoard,
+  make,
+  markBoard,
+  pileOf,
+  pileWords,
+  pilesOf,
+  topOf,
+} from "./board.js";
 
 const at = (id) => document.getElementById(id);
 const board = at("board");
@@ -45,18 +57,31 @@ async function doing(work) {
 
 // ---------------------------------------------------------------------------------------- board
 
+/** The legal moves from a pile. Foundations with the same card are alike. */
+function movesFrom(pile) {
+  const alike = (source) => source[0] === "f" && pile[0] === "f" && game.piles[source] === game.piles[pile];
+  return game.legal.filter(({ source }) => source === pile || alike(source));
+}
+
 /** The numbers of cards that can be taken from the end of each pile. */
 function playable() {
   const counts = {};
-  for (const { source, count } of game.legal) (counts[source] ??= new Set()).add(count).add(1);
+  for (const pile of pilesOf(game.piles)) {
+    for (const { count, exact } of movesFrom(pile)) {
+      (counts[pile] ??= new Set()).add(count).add(exact ? count : 1);
+    }
+  }
   return counts;
 }
 
-/** Where so many cards from the end of a pile can go, each with the move; the top card stands for its sequence. */
+/**
+ * Where so many cards from the end of a pile can go, each with the move. The top card stands for its sequence,
+ * unless the player says how many cards go.
+ */
 function choicesOf(pile, count) {
   const choices = new Map();
-  for (const move of game.legal.filter((move) => move.source === pile)) {
-    if (move.count !== count && count !== 1) continue;
+  for (const move of movesFrom(pile)) {
+    if (move.count !== count && (count !== 1 || move.exact)) continue;
     for (const target of move.targets) {
       if (!choices.has(target) || move.count === count) choices.set(target, move);
     }
@@ -70,13 +95,13 @@ function mark() {
 }
 
 function show(next, { quiet = false } = {}) {
-  const moved = game && game.id === next.id && next.last ? arrivals(game.piles, next.piles) : {};
+  const moved = game && game.id === next.id && next.last ? arrivals(game.piles, next.piles, next.cards) : {};
   game = next;
   picked = null;
   drawBoard(board, game.piles, { moved, interactive: true });
   board.dataset.moves = game.moves_played;
   mark();
-  const home = cardsHome(game.piles);
+  const home = cardsHome(game.piles, game.cards);
   const rules = [game.build, `spaces: ${game.spaces}`, game.moves].join(", ");
   at("title").textContent = `${game.title}, deal ${game.deal}`;
   at("about").textContent = `${home} of ${game.cards} cards home, move ${game.moves_played}. Rules: ${rules}.`;
@@ -121,15 +146,16 @@ function targetAt(choices, pile) {
 }
 
 function sendHome(pile) {
-  const move = game.legal.find((move) => move.source === pile && move.targets[0][0] === "f");
+  const move = movesFrom(pile).find((move) => move.targets[0][0] === "f");
   if (move) playMove(move);
   return Boolean(move);
 }
 
+/** Draw, or turn the waste over where the stock is empty: the server says which. */
 function draw() {
   const move = game.legal.find((move) => move.source === "stock");
   if (move) playMove(move);
-  else say("The stock is empty.");
+  else say(game.piles.redeals === 0 ? "The stock is empty, and no redeal is left." : "There is no card to draw.");
 }
 
 /** Where an event is: the pile, and how many cards from its end. */
@@ -171,8 +197,8 @@ board.addEventListener("keydown", (event) => {
   const letter = letters[event.key.toLowerCase()];
   if (event.key === "Escape") letGo();
   else if (by && event.key.match(/Left|Right/)) {
-    const names = picked ? [...new Set([picked.pile, ...picked.choices.keys()])] : Object.keys(game.piles);
-    const order = Object.keys(game.piles).filter((name) => names.includes(name));
+    const names = picked ? [...new Set([picked.pile, ...picked.choices.keys()])] : pilesOf(game.piles);
+    const order = pilesOf(game.piles).filter((name) => names.includes(name));
     topOf(board, order.at((order.indexOf(pile) + by) % order.length)).focus();
   } else if (by) {
     const cards = [...pileOf(board, pile).querySelectorAll(".card.playable")];

@@ -6,7 +6,7 @@ const at = (id) => document.getElementById(id);
 
 const positions = [game.start];
 for (const [, , changed] of game.steps) positions.push({ ...positions.at(-1), ...changed });
-const home = positions.map(cardsHome);
+const home = positions.map((piles) => cardsHome(piles, game.cards));
 const end = game.steps.length;
 
 let now = 0;
@@ -23,7 +23,7 @@ function words(step) {
 
 function show(step, { aloud = true } = {}) {
   now = Math.max(0, Math.min(end, step));
-  const moved = now ? arrivals(positions[now - 1], positions[now]) : {};
+  const moved = now ? arrivals(positions[now - 1], positions[now], game.cards) : {};
   drawBoard(at("board"), positions[now], { moved });
   at("board").dataset.moves = now;
   at("move").textContent = words(now);

@@ -14,11 +14,12 @@ from threading import Event, Lock
 from typing import Any, Final, Literal, get_args
 
 from solitaire_env.core.deals import Deal
+from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Game, evaluate, summarize
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
-from solitaire_env.play.web import board, targets
+from solitaire_env.play.web import board, start_of, targets
 from solitaire_env.policies import load_policy
 from solitaire_env.transcripts import Transcript, format_transcript
 from solitaire_env.util.messages import one_line, shown
@@ -119,9 +120,13 @@ class Room:
 
     def _check(self, name: str) -> None:
         """Refuse a policy that plays no game at all."""
-        reasons = [self.adviser(name, variant)[1] for variant in known_variants()]
-        if all(reasons):
-            raise ValueError(f"policy {shown(name)} plays no game: {reasons[0]}")
+        reason = ""
+        for variant in known_variants():
+            _, error, _ = self.adviser(name, variant)
+            if not error:
+                return
+            reason = reason or error
+        raise ValueError(f"policy {shown(name)} plays no game: {reason}")
 
     # ---------------------------------------------------------------------------------- games
 
@@ -161,6 +166,7 @@ class Room:
         session = table.session
         variant = session.env.variant
         position = session.position()
+        layout = action_layout(variant)
         legal = []
         for action in session.legal():
             move = session.env.move(action)
@@ -168,9 +174,11 @@ class Room:
                 {
                     "action": session.env.action_text(action),
                     "words": session.env.describe_action(action),
-                    "source": move.source,
+                    "source": start_of(position, move),
                     "targets": targets(position, move),
                     "count": len(move.cards),
+                    # Whether the move is with so many cards and no others, of those at the end of its pile.
+                    "exact": layout.decode(action).cards > 1,
                 }
             )
         last = session.last
