@@ -20,7 +20,7 @@ from agents.search.rollouts import Known, hand_on, make_known, near, play_out_al
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.autoplay import autoplay_safe
+from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
 from solitaire_env.move_features.moves import make_room
 
 Array = npt.NDArray[Any]
@@ -105,7 +105,7 @@ class Beam:
         self.trail = make_trail(self.batch.rules)
         self.room = make_room(self.batch.rules)
         self.trial = np.zeros(LONGEST, dtype=np.int64)
-        self.forced = variant.build == "same suit"
+        self.forced = has_safe_moves(variant)
         self.slots = 1 << max(4, int(megabytes * 1e6 / 16).bit_length() - 1)
         self.weights = weights
         self.expects = expects

@@ -27,10 +27,11 @@ from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of
 from agents.search.rollouts import finish
 from agents.search.solver import Solver
-from agents.search.stocks import draw_stocks, unseen
+from agents.search.stocks import draw_stocks, unseen, write_games
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_room
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.policies.policy import Policy
@@ -107,13 +108,18 @@ class Searcher(Policy):
         self.player = player.in_32_bits()
         rows = max(self.budget.simulations + self.budget.candidates, 16)
         self.batch = Batch(GameSpec(self.variant), rows)
-        solves = not variant.stock and self.budget.nodes > 0
+        solves = not variant.stock and not variant.hides_cards and self.budget.nodes > 0
         self.solver = Solver(self.variant) if solves else None
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
-        self.forced = variant.build == "same suit"
+        self.forced = has_safe_moves(variant)
+        self.endless = variant.passes == 0 or variant.worrying_back
+        """Whether only more cards home than before are progress: the stock, or cards, may go round."""
+        self.seen_rules = self.batch.rules._replace(passes=1)
+        """The same, by which the key of a position leaves out what the stock is."""
         self.room = make_room(self.batch.rules)
         # Cards that go home or come off the stock are what keeps a playout going.
-        self.line = np.zeros(PATIENCE * (self.batch.rules.cards + variant.stock + 1), dtype=np.int64)
+        draws = variant.stock * max(1, variant.passes)
+        self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
         self.games: dict[int, Memory] = {}
         self.plan: dict[bytes, int] = {}
         """The last one."""
@@ -162,20 +168,27 @@ class Searcher(Policy):
 
     def _choose(self, observation: Array, mask: Array, chance: float, memory: Memory) -> int:
         # Foundations and the stock's count are the last of an observation; a move changes one of them by one.
-        progress = int(observation[self.batch.rules.row_foundations :].sum(dtype=np.int64))
+        rules = self.batch.rules
+        idle = IDLE
+        if self.endless:
+            idle += rules.stock_capacity
+            home = int(observation[rules.row_foundations : rules.row_stock_count].sum(dtype=np.int64))
+            progress = max(memory.progress, home)
+        else:
+            progress = int(observation[rules.row_foundations :].sum(dtype=np.int64))
         memory.idle = memory.idle + 1 if progress == memory.progress else 0
         memory.progress = progress
         if self.solver is not None:
             if memory.plan is None:
                 memory.plan = self._plan(self._row(observation), self.budget.nodes)
             if (planned := memory.plan.get(observation.tobytes())) is not None:
-                if self.budget.verify == 0 or memory.idle >= IDLE:
+                if self.budget.verify == 0 or memory.idle >= idle:
                     return planned
                 return self._verified(observation, mask, planned, memory)
         random = np.random.default_rng(int(chance * 2**53))
         if memory.back >= LOST:
             return int(random.choice(np.flatnonzero(mask)))
-        if memory.idle >= IDLE:
+        if memory.idle >= idle:
             return int(random.choice(len(mask), p=self._probabilities(observation, mask)))
         candidates, probabilities = self._candidates(observation, mask, memory)
         likely = candidates[: self.budget.candidates]
@@ -212,7 +225,7 @@ class Searcher(Policy):
             # The position itself comes after those that the moves lead to.
             self._place(observation, stock[None].repeat(len(part) + 1, 0), np.append(part, -1))
             keys = np.zeros(len(part) + 1, dtype=np.uint64)
-            keys_of(self.batch.rules, self.batch.state, len(keys), SALT, keys)
+            keys_of(self.seen_rules, self.batch.state, len(keys), SALT, keys)
             memory.stood.add(int(keys[-1]))
             drawn = bool(self.variant.stock) & (part == 0)
             fresh[start : start + len(part)] = drawn | [int(key) not in memory.stood for key in keys[:-1]]
@@ -250,14 +263,12 @@ class Searcher(Policy):
     # -------------------------------------------------------------------------------- the trials
 
     def _place(self, observation: Array, stocks: Array, actions: Array) -> Array:
-        """Make the first rows games that look like this, with these stocks, and play an action in each.
+        """Make the first rows games that look like this, with these hidden cards, and play an action in each.
 
         Negative actions are none. What the next step shall be done with, int8 ``[size]``.
         """
-        rules, state, n = self.batch.rules, self.batch.state, len(stocks)
-        state.rows[:n] = 0
-        state.rows[:n, : rules.row_stock] = observation
-        state.rows[:n, rules.row_stock : rules.row_stock + stocks.shape[1]] = stocks
+        state, n = self.batch.state, len(stocks)
+        write_games(self.batch.rules, state.rows[:n], observation, stocks)
         self.batch.derive(np.arange(n))
         self.actions = np.zeros(self.batch.size, dtype=np.int64)
         self.actions[:n] = np.maximum(actions, 0)
@@ -277,7 +288,7 @@ class Searcher(Policy):
         still = np.zeros(self.batch.size, dtype=np.int64)
         for step in range(self.budget.depth + 1):
             still += 1
-            still[(self.batch.events.went_home | self.batch.events.drew).astype(np.bool_)] = 0
+            still[(self.batch.events.went_home > 0) | (self.batch.events.drew > 0)] = 0
             todo &= (state.status == 0) & (still < PATIENCE)
             rows = np.flatnonzero(todo)
             self.simulated += len(rows)

@@ -41,6 +41,12 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
     rest = _mix(waste + np.uint64(state.stock[b]))
     for k in range(rules.row_foundations, rules.row_foundations + 4 * rules.decks):
         rest = _mix(rest + np.uint64(state.rows[b, k]))
+    for k in range(rules.row_redeals, rules.row_base):
+        rest = _mix(rest + np.uint64(state.rows[b, k]))
+    if rules.passes != 1:
+        # Which cards are left in the stock does not follow from how many there are.
+        for k in range(rules.row_stock, rules.row_stock + int(state.stock[b])):
+            rest = _mix(rest + np.uint64(state.rows[b, k]))
     return piles ^ _mix(rest)
 
 
@@ -109,8 +115,10 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
     Between them lie one move and cards that went home: no pile, nor the waste, has lost cards and then gained
-    others, so that what lies in both is the same.
+    others, so that what lies in both is the same. In varied games that is not so: they are made anew.
     """
+    if rules.varied:
+        return key_of(rules, state, b, SALT) | np.uint64(1), key_of(rules, state, b, SALT_2)
     first = second = np.uint64(0)
     for pile in range(rules.piles):
         height = int(state.heights[b, pile])

@@ -33,22 +33,29 @@ def play_out(  # type: ignore[no-untyped-def]
     for ``patience`` moves; the actions into ``line`` from ``start``. With ``forced``, what is sure to go home
     goes home after each, and does not stand in the line.
 
+    Where redeals have no limit a pass through the stock is added to the patience, and only cards that go home
+    count; after worrying back only such that come to more than before.
+
     Returns
     -------
     How long the line is then, and moves played.
     """
     length = start
     moves = still = 0
+    most = int(state.home[b])
+    if rules.passes == 0:
+        patience += rules.stock_capacity
     while int(state.status[b]) == 0 and length < line.shape[0] and still < patience:
         line[length] = best_move(rules, state, b, weights, room)
         step(rules, state, events, b, line[length])
         moves += 1
         length += 1
-        went = int(events.went_home[b]) + int(events.drew[b])
+        went = int(events.drew[b]) if rules.passes else 0
         if forced:
-            gone = autoplay_safe(rules, state, events, b)
-            moves += gone
-            went += gone
+            moves += autoplay_safe(rules, state, events, b)
+        if int(state.home[b]) > most:
+            most = int(state.home[b])
+            went = 1
         still = 0 if went else still + 1
     return length, moves
 

@@ -13,6 +13,7 @@ game itself.
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -26,6 +27,7 @@ from agents.search.rollouts import near, nested_rollouts
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_room
 from solitaire_env.policies.linear import weights_for
 
@@ -163,8 +165,9 @@ class Solver:
         self.strict = variant
         if variant.moves == "one card":
             # A supermove stands for single moves: what it reaches, they reach, and in fewer steps.
-            self.variant = variant.with_rules(moves="supermove")
-        self.forced = variant.build == "same suit"
+            with suppress(ValueError):  # they cannot always be expanded
+                self.variant = GameSpec(variant).seen(moves="supermove").variant
+        self.forced = has_safe_moves(variant)
         """Whether what is sure to go home goes home at once."""
         self.megabytes = megabytes
         self.seed = seed

@@ -9,6 +9,7 @@ import torch as th
 from agents.networks.player import NetworkPlayer
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
+from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
@@ -31,6 +32,7 @@ class Expected:
         self.network = player.network
         batch = Batch(GameSpec(variant), 1)
         self.seen = batch.observations().shape[1]
+        self.tableau = batch.rules.row_cells
         first = batch.rules.row_foundations
         self.foundations = slice(first, first + 4 * variant.decks)
         self.cards = variant.cards
@@ -40,6 +42,8 @@ class Expected:
         """Of position rows, int8 ``[n, row_size]``: float ``[n]``."""
         assert self.value is not None
         seen = np.ascontiguousarray(rows[:, : self.seen])
+        tableau = seen[:, : self.tableau]
+        tableau[tableau >= DOWN] = FACE_DOWN
         values = [
             self.value(self.network.value(th.from_numpy(seen[start : start + TOGETHER])))[:, 0].numpy()
             for start in range(0, len(seen), TOGETHER)
