@@ -13,12 +13,15 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import ConfigDict, TypeAdapter, ValidationError, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
-from solitaire_env import Variant
+from agents.family import FamilySpec
+from solitaire_env import Variant, env_id
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Moves
 from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.family import SPLITS, read_games
+from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.policies.model_files import MAX_ONWARD, MAX_REACH
-from solitaire_env.registration import env_variant, resolve_variant
+from solitaire_env.registration import FAMILY_ID, env_variant, is_family, resolve_variant
 from solitaire_env.util.messages import shown
 
 
@@ -31,7 +34,10 @@ class TrainConfig:
     """What a training run does. Defaults stand here; a file names what differs."""
 
     env: str = "Solitaire/BusyAces-v0"
-    """Gymnasium id, or name of a variant."""
+    """Gymnasium id, or name of a variant; "Solitaire/Family-v0" trains one network on many games."""
+    games: str | None = None
+    """The games of "Solitaire/Family-v0": "train" (the default), "test", "all", or names with commas between,
+    in a file also as a list."""
     moves: Literal["one card", "supermove", "sequence"] | None = None
     """Action set: "supermove" lets a one-card game carry a sequence as one action."""
     build: Literal["same suit", "alternate color", "any suit"] | None = None
@@ -80,6 +86,9 @@ class TrainConfig:
     reach: int = 0
     """How many cards of each pile, but for one, are taken in hand besides the unseen to see how far the
     foundations would come; 0: it is not looked at (moves)."""
+    family: int = 0
+    """1: the family's features are read too, for a network that plays many games (moves). With
+    "Solitaire/Family-v0" they always are."""
 
     minutes: float | None = 5.0
     """Training stops after so many minutes, pauses not counted."""
@@ -141,6 +150,12 @@ class TrainConfig:
     wandb: str | None = None
     """Project of Weights & Biases that the run is sent to; needs the extra wandb."""
 
+    @field_validator("games", mode="before")
+    @classmethod
+    def _join_games(cls, value: Any) -> Any:
+        is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
+        return ",".join(value) if is_list else value
+
     @field_validator("*", mode="before")
     @classmethod
     def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
@@ -156,7 +171,10 @@ class TrainConfig:
             numbers = value if isinstance(value, list) else [value]
             if any(isinstance(number, int) and abs(number) >= 2**63 for number in numbers):
                 raise ValueError(f"{name} is {shown(value)}, allowed: whole numbers below 2**63")
-        self.variant  # noqa: B018 - refuses an unknown id or impossible rules
+        for conflict in FAMILY_CONFLICTS:
+            if conflict.found(self):
+                raise ValueError(conflict.message(self))
+        self.variants  # noqa: B018 - refuses unknown ids and impossible rules
         for limit in LIMITS:
             for name in limit.keys:
                 value = getattr(self, name)
@@ -175,9 +193,54 @@ class TrainConfig:
         return [] if self.start is None else [Path(name) for name in self.start.split(",")]
 
     @property
+    def is_family(self) -> bool:
+        """Whether one network learns many games."""
+        return is_family(self.env)
+
+    @property
+    def name(self) -> str:
+        """Of the game, or ``family``: what run folders are called."""
+        return "family" if self.is_family else self.variant.name
+
+    @property
+    def title(self) -> str:
+        """Of the game, or how many games there are."""
+        return f"{len(self.variants)} games" if self.is_family else self.variant.title
+
+    @property
+    def env_id(self) -> str:
+        """The Gymnasium id."""
+        return FAMILY_ID if self.is_family else env_id(self.variant)
+
+    @property
     def variant(self) -> Variant:
         """The game that is learned, with house rules and action set."""
+        if self.is_family:
+            raise ValueError(f"{FAMILY_ID} is many games, allowed here: a single one")
         return resolve_variant(env_variant(self.env), build=self.build, spaces=self.spaces, moves=self.moves)
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The games that are learned, with house rules and action set. Of a family, those of one card have
+        supermoves where the configuration says so and they take them.
+        """
+        if not self.is_family:
+            return (self.variant,)
+        return tuple(
+            variant.with_rules(moves=self.moves) if self._has_shortcuts(variant) else variant
+            for variant in self._published
+        )
+
+    @property
+    def _published(self) -> tuple[Variant, ...]:
+        """The games by their published rules, but for house rules."""
+        if not self.is_family:
+            return (env_variant(self.env).with_rules(build=self.build, spaces=self.spaces),)
+        games = self.games or "train"
+        return read_games(games if games in SPLITS else games.split(","))
+
+    def _has_shortcuts(self, variant: Variant) -> bool:
+        return self.moves == "supermove" and variant.moves == "one card" and variant.takes_supermoves
 
     @property
     def game(self) -> GameSpec:
@@ -185,15 +248,34 @@ class TrainConfig:
         return GameSpec(self.variant, Settings(self.observation, self.information, self.reward))
 
     @property
+    def spec(self) -> GameSpec | FamilySpec:
+        """What the network is made for: the game, or the games."""
+        return self.family_spec if self.is_family else self.game
+
+    @property
+    def family_spec(self) -> FamilySpec:
+        """The games as the network sees them, with the reward that it learns from."""
+        settings = Settings(reward=self.reward, stall_limit=self.stall_limit)
+        return FamilySpec(self.variants, settings, self.moves)
+
+    @property
     def played_game(self) -> tuple[GameSpec, Moves | None]:
         """The game that is played, and the action set of policies that leave it open, if it is another.
 
         A one-card game is played by its own rule also when the network chooses supermoves.
         """
-        published = env_variant(self.env).with_rules(build=self.build, spaces=self.spaces)
-        if self.moves == "supermove" and published.moves == "one card":
-            return GameSpec(published), "supermove"
-        return GameSpec(published.with_rules(moves=self.moves)), None
+        self.variant  # noqa: B018 - refuses many games
+        return self.played_games[0]
+
+    @property
+    def played_games(self) -> list[tuple[GameSpec, Moves | None]]:
+        """The same of each game."""
+        return [
+            (GameSpec(published), "supermove")
+            if self._has_shortcuts(published)
+            else (GameSpec(published if self.is_family else published.with_rules(moves=self.moves)), None)
+            for published in self._published
+        ]
 
     def rate_at(self, share: float) -> float:
         """The learning rate after that share of the training, 0 to 1."""
@@ -208,7 +290,12 @@ class TrainConfig:
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
             sizes = {"hidden": list(self.hidden), "width": self.width, "digs": self.digs}
-            return sizes | {name: n for name in ("onward", "reach") if (n := getattr(self, name))}
+            further = {
+                "onward": self.onward,
+                "reach": self.reach,
+                "family": self.family or int(self.is_family),
+            }
+            return sizes | {name: n for name, n in further.items() if n}
         return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 
@@ -251,6 +338,7 @@ LIMITS: Final = (
     ),
     Limit(("onward",), lambda number: 0 <= number <= MAX_ONWARD, f"0 to {MAX_ONWARD}"),
     Limit(("reach",), lambda number: 0 <= number <= MAX_REACH, f"0 to {MAX_REACH}"),
+    Limit(("family",), lambda number: number in (0, 1), "0 and 1"),
     Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
     Limit(("exploration", "exploration_end", "least"), lambda number: 0 <= number <= 1, "0 to 1"),
     Limit(("hidden",), lambda sizes: all(size > 0 for size in sizes), "sizes of at least 1"),
@@ -279,6 +367,32 @@ class Conflict(NamedTuple):
     message: Callable[[TrainConfig], str]
 
 
+def _many_need(key: str, *allowed: Any) -> Conflict:
+    """Refuses other values of a key where one network learns many games."""
+    names = " or ".join("null" if value is None else shown(value) for value in allowed)
+    return Conflict(
+        lambda c: c.is_family and getattr(c, key) not in allowed,
+        lambda c: f"{key} is {shown(getattr(c, key))} with {FAMILY_ID}, allowed: {names}",
+    )
+
+
+FAMILY_CONFLICTS: Final = (
+    Conflict(
+        lambda c: c.games is not None and not c.is_family,
+        lambda c: f"games is {shown(c.games)} with env {shown(c.env)}, allowed: null, or {FAMILY_ID}",
+    ),
+    _many_need("network", "moves"),
+    _many_need("observation", "cards"),
+    _many_need("information", "player"),
+    _many_need("learner", "ppo", "pqn"),
+    _many_need("moves", None, "supermove"),
+    _many_need("build", None),
+    _many_need("spaces", None),
+    _many_need("sure_home", False),
+    _many_need("onward", 0),
+)
+"""Where one network learns many games; looked at before the games are."""
+
 CONFLICTS: Final = (
     Conflict(
         lambda c: c.linear_start is not None and (c.network != "moves" or c.linear_start <= 0),
@@ -296,14 +410,14 @@ CONFLICTS: Final = (
         lambda c: f"start is {shown(c.start)} and linear_start {c.linear_start}, allowed: one of them",
     ),
     Conflict(
-        lambda c: c.sure_home and (c.observation != "cards" or c.variant.build != "same suit"),
+        lambda c: c.sure_home and (c.observation != "cards" or not has_safe_moves(c.variant)),
         lambda c: (
             f"sure_home is true with observation {c.observation!r} and build {c.variant.build!r}, "
             "allowed: false, or 'cards' and 'same suit'"
         ),
     ),
     Conflict(
-        lambda c: c.onward > 0 and c.variant.build != "same suit",
+        lambda c: c.onward > 0 and not has_safe_moves(c.variant),
         lambda c: f"onward is {c.onward} with build {c.variant.build!r}, allowed: 0",
     ),
     Conflict(

@@ -20,7 +20,6 @@ from agents.commands.options import RayAddress, parse_options, run_command
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
-from solitaire_env import env_id
 from solitaire_env.util.progress import clock
 
 
@@ -45,6 +44,7 @@ class Arguments:
 def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> int:
     """Train, compare, and say where things are; the exit status."""
     from agents.reports.compare import compare
+    from agents.reports.family import compare_family
     from agents.reports.plots import plot
 
     def say(text: str) -> None:
@@ -61,9 +61,10 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
         print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
         return 130
     start = time.monotonic()
-    table = compare(config, run, quiet=quiet)
+    table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)
     say(f"compared in {clock(time.monotonic() - start)}")
-    plot([run], run, names=("win_rates", "endings"), quiet=quiet)
+    if not config.is_family:
+        plot([run], run, names=("win_rates", "endings"), quiet=quiet)
     print(table)
     print(f"\nrun folder      {run}")
     for file, what in (
@@ -74,14 +75,22 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
         ("best_game.txt", "its best game"),
         ("evaluation", "every game played, JSON lines"),
     ):
-        print(f"  {file:<14}{what}")
+        if (run / file).exists():
+            print(f"  {file:<14}{what}")
+    _print_next(config, run)
+    return 0
+
+
+def _print_next(config: TrainConfig, run: Path) -> None:
+    """Commands that go on from a run."""
+    if config.is_family:
+        print(f"\nnext: python -m agents family-table {run}")
+        print(f"      python -m solitaire_env watch GAME --policy {run}")
+        return
     moves = f" --moves '{config.moves}'" if config.moves else ""
-    print(
-        f"\nnext: python -m agents.evaluate --policy {run} --env {env_id(config.variant)} --deals 1000:2000"
-    )
+    print(f"\nnext: python -m agents.evaluate --policy {run} --env {config.env_id} --deals 1000:2000")
     print(f"      python -m solitaire_env watch {config.variant.name} --policy {run}")
     print(f"      python -m solitaire_env play {config.variant.name}{moves}")
-    return 0
 
 
 def _learn(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> bool:
@@ -105,7 +114,7 @@ def _budget(config: TrainConfig) -> str:
 
 def _plan(config: TrainConfig) -> str:
     return (
-        f"{config.variant.title}: training by {config.learner}, {_budget(config)}; then it and the policies "
+        f"{config.title}: training by {config.learner}, {_budget(config)}; then it and the policies "
         f"that need no training play deals {config.eval_deals}. The time left is shown as soon as the speed "
         "is known."
     )

@@ -74,6 +74,7 @@ def parse_arguments(args: list[str]) -> Arguments:
 
 def check(a: Arguments) -> None:
     """Refuse what cannot be learned so, before anything is read or made."""
+    a.config.variant  # noqa: B018 - refuses many games
     for name in ("epochs", "memory"):
         value = getattr(a, name)
         if value is not None and value < 1:

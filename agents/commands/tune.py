@@ -361,6 +361,7 @@ def show(study: optuna.Study, a: Arguments) -> None:
 
 def check(a: Arguments) -> None:
     """Refuse what cannot be searched with."""
+    a.config.variant  # noqa: B018 - refuses many games
     if a.trials < 1:
         raise ValueError(f"trials is {a.trials}, allowed: at least 1")
     deals = parse_deals(a.deals)

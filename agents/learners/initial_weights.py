@@ -5,11 +5,12 @@ from typing import Protocol
 import torch as th
 
 from agents.config import TrainConfig
+from agents.family import FamilySpec
 from agents.networks import MovesNetwork, Network
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import Start, load_start
 from solitaire_env.core import GameSpec
-from solitaire_env.policies.linear import load_linear, weights_of
+from solitaire_env.policies.linear import load_linear, weights_for, weights_of
 
 
 class HasNetwork(Protocol):
@@ -17,22 +18,23 @@ class HasNetwork(Protocol):
 
     network: Network
     value_net: th.nn.Linear
-    spec: GameSpec
+    spec: GameSpec | FamilySpec
 
 
 def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
     """Give a policy the weights that a configuration has it start from, if any."""
     if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout:
+        assert isinstance(policy.spec, GameSpec)
         policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
     if config.linear_start is not None:
-        linear = load_linear(config.game)
         assert isinstance(policy.network, MovesNetwork)
+        weights = weights_for("", stock=True) if config.is_family else load_linear(config.game).weights
         with th.no_grad():
-            policy.network.linear.weight.copy_(th.from_numpy(linear.weights) / config.linear_start)
-    if weights := start_of(config):
-        policy.network.load_state_dict(weights[0])
-        if weights[1] is not None:
-            policy.value_net.load_state_dict(weights[1])
+            policy.network.linear.weight.copy_(th.from_numpy(weights) / config.linear_start)
+    if start := start_of(config):
+        policy.network.load_state_dict(start[0])
+        if start[1] is not None:
+            policy.value_net.load_state_dict(start[1])
 
 
 def start_of(config: TrainConfig) -> Start | None:
@@ -50,7 +52,7 @@ def start_of(config: TrainConfig) -> Start | None:
         return None
     values = config.learner == "pqn"
     starts = [
-        load_start(path, config.network, config.network_sizes, config.game, values=values)
+        load_start(path, config.network, config.network_sizes, config.spec, values=values)
         for path in config.starts
     ]
     heads = [head for _, head in starts if head is not None]

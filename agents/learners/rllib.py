@@ -171,6 +171,7 @@ WINDOW: Final = 1000
 
 def check_config(config: TrainConfig) -> None:
     """Refuse what RLlib's PPO cannot do."""
+    config.variant  # noqa: B018 - refuses many games
     for key, allowed in (("learner", ("ppo", "maskable-ppo")), ("value_steps", (0,)), ("wandb", (None,))):
         value = getattr(config, key)
         if value not in allowed:

@@ -28,9 +28,10 @@ from agents.learners.training_env import TrainingEnv
 from agents.networks.scores import Scores
 from agents.search.player import PATIENCE
 from agents.search.rollouts import finish
-from agents.search.stocks import draw_stocks
+from agents.search.stocks import draw_stocks, write_games
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_room
 from solitaire_env.policies.linear import weights_for
 
@@ -61,9 +62,10 @@ class RolloutEvaluator:
         self.together = max(1, TOGETHER // num_playouts)
         self.batch = Batch(spec, self.together * num_playouts)
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
-        self.forced = variant.build == "same suit"
+        self.forced = has_safe_moves(variant)
         self.room = make_room(self.batch.rules)
-        self.line = np.zeros(PATIENCE * (self.batch.rules.cards + variant.stock + 1), dtype=np.int64)
+        draws = variant.stock * max(1, variant.passes)
+        self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
 
     def __call__(
         self, observations: Array, games: Array, actions: Array, random: np.random.Generator
@@ -72,7 +74,7 @@ class RolloutEvaluator:
         float64 ``[k]``. All actions of a position are played out on the same stock orders.
         """
         rules = self.batch.rules
-        stocks = np.zeros((len(observations), self.num_playouts, rules.stock_capacity), dtype=np.int8)
+        stocks = np.zeros((len(observations), self.num_playouts, rules.cards), dtype=np.int8)
         for n, observation in enumerate(observations):
             drawn = draw_stocks(rules, observation, self.num_playouts, random)
             stocks[n, :, : drawn.shape[1]] = drawn
@@ -85,9 +87,7 @@ class RolloutEvaluator:
     def _play_out(self, observations: Array, stocks: Array, actions: Array) -> Array:
         rules, state = self.batch.rules, self.batch.state
         m = len(actions) * self.num_playouts
-        state.rows[:m] = 0
-        state.rows[:m, : rules.row_stock] = observations.repeat(self.num_playouts, 0)
-        state.rows[:m, rules.row_stock : rules.row_stock + rules.stock_capacity] = stocks.reshape(m, -1)
+        write_games(rules, state.rows[:m], observations.repeat(self.num_playouts, 0), stocks.reshape(m, -1))
         self.batch.derive(np.arange(m))
         taken, todo = np.zeros(self.batch.size, dtype=np.int64), np.zeros(self.batch.size, dtype=np.int8)
         taken[:m], todo[:m] = actions.repeat(self.num_playouts), 1

@@ -8,12 +8,13 @@ import csv
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from agents.config import TrainConfig
 from agents.policies import make_policy
 from solitaire_env.core import get_num_threads, max_threads, set_num_threads
-from solitaire_env.evaluation import Summary, evaluate
+from solitaire_env.evaluation import evaluate
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.util.files import write_text
@@ -21,7 +22,7 @@ from solitaire_env.util.files import write_text
 SHARES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """How much of the training is done when the network is tried."""
 HELD_OUT: Final = "held_out.csv"
-"""File of a run folder with a row a trial: steps, games won, cards home a game."""
+"""File of a run folder with a row a trial: steps, deals won, cards home a deal, of all games together."""
 BEST: Final = "best"
 """Folder of a run that holds the best network so far."""
 RIVAL: Final = "linear"
@@ -58,9 +59,9 @@ class Selection:
         self.tried = 0.0
         if not self.deals:
             return
-        spec, _ = config.played_game
-        if has_weights(spec):
-            self.rival = self._play(RIVAL).win_rate
+        if not config.is_family and has_weights(config.played_game[0]):
+            wins, _ = self._play(RIVAL)
+            self.rival = wins / len(self.deals)
         if (run / HELD_OUT).exists() and (run / BEST).is_dir():
             with (run / HELD_OUT).open(encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file))
@@ -80,8 +81,7 @@ class Selection:
     def _try(self, steps: int) -> None:
         folder = self.run / "tried"
         self.save(folder)
-        summary = self._play(str(folder))
-        score = (summary.wins, summary.cards_home)
+        score = self._play(str(folder))
         path = self.run / HELD_OUT
         old = path.read_text(encoding="utf-8") if path.exists() else "steps,won,cards_home\n"
         if self.best is None or score > self.best:
@@ -90,17 +90,22 @@ class Selection:
             folder.rename(self.run / BEST)
         else:
             shutil.rmtree(folder)
-        write_text(path, f"{old}{steps},{summary.wins},{summary.cards_home:.3f}\n")
+        write_text(path, f"{old}{steps},{score[0]},{score[1]:.3f}\n")
 
-    def _play(self, name: str) -> Summary:
-        """The held-out deals played by a policy, on all cores: other processes that train wait meanwhile."""
-        spec, moves = self.config.played_game
+    def _play(self, name: str) -> tuple[int, float]:
+        """The held-out deals of each game played by a policy, on all cores: other processes that train wait
+        meanwhile. Games won, and cards home a game.
+        """
         threads = get_num_threads()
         set_num_threads(max_threads())
         try:
-            return evaluate(make_policy(name, spec, moves=moves), spec.variant, self.deals).summary
+            played = [
+                evaluate(make_policy(name, spec, moves=moves), spec.variant, self.deals).summary
+                for spec, moves in self.config.played_games
+            ]
         finally:
             set_num_threads(threads)
+        return sum(summary.wins for summary in played), fmean(summary.cards_home for summary in played)
 
     def keep(self, model: Path) -> None:
         """Put the best network in the place of the last one."""

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import TrainConfig
+from agents.family import FamilySpec
 from solitaire_env.core import jit_kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import SolitaireVecEnv
@@ -87,6 +88,30 @@ class TrainingEnv(SolitaireVecEnv):
         return observations, rewards, dones, infos
 
 
+class FamilyTrainingEnv(TrainingEnv):
+    """The same with many games: one that ends is followed by any of them.
+
+    Parameters
+    ----------
+    spec
+        The games.
+    num_envs
+        How many are played at a time.
+    """
+
+    game: FamilySpec  # type: ignore[assignment]
+
+    def __init__(self, spec: FamilySpec, num_envs: int) -> None:
+        self.game = spec
+        self.spec = None  # type: ignore[assignment]  # no single environment has these observations
+        self.sure_home, self.steps = False, 0
+        self._set_up(spec.make_batch(num_envs), spec.space, spec.num_actions)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        """How many games are played."""
+        return f"{type(self).__name__}({len(self.game.variants)} games, num_envs={self.num_envs})"
+
+
 @jit_kernel
 def find_only_moves(masks, ended, actions):  # type: ignore[no-untyped-def]
     """Write the only legal action of each game that has not ended; -1 where there are several."""
@@ -104,6 +129,8 @@ def find_only_moves(masks, ended, actions):  # type: ignore[no-untyped-def]
 
 def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     """The native vector environment of a configuration."""
+    if config.is_family:
+        return FamilyTrainingEnv(config.family_spec, num_envs or config.num_envs)
     return TrainingEnv(
         config.variant,
         num_envs or config.num_envs,

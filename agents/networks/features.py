@@ -8,6 +8,8 @@ import numpy.typing as npt
 import torch as th
 from torch import nn
 
+from agents.family import FamilySpec
+from agents.networks.family import FamilyReader
 from agents.networks.kept import KeptFeatures
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
@@ -24,17 +26,25 @@ class FeaturesNetwork(nn.Module):
     Parameters
     ----------
     spec
-        The game as the network sees it, with ``observation="cards"``.
-    digs, reach, rollout
+        The game as the network sees it, with ``observation="cards"``, or several games, of which the family's
+        features are always read.
+    digs, reach, rollout, family
         The features that are read: see :class:`~solitaire_env.move_features.reader.MoveReader`.
     """
 
     width: int
     """Number of value features."""
 
-    def __init__(self, spec: GameSpec, digs: int = DIGS, reach: int = 0, rollout: int = 0) -> None:
+    def __init__(
+        self, spec: GameSpec | FamilySpec, digs: int = DIGS, reach: int = 0, rollout: int = 0,
+        family: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.reader = MoveReader(spec, digs, reach, rollout)
+        self.reader = (
+            FamilyReader(spec, digs, reach, rollout)
+            if isinstance(spec, FamilySpec)
+            else MoveReader(spec, digs, reach, rollout, family)
+        )
         self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""
 

@@ -7,6 +7,7 @@ import torch as th
 from torch import nn
 from torch.nn import functional as F
 
+from agents.family import FamilySpec
 from agents.networks.features import Array, FeaturesNetwork, Rows
 from agents.networks.kept import KeptFeatures
 from agents.networks.layers import normalize_relu, read_moves, weigh_moves
@@ -25,7 +26,7 @@ class MovesNetwork(FeaturesNetwork):
     Parameters
     ----------
     spec
-        The game as the network sees it, with ``observation="cards"``.
+        The game as the network sees it, with ``observation="cards"``, or several games.
     hidden
         Sizes of the hidden layers for moves.
     width
@@ -38,13 +39,16 @@ class MovesNetwork(FeaturesNetwork):
         turns it off.
     reach
         Number of relaxed-reachability features (:mod:`solitaire_env.move_features.reachability`).
+    family
+        1: the family's features are read too (:mod:`solitaire_env.move_features.family`). The weights are
+        then of the same shapes in every game.
     """
 
     def __init__(
-        self, spec: GameSpec, hidden: tuple[int, ...] = (64, 32), width: int = 64, digs: int = DIGS,
-        onward: int = 0, reach: int = 0,
+        self, spec: GameSpec | FamilySpec, hidden: tuple[int, ...] = (64, 32), width: int = 64,
+        digs: int = DIGS, onward: int = 0, reach: int = 0, family: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(spec, digs, reach, onward)
+        super().__init__(spec, digs, reach, onward, bool(family))
         self.width = width
         self.habit: th.Tensor
         """The linear policy's weights that rollout lookahead plays by; part of the model, not trained. With

@@ -41,6 +41,11 @@ class PileNetwork(DenseNetwork):
         super().__init__()
         if spec.settings.observation != "cards":
             raise ValueError(f"network 'piles' reads observation 'cards', not {spec.settings.observation!r}")
+        if not plays(spec):
+            raise ValueError(
+                f"network 'piles' does not play {spec.variant.name}: it scores no redeals, no cards that "
+                "worry back and no groups out of order; network 'moves' does"
+            )
         rules = spec.rules
         self.slices = spec.slices
         self.piles, self.cells, self.waste = rules.piles, rules.cells, bool(rules.has_stock)
@@ -203,6 +208,11 @@ class PileNetwork(DenseNetwork):
             context = context + to_context(th.cat(pooled, -1))
             sources = th.relu_(from_token(sources) + from_context(th.relu(context)).unsqueeze(1))
         return sources, th.relu(context)
+
+
+def plays(spec: GameSpec) -> bool:
+    """Whether the network has a score for each kind of action of a game."""
+    return not {"redeal", "worry"} & set(spec.actions.offsets) and spec.rules.tableau_counts == 1
 
 
 def _gather(near: tuple[th.Tensor, th.Tensor], cards: th.Tensor) -> th.Tensor:

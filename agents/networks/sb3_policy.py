@@ -8,6 +8,7 @@ from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistrib
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
+from agents.family import FamilySpec
 from agents.networks import network_class
 from agents.networks.adam import Adam
 from agents.networks.scores import Scores
@@ -28,7 +29,9 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         What its constructor takes.
     """
 
-    def __init__(self, *args: Any, kind: str, spec: GameSpec, sizes: dict[str, Any], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, kind: str, spec: GameSpec | FamilySpec, sizes: dict[str, Any], **kwargs: Any
+    ) -> None:
         self._network = (kind, sizes)
         self.spec = spec
         self.value_only = False

@@ -205,7 +205,7 @@ def draw_curve(runs: Sequence[Run]) -> Any:
     by_env: dict[str, list[Run]] = {}
     for run in runs:
         if run.curve:
-            by_env.setdefault(env_id(run.config.variant), []).append(run)
+            by_env.setdefault(run.config.env_id, []).append(run)
     figure = new_figure(0.5 + 2.9 * len(by_env))
     rows = figure.subplots(len(by_env), 2, squeeze=False)
     for (env, of_game), (left, right) in zip(sorted(by_env.items()), rows, strict=True):

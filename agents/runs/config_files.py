@@ -7,7 +7,8 @@ from typing import Any, Final
 import yaml
 
 from agents.config import ConfigError, TrainConfig, make_config
-from solitaire_env.registration import env_variant
+from solitaire_env.core.variant import Variant
+from solitaire_env.registration import env_variant, is_family
 from solitaire_env.util.messages import one_line, shown
 
 MAX_DEPTH: Final = 10
@@ -59,8 +60,8 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
         raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose with --env: {choice}")
     wanted = next(iter(blocks)) if env is None else env
     try:
-        variant = env_variant(wanted)
-        names = [name for name in blocks if env_variant(name) == variant]
+        game = _game_of(wanted)
+        names = [name for name in blocks if _game_of(name) == game]
     except ValueError as error:
         raise ConfigError(f"{path}: {error}") from None
     if len(names) > 1:
@@ -73,6 +74,11 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
         )
     block = blocks[names[0]] if names else {}
     return make_config({**(default or {}), **block, "env": wanted}, str(path))
+
+
+def _game_of(env: str) -> Variant | None:
+    """The game of an id or a name; None for the environment of many games."""
+    return None if is_family(env) else env_variant(env)
 
 
 def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:

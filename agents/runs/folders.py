@@ -34,13 +34,10 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
     """Make a run folder, ``runs/busy-aces-1`` or the next number, with configuration and versions."""
     try:
         runs.mkdir(parents=True, exist_ok=True)
-        numbers = (
-            path.name.removeprefix(f"{config.variant.name}-")
-            for path in runs.glob(f"{config.variant.name}-*")
-        )
+        numbers = (path.name.removeprefix(f"{config.name}-") for path in runs.glob(f"{config.name}-*"))
         number = max((int(n) for n in numbers if n.isdecimal()), default=0) + 1
         while True:
-            run = runs / f"{config.variant.name}-{number}"
+            run = runs / f"{config.name}-{number}"
             try:
                 run.mkdir()
                 break

@@ -6,11 +6,22 @@ from typing import Any
 import torch as th
 from safetensors.torch import save_file
 
+from agents.family import FamilySpec
 from agents.networks import NETWORKS, MovesNetwork, Network, network_class
 from agents.networks.player import NetworkPlayer
 from solitaire_env import env_id
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.policies.model_files import CARD, VALUE, WEIGHTS, Model, read_model, read_tensors
+from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.policies.model_files import (
+    CARD,
+    VALUE,
+    WEIGHTS,
+    Model,
+    family_layout,
+    read_card,
+    read_model,
+    read_tensors,
+)
+from solitaire_env.registration import FAMILY_ID
 from solitaire_env.util.files import model_folder, read_json, write_json, write_whole
 from solitaire_env.util.messages import shown
 
@@ -18,10 +29,12 @@ from solitaire_env.util.messages import shown
 
 
 def save_model(
-    folder: Path, network: th.nn.Module, spec: GameSpec, *, kind: str, sizes: dict[str, Any], steps: int,
-    value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
+    folder: Path, network: th.nn.Module, spec: GameSpec | FamilySpec, *, kind: str, sizes: dict[str, Any],
+    steps: int, value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
 ) -> None:  # fmt: skip
-    """Write a model folder, with the value head if any; ``spec`` is the game as the network sees it."""
+    """Write a model folder, with the value head if any; ``spec`` is the game as the network sees it, or the
+    games.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     tensors = network.state_dict()
     if value is not None:
@@ -30,17 +43,36 @@ def save_model(
     write_whole(folder / WEIGHTS, lambda part: save_file(weights, part))
     card = {
         "format": 1,
-        "env": env_id(spec.variant),
-        "moves": spec.variant.moves,
+        **(_about_family(spec, sizes) if isinstance(spec, FamilySpec) else _about_game(spec)),
         "network": kind,
         "sizes": sizes,
-        "layout": spec.layout,
-        "layout_hash": spec.hash,
         "steps": steps,
         "temperature": temperature,
         "sure_home": sure_home,
     }
     write_json(folder / CARD, card)
+
+
+def _about_game(spec: GameSpec) -> dict[str, Any]:
+    """What a card says of the game of its network."""
+    return {
+        "env": env_id(spec.variant),
+        "moves": spec.variant.moves,
+        "layout": spec.layout,
+        "layout_hash": spec.hash,
+    }
+
+
+def _about_family(spec: FamilySpec, sizes: dict[str, Any]) -> dict[str, Any]:
+    """What a card says of the games of its network: ``games`` are those that it was trained on."""
+    layout = family_layout(sizes)
+    return {
+        "env": FAMILY_ID,
+        "games": [variant.name for variant in spec.variants],
+        "moves": spec.moves,
+        "layout": layout,
+        "layout_hash": layout_hash(layout),
+    }
 
 
 # ------------------------------------------------------------------------------------------ reading
@@ -76,9 +108,17 @@ def load_weights(path: Path) -> dict[str, th.Tensor]:
 
 def _make_player(model: Model, name: str) -> NetworkPlayer:
     """The policy that a model folder holds."""
+    network, value = _make_network(model, model.spec)
+    return NetworkPlayer(
+        network, model.spec, name, value=value, temperature=model.temperature, sure_home=model.sure_home
+    )
+
+
+def _make_network(model: Model, spec: GameSpec | FamilySpec) -> tuple[Network, th.nn.Linear | None]:
+    """The network that a model folder holds, and its value head."""
     network: Network
     try:
-        network = NETWORKS[model.network](model.spec, **model.sizes)
+        network = NETWORKS[model.network](spec, **model.sizes)
     except (TypeError, ValueError, RuntimeError) as error:
         raise model.wrong_sizes(error) from None
     weights = {name: th.from_numpy(tensor) for name, tensor in model.weights.items()}
@@ -90,9 +130,7 @@ def _make_player(model: Model, name: str) -> NetworkPlayer:
             value.load_state_dict(head)
     except RuntimeError as error:
         raise model.wrong_weights(str(error).splitlines()[-1]) from None
-    return NetworkPlayer(
-        network, model.spec, name, value=value, temperature=model.temperature, sure_home=model.sure_home
-    )
+    return network, value
 
 
 Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
@@ -100,7 +138,7 @@ Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
 
 
 def load_start(
-    path: Path, kind: str, sizes: dict[str, Any], spec: GameSpec, *, values: bool = False
+    path: Path, kind: str, sizes: dict[str, Any], spec: GameSpec | FamilySpec, *, values: bool = False
 ) -> Start:
     """The weights of a run or model folder, for a network of that kind, with those sizes, to start from.
 
@@ -114,20 +152,25 @@ def load_start(
         logits where values are needed.
     """
     folder = model_folder(path)
-    model = read_model(folder, spec, NETWORKS, exact=True)
-    player = _make_player(model, folder.name)
+    game = spec.games[0] if isinstance(spec, FamilySpec) else spec
+    if isinstance(spec, FamilySpec) and read_card(folder, NETWORKS)["games"] is None:
+        raise ValueError(f"{folder}: the model is for a single game, the configuration for many")
+    model = read_model(folder, game, NETWORKS, exact=True)
     if (model.network, model.sizes) != (kind, sizes):
         raise ValueError(
             f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, "
             f"the configuration's is {kind!r} with {shown(sizes)}"
         )
-    network = player.network
-    if values and player.temperature is None:
+    network, value = _make_network(model, spec)
+    network.double()
+    if value is not None:
+        value.double()
+    if values and model.temperature is None:
         raise ValueError(f"{folder}: its scores are logits, the learner wants values (pqn)")
-    if not values and player.temperature is not None:
+    if not values and model.temperature is not None:
         if not isinstance(network, MovesNetwork):
             raise ValueError(
                 f"{folder}: its scores are values, of which only a network 'moves' makes the logits of ppo"
             )
-        network.divide_scores(player.temperature)
-    return network.state_dict(), None if player.value is None else player.value.state_dict()
+        network.divide_scores(model.temperature)
+    return network.state_dict(), None if value is None else value.state_dict()

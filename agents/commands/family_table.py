@@ -1,0 +1,108 @@
+"""How a network plays every game: ``python -m agents family-table runs/family-1``.
+
+The network, ``greedy`` and ``random`` play numbered deals of each game. A row a game is stored in
+``results/family/`` as it is played; the same command goes on after an interruption. Then ``docs/family.md``
+is written from the rows; ``--check`` plays nothing and says whether the page is what they give.
+"""
+
+import os
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import tyro
+
+from agents.commands.options import run_command
+from agents.reports import family, stored
+from agents.reports.model_card import training_of
+from solitaire_env.core.variant import Moves, Variant
+from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.policies.model_files import read_card
+from solitaire_env.policies.network import KIND
+from solitaire_env.util.files import model_folder, write_json, write_text
+from solitaire_env.util.progress import ProgressLine
+from solitaire_env.variants import VARIANTS
+
+STOPPED = "Interrupted; games that were played are kept. Run the same command to resume."
+
+
+@dataclass
+class Arguments:
+    """Play every game with a network, greedy and random; store the results; write docs/family.md."""
+
+    model: tyro.conf.Positional[Path | None] = None
+    """Run or model folder of a network that was trained on many games; without it only the others play."""
+    deals: str = "0:200"
+    """Deals of each game: N, FIRST:END, or several with commas."""
+    force: bool = False
+    """Replace rows of other deals or of another network."""
+    check: bool = False
+    """Play and write nothing; the exit status is 1 if the page would change."""
+    quiet: bool = False
+    """No progress line."""
+
+
+def run(a: Arguments) -> int:
+    """Play, store, and write the page."""
+    if a.check:
+        return _check()
+    parse_deals(a.deals)
+    if a.model is not None:
+        _begin(a.model, force=a.force)
+    line = ProgressLine(a.quiet)
+    for name in family.POLICIES:
+        policy = str(a.model) if name == family.NETWORK else name
+        if name != family.NETWORK or a.model is not None:
+            path = family.rows_file(name)
+            family.play_games(policy, _games(), a.deals, path, line, name=name, force=a.force)
+    write_text(family.PAGE, family.page())
+    print(f"written: {os.path.relpath(family.PAGE)}")
+    return 0
+
+
+def _games() -> list[tuple[Variant, Moves | None]]:
+    """Every game, and the action set of policies that leave it open."""
+    return [
+        (variant, "supermove" if variant.moves == "one card" and variant.takes_supermoves else None)
+        for variant in VARIANTS
+    ]
+
+
+def _begin(model: Path, *, force: bool) -> None:
+    """Store what the network is; rows of another one are removed, or the network is refused."""
+    folder = model_folder(model)
+    card = read_card(folder, (KIND,))
+    if card["games"] is None:
+        raise ValueError(f"{model}: it was trained on a single game, allowed: a network for many")
+    is_run = (model / "versions.json").is_file()
+    training = training_of(model) if is_run else stored.Training(steps=card["steps"])
+    weights = stored.weights_hash(folder) or ""
+    about = family.About(games=tuple(card["games"]), training=training, weights=weights)
+    rows, path = family.rows_file(family.NETWORK), family.about_file()
+    if rows.is_file() and (not path.is_file() or stored.read_stored(path, family.About).weights != weights):
+        if not force:
+            raise ValueError(f"{rows}: played by another network; --force plays all games again")
+        rows.unlink()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, asdict(about))
+
+
+def _check() -> int:
+    """Whether the page is what the rows give; the exit status."""
+    if family.PAGE.is_file() and family.PAGE.read_text(encoding="utf-8") == family.page():
+        return 0
+    why = "not what the stored results give; run: python -m agents family-table"
+    print(f"{os.path.relpath(family.PAGE)}: {why}", file=sys.stderr)
+    return 1
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    a = tyro.cli(
+        Arguments, args=args, prog="python -m agents family-table", config=(tyro.conf.FlagCreatePairsOff,)
+    )
+    return run_command(lambda: run(a), STOPPED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
