@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +19,9 @@ from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import deal_order
 from solitaire_env.variants import Variant
 from tests.core.test_twin import Taste
-from tests.games import OPTIONS, PUBLISHED
+from tests.games import OPTIONS, PUBLISHED, THE_FIVE
 from tests.positions import CASES, fill
-from tests.reference import ReferenceGame, ReferenceRules
+from tests.reference import Move, ReferenceGame, ReferenceRules
 
 FOLDER = Path(__file__).parent / "perft"
 
@@ -27,12 +29,15 @@ VARIANTS = {name.replace(", ", "-").replace(" ", "-"): game for name, game in (P
 """The games that are counted, by the names of their files."""
 
 DEALS, LONG_DEALS = 20, 2
-"""So many deals are counted, and of them so many further than the others."""
+"""So many deals of the first five games and their options are counted, and of them so many further than the
+others."""
 MIDDLES = 10
-"""So many positions from the middle of games are counted."""
-ENOUGH = {"deal": 50_000, "long deal": 500_000, "middle": 20_000, "position": 5_000}
+"""So many positions from the middle of these games are counted."""
+FEW = 3
+"""So many deals of each other game are counted, and as many positions from the middle of games."""
+ENOUGH = {"deal": 50_000, "long deal": 500_000, "middle": 20_000, "position": 5_000, "short": 1_500}
 """Counting ends at the first depth with so many nodes: the last step may make ten times as many of them."""
-DEEPEST = {"deal": 60, "long deal": 60, "middle": 20, "position": 8}
+DEEPEST = {"deal": 60, "long deal": 60, "middle": 20, "position": 8, "short": 20}
 
 CONVENTION = """\
 # nodes: sequences of exactly 1, 2, 3, .. legal actions from the start; unique: different positions at their
@@ -114,16 +119,23 @@ def middle(variant: Variant, number: int) -> tuple[int, ReferenceGame]:
     return moves, stood[moves]
 
 
+def is_counted_at_length(variant: Variant) -> bool:
+    """Whether a game is one of the first five, or an option of one."""
+    return variant.name in THE_FIVE
+
+
 def places(variant: Variant) -> list[tuple[str, str, int | None, ReferenceGame]]:
     """Where a game is counted from: kind, id, deal number and position."""
     rules = ReferenceRules.of(variant)
     found: list[tuple[str, str, int | None, ReferenceGame]] = []
-    for number in range(DEALS):
-        kind = "long deal" if number < LONG_DEALS else "deal"
+    many = is_counted_at_length(variant)
+    deals, middles = (DEALS, MIDDLES) if many else (FEW, FEW)
+    for number in range(deals):
+        kind = "short" if not many else "long deal" if number < LONG_DEALS else "deal"
         found.append((kind, f"deal {number}", number, deal(variant, number)))
-    for number in range(DEALS, DEALS + MIDDLES):
+    for number in range(DEALS, DEALS + middles):
         moves, game = middle(variant, number)
-        found.append(("middle", f"deal {number} after {moves} moves", None, game))
+        found.append(("middle" if many else "short", f"deal {number} after {moves} moves", None, game))
     for case in CASES:
         if variant.name in case.games.split() and case.rules(variant.name) == rules:
             text = fill(f"variant: {variant.name}|{case.position}", rules)
@@ -131,28 +143,36 @@ def places(variant: Variant) -> list[tuple[str, str, int | None, ReferenceGame]]
     return found
 
 
+@contextmanager
+def made(game: ReferenceGame, action: str, move: Move) -> Iterator[None]:
+    """A move is made, and in the end taken back."""
+    changed = [move.source, move.target, game.stock, game.waste]
+    before, redeals = [pile[:] for pile in changed], game.redeals
+    game.make(action, move)
+    yield
+    for pile, cards in zip(changed, before, strict=True):
+        pile[:] = cards
+    game.redeals = redeals
+
+
 def count(game: ReferenceGame, enough: int, deepest: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Nodes and different positions at depth 1, 2, .., until there are enough nodes or none."""
     all_nodes, all_unique = [], []
     level = {game.text(): (game, 1)}
     for depth in range(1, deepest + 1):
-        moves = [(game, ways, game.moves().values()) for game, ways in level.values()]
+        moves = [(game, ways, game.moves()) for game, ways in level.values()]
         nodes = sum(ways * len(of) for _, ways, of in moves)
         last = nodes == 0 or nodes >= enough or depth == deepest
         level = {}
         for game, ways, of in moves:
-            for source, number, target in of:
-                # The move is made, looked at, and taken back.
-                target += source[-number:]
-                del source[-number:]
-                text = game.text()
-                if text in level:
-                    found, so_far = level[text]
-                    level[text] = found, so_far + ways
-                else:
-                    level[text] = game if last else game.copy(), ways
-                source += target[-number:]
-                del target[-number:]
+            for action, move in of.items():
+                with made(game, action, move):
+                    text = game.text()
+                    if text in level:
+                        found, so_far = level[text]
+                        level[text] = found, so_far + ways
+                    else:
+                        level[text] = game if last else game.copy(), ways
         all_nodes.append(nodes)
         all_unique.append(len(level))
         if last:

@@ -68,7 +68,7 @@ from solitaire_env.variants import (
     variant_from_dict,
     variant_to_dict,
 )
-from tests.games import ALL, COMPILED, ODD, PUBLISHED
+from tests.games import ALL, COMPILED, FURTHER, ODD, PLAYED
 
 MESSAGE_LINES, MESSAGE_SIZE = 2, 600
 LONGEST_CASE = 10
@@ -422,7 +422,8 @@ def written(name: str, data: bytes) -> Path:
 # -------------------------------------------------------------------------------------- positions
 
 GAMES = [
-    *PUBLISHED.values(),
+    *PLAYED.values(),
+    *FURTHER.values(),
     ALL["short-4, alternate color, kings, supermove"],
     ALL["short-5, same suit, any, sequence"],
     *ODD.values(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import get_args
+from typing import Any
 
 import numba
 import pytest
@@ -14,6 +14,23 @@ COMPILED = not numba.config.DISABLE_JIT
 """Whether kernels are compiled; interpreted they take a hundred times as long, and the tests play less."""
 
 PUBLISHED = {variant.name: variant for variant in VARIANTS}
+
+THE_FIVE = dict(list(PUBLISHED.items())[:5])
+"""The games that each kind of test plays."""
+
+PLAYED = THE_FIVE | {
+    name: PUBLISHED[name]
+    for name in (
+        "klondike-draw-3",
+        "yukon",
+        "penguin",
+        "little-forty",
+        "zebra",
+        "interchange",
+        "freecell",
+    )
+}
+"""The published games for tests that would take too long with all of them."""
 
 OPTIONS = {
     f"{name}, {', '.join(rules.values())}": get_variant(name).with_rules(**rules)
@@ -37,11 +54,83 @@ SHAPES = (
     Variant("short-5", "Short Five", decks=1, tableau=(5, 4, 3, 2), cells=2, cells_filled=2, ranks=5),
 )
 
+MIXES: tuple[tuple[Build, ...], tuple[Spaces, ...], tuple[Moves, ...]] = (
+    ("same suit", "alternate color", "any suit"),
+    ("any", "kings", "none"),
+    ("one card", "supermove", "sequence"),
+)
+"""Rules that are tried in every mix."""
+
 SHORT = {
     f"{shape.name}, {build}, {spaces}, {moves}": shape.with_rules(build=build, spaces=spaces, moves=moves)
-    for shape, build, spaces, moves in product(SHAPES, get_args(Build), get_args(Spaces), get_args(Moves))
+    for shape, build, spaces, moves in product(SHAPES, *MIXES)
 }
 """Packs of three to five ranks with every mix of rules: with and without a stock, cells and empty piles."""
+
+
+def _pack(name: str, ranks: int, tableau: tuple[int, ...], **rules: Any) -> Variant:
+    return Variant(name, name.capitalize(), **{"decks": 1, **rules}, tableau=tableau, ranks=ranks)
+
+
+FURTHER = {
+    variant.name: variant
+    for variant in (
+        _pack("two-down", 4, (3,) * 3, face_down=2, build="alternate color", moves="sequence"),
+        _pack("rows-down", 4, (4, 4, 4), face_down="rows 1, 3", spaces="kings", moves="sequence"),
+        _pack(
+            "down-and-cells", 3, (4, 4, 4), face_down=2, build="alternate color", moves="supermove",
+            cells=1,
+        ),
+        _pack(
+            "small-klondike", 4, (1, 2, 3), face_down=(0, 1, 2), build="alternate color", spaces="kings",
+            moves="sequence", draw=3, passes=0, worrying_back=True,
+        ),
+        _pack("three-passes", 3, (3, 3, 2), build="other suit", draw=2, passes=3),
+        _pack(
+            "other-supermove", 4, (6, 5, 4), build="other suit", moves="supermove", cells=1, cells_filled=1
+        ),
+        _pack(
+            "same-color", 2, (5, 4, 4), decks=2, build="same color", sequence="same suit", moves="sequence",
+            worrying_back=True,
+        ),
+        _pack(
+            "color-supermove", 5, (5, 5, 5, 5), build="same color", moves="supermove", cells=2,
+            spaces="none", worrying_back=True,
+        ),
+        _pack(
+            "filled", 3, (2, 2, 2), build="any suit", sequence="same suit", moves="sequence",
+            draw=3, passes=2, fill="waste",
+        ),
+        _pack("filled-only", 4, (2, 2, 2), spaces="none", fill="waste", worrying_back=True),
+        _pack(
+            "small-zebra", 3, (2, 2), build="alternate color", passes=2, aces_home=True,
+            foundation_build="alternate color", fill="waste",
+        ),
+        _pack("two-colors", 2, (5, 4, 4), decks=2, moves="sequence", foundation_build="alternate color"),
+        _pack("aces-home", 4, (3, 3, 3), aces_home=True, cells=1, cells_filled=1, worrying_back=True),
+        _pack("from-two", 4, (3, 3, 2), base=2, aces_home=True, worrying_back=True),
+        _pack("from-three", 3, (3, 3, 3), base=3, build="any suit", passes=2),
+        _pack(
+            "small-penguin", 4, (4, 4, 4), base="dealt", spaces="base - 1", moves="sequence", cells=2,
+            cells_filled=1,
+        ),
+        _pack(
+            "dealt-two-decks", 2, (4, 4), decks=2, base="dealt", spaces="base - 1", passes=0,
+            face_down=1, worrying_back=True,
+        ),
+        _pack("dealt-supermove", 4, (5, 4, 4), base="dealt", moves="supermove", cells=1),
+        _pack(
+            "small-yukon", 4, (1, 4, 5, 6), face_down=(0, 1, 2, 3), build="alternate color", spaces="kings",
+            moves="any group",
+        ),
+        _pack(
+            "groups-and-stock", 3, (3, 3, 3), moves="any group", worrying_back=True, draw=2, passes=2,
+        ),
+        _pack("groups-from-three", 4, (4, 4, 4), moves="any group", base=3, spaces="base - 1", face_down=1),
+        _pack("groups-filled", 3, (4, 4), moves="any group", build="same color", fill="waste"),
+    )
+}  # fmt: skip
+"""Short packs with the rules that the published games have beyond the five."""
 
 ODD = {
     variant.name: variant
@@ -54,20 +143,30 @@ ODD = {
 }
 """Ends of what a variant may be."""
 
-ALL = {**PUBLISHED, **OPTIONS, **SHORT, **ODD}
+ALL = {**PLAYED, **OPTIONS, **SHORT, **FURTHER, **ODD}
+"""What most tests play."""
 
-_KINDS = (get_args(Build), get_args(Spaces), get_args(Moves))
+SHOWN = PUBLISHED if COMPILED else PLAYED
+"""The published games for tests that are soon done with each where kernels are compiled."""
+
+EVERY = {**SHOWN, **ALL}
+"""All of these and, where kernels are compiled, the other published games: for tests that take no time."""
 
 
 def _is_sampled(name: str) -> bool:
     """Whether a short pack is one of nine in which any two of shape, build, spaces and moves meet."""
     shape, *rules = name.split(", ")
-    build, spaces, moves = (kinds.index(rule) for kinds, rule in zip(_KINDS, rules, strict=True))
+    build, spaces, moves = (kinds.index(rule) for kinds, rule in zip(MIXES, rules, strict=True))
     return int(shape[-1]) % 3 == (build + spaces) % 3 and moves == (build + 2 * spaces) % 3
 
 
+def _is_for_proofs(name: str) -> bool:
+    return name not in ALL or (name in SHORT and not _is_sampled(name))
+
+
 EACH = [
-    pytest.param(name, marks=pytest.mark.proof if name in SHORT and not _is_sampled(name) else ())
-    for name in ALL
+    pytest.param(name, marks=pytest.mark.proof if _is_for_proofs(name) else ())
+    for name in [*ALL, *(name for name in SHOWN if name not in ALL)]
 ]
-"""The names of all variants, for tests that take long: most short packs are left to the proofs."""
+"""The names of EVERY, for tests that take long: most short packs, and the published games that are not in
+ALL, are left to the proofs."""

@@ -53,8 +53,9 @@ def fill(partial: str, rules: ReferenceRules) -> str:
 
     The lines are those of a position text, in any order, separated by ``|`` or line ends. A line ``t3:`` is
     a space, and ``t3..t5:`` or ``t3..:`` (to the last pile) are several piles alike. Cells, stock and waste
-    that are not written are empty. Foundations that are not written are empty; ``all`` stands for complete
-    ones in as many places as there are left, so that ``S all 5`` is ``S 13 5`` with two decks.
+    that are not written are empty, redeals are those of the deal, and a base that the deal says is the Ace.
+    Foundations that are not written are empty; ``all`` stands for complete ones in as many places as there
+    are left, so that ``S all 5`` is ``S 13 5`` with two decks.
 
     - A tableau pile that is not written holds any number of cards and, on top, one that is unrelated.
     - ``**`` in a cell or a tableau pile is one card that is unrelated.
@@ -72,6 +73,8 @@ def fill(partial: str, rules: ReferenceRules) -> str:
     cells = lines.pop("cells", [NO_CARD] * rules.cells)
     stock, waste = lines.pop("stock", []), lines.pop("waste", [])
     variant = lines.pop("variant", ["none"])
+    redeals = lines.pop("redeals", [str(rules.passes - 1) if rules.passes else "-"])
+    base = lines.pop("base", ["1"])
     if lines:
         raise ValueError(f"no such lines in a position: {', '.join(lines)} in {partial}")
 
@@ -121,7 +124,11 @@ def fill(partial: str, rules: ReferenceRules) -> str:
     words = [f"variant: {' '.join(variant)}"]
     if rules.stock_size:
         words += [f"stock: {' '.join(places.pop('stock'))}", f"waste: {' '.join(places.pop('waste'))}"]
+    if rules.passes != 1:
+        words += [f"redeals: {' '.join(redeals)}"]
     words += ["foundations: " + " ".join(f"{s} {' '.join(map(str, home[s]))}" for s in SUITS)]
+    if rules.base == "dealt":
+        words += [f"base: {' '.join(base)}"]
     if cells:
         words += [f"cells: {' '.join(cells)}"]
     words += [f"{name}: {' '.join(places[name])}" for name in tableau]

@@ -2,8 +2,9 @@
 
 Written from the published rules alone, in plain lists and strings, and sharing nothing with the package, so
 that the two can be checked against each other. Meant to be read in ten minutes; speed is no aim. A card is
-its text (``9S``), every place that holds cards is a list with the bottom card first and the playable card
-last, and every move takes cards off the end of one list and puts them on the end of another.
+its text (``9S``, or ``(9S)`` when it lies face down), every place that holds cards is a list with the bottom
+card first and the playable card last, and every move takes cards off the end of one list and puts them on the
+end of another.
 """
 
 from __future__ import annotations
@@ -28,6 +29,24 @@ def suit(card: str) -> str:
     return card[1]
 
 
+def is_face_down(card: str) -> bool:
+    """Whether a card lies face down."""
+    return card.startswith("(")
+
+
+def builds(card: str, onto: str, how: str) -> bool:
+    """Whether a card and the one below it are of suits that a way of building allows."""
+    same_suit = suit(card) == suit(onto)
+    same_color = (suit(card) in RED) == (suit(onto) in RED)
+    return {
+        "same suit": same_suit,
+        "alternate color": not same_color,
+        "any suit": True,
+        "other suit": not same_suit,
+        "same color": same_color,
+    }[how]
+
+
 @dataclass(frozen=True)
 class ReferenceRules:
     """What one game of the family is.
@@ -35,10 +54,23 @@ class ReferenceRules:
     decks: packs of cards, each with every suit from the Ace to the card of rank `ranks`.
     tableau: cards dealt to each tableau pile.
     cells, cells_filled: places for one card each, and how many of them get a card at the deal.
-    build: "same suit", "alternate color" or "any suit": what goes down onto the next higher rank.
-    spaces: what an empty tableau pile takes: "any" card, "kings" only (the highest rank in the pack), "none".
+    build: "same suit", "alternate color", "any suit", "other suit" or "same color": what goes down onto the
+        next higher rank.
+    spaces: what an empty tableau pile takes: "any" card, "kings" only (the highest rank in the pack), "none",
+        or "base - 1", only the rank below the base.
     moves: "one card"; "supermove", a run as long as single moves through empty cells and spaces could carry;
-        "sequence", a run of any length.
+        "sequence", a run of any length; "any group", a face-up card with all cards on it.
+    sequence: what a run is, if it is not what `build` says: "as build", or one of the words of `build`.
+    face_down: cards dealt face down: so many at the bottom of each pile, one number for each pile, or rows
+        as in "rows 2, 4, 6". The last card of a pile lies face up.
+    draw: cards turned from the stock to the waste at a time.
+    passes: times through the stock, 0 for no limit.
+    aces_home: the Aces (or the cards of another base) start on the foundations.
+    fill: "waste", a pile that a move empties gets the last card of the waste; or "none".
+    foundation_build: "same suit" or "alternate color".
+    base: the rank on which foundations begin: "ace", a number, or "dealt", the rank of the first card dealt.
+        With another base than the Ace, the Ace follows the King.
+    worrying_back: a card may go from its foundation back onto another card.
     """
 
     decks: int
@@ -49,6 +81,15 @@ class ReferenceRules:
     spaces: str
     moves: str
     ranks: int = 13
+    sequence: str = "as build"
+    face_down: int | str | tuple[int, ...] = 0
+    draw: int = 1
+    passes: int = 1
+    aces_home: bool = False
+    fill: str = "none"
+    foundation_build: str = "same suit"
+    base: int | str = "ace"
+    worrying_back: bool = False
 
     @classmethod
     def of(cls, variant: object) -> ReferenceRules:
@@ -61,26 +102,53 @@ class ReferenceRules:
 
     @property
     def stock_size(self) -> int:
-        """Cards left over when the tableau and the cells have been dealt."""
-        return self.decks * len(SUITS) * self.ranks - sum(self.tableau) - self.cells_filled
+        """Cards left over when the tableau, the cells and the foundations have been dealt."""
+        foundations = self.decks * len(SUITS)
+        home = foundations if self.aces_home else foundations - 1 if self.base == "dealt" else 0
+        return foundations * self.ranks - home - sum(self.tableau) - self.cells_filled
+
+    @property
+    def wraps(self) -> bool:
+        """Whether ranks go round: with another base than the Ace a King goes onto an Ace."""
+        return self.base != "ace"
 
     @property
     def pile_room(self) -> int:
-        """Cards that a tableau pile holds: as many as the largest was dealt, and a run down to the Ace.
+        """Cards that a tableau pile holds: as many as the largest was dealt, and the longest run on the last.
 
         No game from a deal needs more; a position made by hand may hold a pile that is full.
         """
-        return max(*self.tableau, 1) + self.ranks - 1
+        every_card = self.decks * len(SUITS) * self.ranks
+        longest = self.ranks
+        if self.wraps:
+            longest = self.decks * self.ranks if self.build == "same suit" else every_card
+        if self.moves == "any group":
+            longest = every_card
+        return min(max(*self.tableau, 1) + longest - 1, every_card)
+
+    def dealt_face_down(self, pile: int, place: int) -> bool:
+        """Whether the deal puts the card at that place of a pile, 0 at the bottom, face down."""
+        if place == self.tableau[pile] - 1:
+            return False
+        if isinstance(self.face_down, str):
+            return str(place + 1) in self.face_down.removeprefix("rows ").split(", ")
+        return place < (self.face_down if isinstance(self.face_down, int) else self.face_down[pile])
 
     def fits(self, card: str, onto: str) -> bool:
-        """Whether a card may lie on another in the tableau. There is no wrap: nothing goes onto an Ace."""
-        if rank(card) + 1 != rank(onto):
+        """Whether a card may lie on another in the tableau. Without a wrap nothing goes onto an Ace."""
+        return self.is_next_lower(card, onto) and builds(card, onto, self.build)
+
+    def in_sequence(self, card: str, below: str) -> bool:
+        """Whether two neighbors in a pile move together."""
+        how = self.build if self.sequence == "as build" else self.sequence
+        return self.is_next_lower(card, below) and builds(card, below, how)
+
+    def is_next_lower(self, card: str, onto: str) -> bool:
+        """Whether two cards lie face up and the first is one rank below the second."""
+        if is_face_down(card) or is_face_down(onto):
             return False
-        if self.build == "same suit":
-            return suit(card) == suit(onto)
-        if self.build == "alternate color":
-            return (suit(card) in RED) != (suit(onto) in RED)
-        return True
+        king_onto_ace = self.wraps and rank(onto) == 1 and rank(card) == self.ranks
+        return rank(card) + 1 == rank(onto) or king_onto_ace
 
 
 GAMES = {
@@ -93,11 +161,15 @@ GAMES = {
 
 
 class Move(NamedTuple):
-    """Take `number` cards off the end of `source` and put them, in the same order, on the end of `target`."""
+    """Take `number` cards off the end of `source` and put them, in the same order, on the end of `target`.
+
+    one_by_one: they go one after the other, so that their order is turned round.
+    """
 
     source: list[str]
     number: int
     target: list[str]
+    one_by_one: bool = False
 
 
 @dataclass
@@ -105,7 +177,9 @@ class ReferenceGame:
     """One position of one game.
 
     The bottom card comes first in every pile, and in the stock the next card to be drawn comes last.
-    `foundations` maps a suit to its piles; `cells` holds lists of one card or none.
+    `foundations` maps a suit to its piles: those that began, or begin, with it. `cells` holds lists of one
+    card or none. `redeals` are the redeals that are left, None for no limit; `base` is the rank on which the
+    foundations begin.
     """
 
     name: str
@@ -115,45 +189,63 @@ class ReferenceGame:
     foundations: dict[str, list[list[str]]]
     cells: list[list[str]]
     tableau: list[list[str]]
+    redeals: int | None = 0
+    base: int = 1
 
     @classmethod
     def deal_from(cls, cards: Sequence[str], rules: ReferenceRules, name: str) -> ReferenceGame:
         """Deal cards, named in the order in which they leave the stock.
 
-        Row by row, one card to each pile in turn that is to get so many, then one to each cell that is to be
-        filled. The rest is the stock.
+        First the cards that start on the foundations are taken out. Then row by row, one card to each pile in
+        turn that is to get so many, then one to each cell that is to be filled. The rest is the stock.
         """
-        coming = iter(cards)
+        base = {"ace": 1, "dealt": rank(cards[0])}.get(str(rules.base)) or int(rules.base)
+        foundations: dict[str, list[list[str]]] = {s: [[] for _ in range(rules.decks)] for s in SUITS}
+        rest = []
+        for number, card in enumerate(cards):
+            starts_home = rules.aces_home or (rules.base == "dealt" and number > 0)
+            if rank(card) == base and starts_home:
+                next(pile for pile in foundations[suit(card)] if not pile).append(card)
+            else:
+                rest.append(card)
+        coming = iter(rest)
         tableau: list[list[str]] = [[] for _ in rules.tableau]
         for row in range(max(rules.tableau)):
-            for pile, size in zip(tableau, rules.tableau, strict=True):
+            for number, size in enumerate(rules.tableau):
                 if row < size:
-                    pile.append(next(coming))
+                    card = next(coming)
+                    tableau[number].append(f"({card})" if rules.dealt_face_down(number, row) else card)
         cells = [[next(coming)] if n < rules.cells_filled else [] for n in range(rules.cells)]
-        foundations: dict[str, list[list[str]]] = {s: [[] for _ in range(rules.decks)] for s in SUITS}
-        return cls(name, rules, list(coming)[::-1], [], foundations, cells, tableau)
+        redeals = rules.passes - 1 if rules.passes else None
+        return cls(name, rules, list(coming)[::-1], [], foundations, cells, tableau, redeals, base)
 
     @classmethod
     def from_text(cls, text: str, rules: ReferenceRules) -> ReferenceGame:
         """Read a position text; stock and waste may be left out where they are empty."""
         split = [line.partition(":") for line in text.strip().split("\n")]
         lines = {label: words.split() for label, _, words in split}
-        foundations: dict[str, list[list[str]]] = {}
-        for word in lines["foundations"]:
-            if word in SUITS:
-                of_suit = word
-                foundations[of_suit] = []
-            else:
-                foundations[of_suit].append([r + of_suit for r in RANKS[: int(word)]])
-        return cls(
+        base = (
+            int(lines["base"][0]) if rules.base == "dealt" else 1 if rules.base == "ace" else int(rules.base)
+        )
+        [left] = lines.get("redeals", ["0"])
+        game = cls(
             name=" ".join(lines["variant"]),
             rules=rules,
             stock=lines.get("stock", []),
             waste=lines.get("waste", []),
-            foundations=foundations,
+            foundations={},
             cells=[[] if word == NO_CARD else [word] for word in lines.get("cells", [])],
             tableau=[lines[f"t{n}"] for n, _ in enumerate(rules.tableau, 1)],
+            redeals=None if left == "-" else int(left),
+            base=base,
         )
+        for word in lines["foundations"]:
+            if word in SUITS:
+                of_suit = word
+                game.foundations[of_suit] = []
+            else:
+                game.foundations[of_suit].append(game.foundation(of_suit, int(word)))
+        return game
 
     def text(self) -> str:
         """The position as text, foundations of a suit fullest first."""
@@ -161,7 +253,11 @@ class ReferenceGame:
         lines = [["variant:", self.name]]
         if self.rules.stock_size:
             lines += [["stock:", *self.stock], ["waste:", *self.waste]]
+        if self.rules.passes != 1:
+            lines += [["redeals:", "-" if self.redeals is None else str(self.redeals)]]
         lines += [["foundations:", *(str(word) for s in SUITS for word in (s, *home[s]))]]
+        if self.rules.base == "dealt":
+            lines += [["base:", str(self.base)]]
         if self.cells:
             lines += [["cells:", *("".join(cell) or NO_CARD for cell in self.cells)]]
         lines += [[f"t{n}:", *pile] for n, pile in enumerate(self.tableau, 1)]
@@ -177,13 +273,15 @@ class ReferenceGame:
             {s: [pile[:] for pile in piles] for s, piles in self.foundations.items()},
             [cell[:] for cell in self.cells],
             [pile[:] for pile in self.tableau],
+            self.redeals,
+            self.base,
         )
 
     def cards(self) -> list[str]:
-        """Every card, wherever it lies."""
+        """Every card, wherever it lies and whichever way up."""
         home = [pile for piles in self.foundations.values() for pile in piles]
         places = [self.stock, self.waste, *home, *self.cells, *self.tableau]
-        return [card for place in places for card in place]
+        return [card.strip("()") for place in places for card in place]
 
     def cards_home(self) -> int:
         """Cards on the foundations."""
@@ -205,15 +303,73 @@ class ReferenceGame:
         if action not in moves:
             legal = " ".join(moves) or "none"
             raise ValueError(f"{action!r} is not legal, allowed: {legal}, in\n{self.text()}")
-        source, number, target = moves[action]
-        target += source[-number:]
+        self.make(action, moves[action])
+
+    def make(self, action: str, move: Move) -> None:
+        """Make one of the moves that :meth:`moves` gives."""
+        source, number, target, one_by_one = move
+        taken = source[-number:]
         del source[-number:]
+        target += taken[::-1] if one_by_one else taken
+        if action == "redeal" and self.redeals is not None:
+            self.redeals -= 1
+        if action not in ("draw", "redeal"):
+            self.after_move_from(source)
+
+    def after_move_from(self, source: list[str]) -> None:
+        """What follows by itself: a card is turned up, or an emptied pile is filled from the waste."""
+        if not any(source is pile for pile in self.tableau):
+            return
+        if source:
+            source[-1] = source[-1].strip("()")
+        elif self.rules.fill == "waste":
+            if not self.waste:
+                self.waste += self.drawn()
+                del self.stock[len(self.stock) - len(self.waste) :]
+            if self.waste:
+                source.append(self.waste.pop())
+
+    def drawn(self) -> list[str]:
+        """The cards that one draw turns up, the last of them on top: fewer when the stock runs out."""
+        return self.stock[-self.rules.draw :][::-1]
+
+    def foundation_rank(self, count: int) -> int:
+        """The rank of the card that a foundation of so many cards takes next."""
+        return (self.base - 1 + count) % self.rules.ranks + 1
+
+    def foundation(self, of_suit: str, count: int) -> list[str]:
+        """A foundation that began with a suit and holds so many cards.
+
+        In alternating colors any suit of the other color may lie there, and the text does not tell which: the
+        suits C and D take turns, or H and S.
+        """
+        other = dict(zip(SUITS, "DCSH", strict=True))[of_suit]
+        alternates = self.rules.foundation_build == "alternate color"
+        suits = [other if alternates and n % 2 else of_suit for n in range(count)]
+        return [RANKS[self.foundation_rank(n) - 1] + s for n, s in enumerate(suits)]
+
+    def home(self, card: str) -> list[str] | None:
+        """The foundation that a card goes to: of those that take it the first, fullest first in each suit."""
+        for of_suit in SUITS:
+            for foundation in sorted(self.foundations[of_suit], key=len, reverse=True):
+                count = len(foundation)
+                if count == self.rules.ranks or self.foundation_rank(count) != rank(card):
+                    continue
+                if self.rules.foundation_build == "same suit" or not count:
+                    right_suit = suit(card) == of_suit
+                else:
+                    changes_color = count % 2 == 1
+                    right_suit = ((suit(card) in RED) != (of_suit in RED)) == changes_color
+                if right_suit:
+                    return foundation
+        return None
 
     def moves(self) -> dict[str, Move]:
         """Every legal action by its text, in the order of the action numbers.
 
-        Only a tableau pile gives more than its last card. No foundation gives (no worrying back), no cell
-        gives to a cell, the stock gives to the waste alone, and nothing goes to the stock (one pass).
+        Only a tableau pile gives more than its last card. No cell gives to a cell, the stock gives to the
+        waste alone, the waste goes back to an empty stock while a redeal is left, and a foundation gives only
+        where cards may worry back, onto another card.
         """
         piles = {f"t{n}": pile for n, pile in enumerate(self.tableau, 1)}
         cells = {f"c{n}": cell for n, cell in enumerate(self.cells, 1)}
@@ -226,35 +382,57 @@ class ReferenceGame:
 
         moves: dict[str, Move] = {}
         if self.stock:
-            moves["draw"] = Move(self.stock, 1, self.waste)
+            moves["draw"] = Move(self.stock, len(self.drawn()), self.waste, one_by_one=True)
+        if not self.stock and self.waste and self.redeals != 0:
+            moves["redeal"] = Move(self.waste, len(self.waste), self.stock, one_by_one=True)
         for name, source in sources.items():
-            for foundation in self.foundations[suit(source[-1])]:
-                if len(foundation) + 1 == rank(source[-1]):
-                    moves[f"{name}>f"] = Move(source, 1, foundation)
+            if (foundation := self.home(source[-1])) is not None:
+                moves[f"{name}>f"] = Move(source, 1, foundation)
         for name, source in sources.items():
             if empty_cell is not None and name not in cells:
                 moves[f"{name}>c"] = Move(source, 1, empty_cell)
+        any_group = self.rules.moves == "any group"
         for name, source in sources.items():
             longest = min(runs[name], self.capacity(into_space=False))
             for onto, target in piles.items():
                 for count in range(1, longest + 1):
-                    # Ranks fall by one along a run: one count at most fits, and never on the pile itself.
-                    has_room = len(target) + count <= self.rules.pile_room
-                    if target and self.rules.fits(source[-count], target[-1]) and has_room:
-                        moves[f"{name}>{onto}"] = Move(source, count, target)
+                    # Ranks fall by one along a run, so that one count at most fits; in a group several may.
+                    if target is not source and self.takes(target, source[-count:]):
+                        several = count > 1 and any_group
+                        moves[f"{name}x{count}>{onto}" if several else f"{name}>{onto}"] = Move(
+                            source, count, target
+                        )
         if space is not None:
             for name, source in sources.items():
                 for count in self.counts_into_space(source, runs[name]):
                     # A whole pile in another space is the same position under another name.
                     if name not in piles or count < len(source):
-                        several = count > 1 and self.rules.spaces == "any"
+                        several = count > 1 and (any_group or self.rules.spaces == "any")
                         moves[f"{name}x{count}>s" if several else f"{name}>s"] = Move(source, count, space)
+        if self.rules.worrying_back:
+            for of_suit in SUITS:
+                for onto, target in piles.items():
+                    for foundation in self.foundations[of_suit]:
+                        if self.takes(target, foundation[-1:]):
+                            moves[f"f{of_suit}>{onto}"] = Move(foundation, 1, target)
         return moves
 
+    def takes(self, pile: list[str], cards: list[str]) -> bool:
+        """Whether cards, the lowest of them first, may go onto a pile that is not empty."""
+        has_room = len(pile) + len(cards) <= self.rules.pile_room
+        return bool(pile and cards) and has_room and self.rules.fits(cards[0], pile[-1])
+
     def run(self, pile: list[str]) -> int:
-        """How many cards at the end of a pile lie in sequence."""
+        """How many cards at the end of a pile move together: a run, or all that lie face up."""
         length = 1
-        while length < len(pile) and self.rules.fits(pile[-length], pile[-length - 1]):
+        while length < len(pile):
+            card, below = pile[-length], pile[-length - 1]
+            if self.rules.moves == "any group":
+                together = not is_face_down(below)
+            else:
+                together = self.rules.in_sequence(card, below)
+            if not together:
+                break
             length += 1
         return length
 
@@ -266,15 +444,17 @@ class ReferenceGame:
         """
         if self.rules.moves == "one card":
             return 1
-        if self.rules.moves == "sequence":
-            return self.rules.ranks
+        if self.rules.moves in ("sequence", "any group"):
+            return self.rules.decks * len(SUITS) * self.rules.ranks
         helping = self.tableau.count([]) - into_space if self.rules.spaces == "any" else 0
         return (self.cells.count([]) + 1) << helping
 
     def counts_into_space(self, source: list[str], run: int) -> Sequence[int]:
-        """How many cards of a run may go to a space: any part of it, or the whole that a King leads."""
+        """How many cards may go to a space: any number, or the cards from one that the space takes."""
         longest = min(run, self.capacity(into_space=True))
         if self.rules.spaces == "any":
             return range(1, longest + 1)
-        led_by_king = rank(source[-run]) == self.rules.ranks
-        return [run] if self.rules.spaces == "kings" and led_by_king and run == longest else []
+        # The rank before the base: the King before the Ace.
+        below_base = (self.base - 2) % self.rules.ranks + 1
+        first = {"kings": self.rules.ranks, "base - 1": below_base}.get(self.rules.spaces)
+        return [count for count in range(1, longest + 1) if rank(source[-count]) == first]

@@ -63,7 +63,7 @@ def test_the_command_writes_the_table_and_a_chart(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--games", "klondike"], "unknown variant 'klondike', allowed: forty-thieves, "),
+        (["--games", "pyramid"], "unknown variant 'pyramid', allowed: one of the 76 games"),
         (["--games"], "--games is empty, allowed: one game or more"),
         (["--parts", "speed"], "--parts has 'speed', allowed: vector, scaling, "),
         (["--threads", "0"], "number of threads is 0, allowed: 1 to"),

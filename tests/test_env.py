@@ -16,26 +16,26 @@ from gymnasium.vector import SyncVectorEnv
 
 from solitaire_env.core import observations
 from solitaire_env.core.batch import IllegalActionError
-from solitaire_env.core.cards import EMPTY, parse_card
+from solitaire_env.core.cards import DOWN, EMPTY, FACE_DOWN, card_name, parse_card
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.core.layout import make_rules
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Position, format_position, parse_position
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.util.messages import shown
-from solitaire_env.variants import VARIANTS, Variant
+from solitaire_env.variants import Variant
 from tests.conftest import Refuses
-from tests.games import ALL, OPTIONS, PUBLISHED
+from tests.games import ALL, EVERY, FURTHER, OPTIONS, PLAYED, PUBLISHED
 from tests.positions import fill
-from tests.reference import GAMES, ReferenceGame, ReferenceRules
+from tests.reference import ReferenceGame, ReferenceRules
 
-IDS = list(map(env_id, VARIANTS))
+IDS = list(map(env_id, PLAYED.values()))
 WON = "foundations: C all D all H all S all|t1..:"
 STUCK = "waste: ... KC"
 
 
 def position(name: str, partial: str) -> str:
-    return fill(f"variant: {name}|{partial}", GAMES[name])
+    return fill(f"variant: {name}|{partial}", ReferenceRules.of(PUBLISHED[name]))
 
 
 def start(name: str, partial: str, **arguments: Any) -> SolitaireEnv:
@@ -72,14 +72,21 @@ def test_check_env_with_options(name: str) -> None:
 
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", PLAYED)
 def test_bounds_of_cards(name: str, information: str) -> None:
     """A card is up to the King of Spades, a foundation up to the highest rank, the count up to an int8."""
     env = SolitaireEnv(name, information=information)
+    variant, layout = env.variant, env.observation_layout
     expected = np.full(env.observation_space.shape, parse_card("KS"))
-    expected[env.observation_layout["foundations"]] = env.variant.ranks
-    if env.variant.stock:
-        expected[env.observation_layout["stock_count"]] = min(env.variant.stock, 127)
+    if variant.hides_cards and information == "thoughtful":
+        expected[: layout[f"t{variant.piles}"].stop] = parse_card("(KS)")
+    expected[layout["foundations"]] = variant.ranks
+    if variant.stock:
+        expected[layout["stock_count"]] = min(variant.stock, 127)
+    if variant.passes > 1:
+        expected[layout["redeals"]] = variant.passes - 1
+    if variant.base == "dealt":
+        expected[layout["base"]] = 13
     np.testing.assert_array_equal(env.observation_space.high, expected)  # type: ignore[attr-defined]
     assert not env.observation_space.low.any()  # type: ignore[attr-defined]
 
@@ -94,6 +101,7 @@ def test_bounds_are_kept_for_all() -> None:
 def test_wrapped_play_to_the_end(env: str) -> None:
     """With Gymnasium's own wrappers: passive checker, order and time limit."""
     made = gym.make(env)
+    variant = made.unwrapped.variant  # type: ignore[attr-defined]
     made.action_space.seed(1)
     _, info = made.reset(seed=1)
     total, steps, over = 0.0, 0, False
@@ -103,15 +111,16 @@ def test_wrapped_play_to_the_end(env: str) -> None:
         )
         assert made.observation_space.contains(observation)
         total += float(reward)
-        assert total == pytest.approx(info["cards_home"] / made.unwrapped.variant.cards)  # type: ignore[attr-defined]
+        home = info["cards_home"] - variant.home_at_deal
+        assert total == pytest.approx(home / (variant.cards - variant.home_at_deal))
         steps += 1
         over = terminated or truncated
     assert truncated == (steps == made.spec.max_episode_steps)  # type: ignore[union-attr]
-    assert info["is_success"] == (info["cards_home"] == made.unwrapped.variant.cards)  # type: ignore[attr-defined]
+    assert info["is_success"] == (info["cards_home"] == variant.cards)
     assert info["action_mask"].all() == terminated
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
 def test_registered_step_limit(variant: Variant) -> None:
     spec = gym.spec(env_id(variant))
     assert spec.max_episode_steps == step_limit(variant) == 32 * variant.cards
@@ -166,7 +175,7 @@ def test_a_named_deal_does_not_use_up_chance() -> None:
     assert env.reset()[1]["deal"] == other.reset()[1]["deal"]
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
 def test_position_as_text_and_as_a_record(variant: Variant) -> None:
     env = SolitaireEnv(variant)
     env.reset(seed=0)
@@ -198,7 +207,7 @@ def test_a_hidden_stock_is_dealt_from_the_cards_that_are_not_seen() -> None:
     assert len(texts) == 2, "the seed decides"
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", PLAYED)
 def test_won_at_the_start(name: str) -> None:
     """Its first step says so, and earns nothing: no card went home in it."""
     env = start(name, WON, reward="progress+win")
@@ -382,7 +391,7 @@ def test_time_limit_of_gym_make() -> None:
 @pytest.mark.parametrize(
     ("argument", "value", "allowed"),
     [
-        ("variant", "klondike", "forty-thieves"),
+        ("variant", "forty-thief", "closest: forty-thieves"),
         ("variant", 5, "a name, a Variant or its fields"),
         ("variant", {"name": "x"}, "title"),
         ("build", "up", "'same suit'"),
@@ -407,10 +416,10 @@ def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, ref
 
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_cards_show_the_position(name: str, information: str) -> None:
     """The decoder gives back what the player sees; named slices are where they say."""
-    env = SolitaireEnv(ALL[name], information=information)
+    env = SolitaireEnv(EVERY[name], information=information)
     observation, info = env.reset(seed=0)
     rng = np.random.default_rng(0)
     for _ in range(15):
@@ -418,7 +427,7 @@ def test_cards_show_the_position(name: str, information: str) -> None:
         assert shown == env.position(hidden=information == "player")
         assert env.observation_space.contains(observation)
         observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
-    pile = parse_position(env.position(), env.variant).tableau[0]
+    pile = parse_position(env.position(hidden=information == "player"), env.variant).tableau[0]
     assert [code for code in observation[env.observation_layout["t1"]].tolist() if code] == list(pile)
 
 
@@ -438,9 +447,11 @@ def card_words(code: int, ranks: int) -> list[float]:
     return [(code >> 2) / ranks, *(float(code & 3 == suit) for suit in range(4))]
 
 
-def features_of(seen: Position, runs: list[int], layout: dict[str, slice]) -> np.ndarray[Any, Any]:
-    """The features of a position by the sentences of ``feature_layout``."""
+def features_of(seen: Position, twin: ReferenceGame, layout: dict[str, slice]) -> np.ndarray[Any, Any]:
+    """The features of a position, as it is seen, by the sentences of ``feature_layout``."""
     variant, capacity = seen.variant, make_rules(seen.variant).pile_capacity
+    moves_runs = variant.moves != "one card"
+    runs = [twin.run(pile) if pile and moves_runs else 0 for pile in twin.tableau]
     out = np.zeros(max(part.stop for part in layout.values()), dtype=np.float32)
     sources = {f"t{n}": pile for n, pile in enumerate(seen.tableau, 1)}
     sources |= {"waste": seen.waste} if variant.stock else {}
@@ -448,18 +459,21 @@ def features_of(seen: Position, runs: list[int], layout: dict[str, slice]) -> np
     for source, cards in sources.items():
         part = out[layout[source]]
         if cards:
-            may_go_home = (cards[-1] >> 2) - 1 in seen.foundations[cards[-1] & 3]
+            may_go_home = twin.home(card_name(cards[-1])) is not None
             part[:6] = [*card_words(cards[-1], variant.ranks), may_go_home]
         if source[0] == "t":
-            part[6:] = [len(cards) / capacity, runs[int(source[1:]) - 1] / variant.ranks]
+            part[6:] = [len(cards) / capacity, min(runs[int(source[1:]) - 1] / variant.ranks, 1)]
         elif source == "waste":
             part[6] = len(cards) / variant.stock
     grid = out[layout["cards"]].reshape(4, variant.ranks, 4)
     for suit, rank in product(range(4), range(1, variant.ranks + 1)):
         code = 4 * rank + suit
-        depths = [len(pile) - 1 - n for pile in seen.tableau for n, card in enumerate(pile) if card == code]
+        depths = [
+            len(pile) - 1 - n for pile in seen.tableau for n, card in enumerate(pile) if card & ~DOWN == code
+        ]
+        needed = (rank - twin.base) % variant.ranks + 1
         grid[suit, rank - 1] = [
-            sum(top >= rank for top in seen.foundations[suit]) / variant.decks,
+            sum(cards >= needed for cards in seen.foundations[suit]) / variant.decks,
             sum(cards[-1:] == (code,) for cards in sources.values()) / variant.decks,
             sum(depth > 0 for depth in depths) / variant.decks,
             min([1.0, *(depth / capacity for depth in depths)]),
@@ -470,6 +484,13 @@ def features_of(seen: Position, runs: list[int], layout: dict[str, slice]) -> np
         seen.cells.count(EMPTY) / max(variant.cells, 1),
         sum(map(sum, seen.foundations)) / variant.cards,
     ]
+    more = [seen.redeals / (variant.passes - 1)] if variant.passes > 1 else []
+    more += [seen.base / variant.ranks] if variant.base == "dealt" else []
+    if variant.hides_cards:
+        more += [sum(card == FACE_DOWN or card > DOWN for card in pile) / capacity for pile in seen.tableau]
+    assert bool(more) == ("rules" in layout)
+    if more:
+        out[layout["rules"]] = more
     if "stock" in layout:
         words = [word for code in reversed(seen.stock) for word in card_words(code, variant.ranks)]
         out[layout["stock"]][: len(words)] = words
@@ -477,17 +498,16 @@ def features_of(seen: Position, runs: list[int], layout: dict[str, slice]) -> np
 
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
-@pytest.mark.parametrize("name", [*PUBLISHED, "short-4, any suit, any, sequence", "only-aces"])
+@pytest.mark.parametrize("name", [*PLAYED, *FURTHER, "short-4, any suit, any, sequence", "only-aces"])
 def test_features_are_what_they_say(name: str, information: str) -> None:
-    env = SolitaireEnv(ALL[name], observation="features", information=information)
+    env = SolitaireEnv(EVERY[name], observation="features", information=information)
     observation, info = env.reset(seed=0)
     rng = np.random.default_rng(1)
     for _ in range(25):
         assert env.observation_space.contains(observation)
         twin = ReferenceGame.from_text(env.position(), ReferenceRules.of(env.variant))
-        moves_runs = env.variant.moves != "one card"
-        runs = [twin.run(pile) if pile and moves_runs else 0 for pile in twin.tableau]
-        expected = features_of(parse_position(env.position(), env.variant), runs, env.observation_layout)
+        seen = parse_position(env.position(hidden=information == "player"), env.variant)
+        expected = features_of(seen, twin, env.observation_layout)
         np.testing.assert_allclose(observation, expected, atol=1e-6, err_msg=env.position())
         observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
 
@@ -701,7 +721,9 @@ def test_expand() -> None:
 
 def test_sequences_do_not_expand(refuses: Refuses) -> None:
     env = start("forty-bandits", "t2: 4H 9S 8S|t5:")
-    refuses(lambda: env.expand(env.parse_action("t2x2>s")), "forty-bandits", "only supermoves expand")
+    refuses(
+        lambda: env.expand(env.parse_action("t2x2>s")), "forty-bandits", "moves='sequence'", "only supermoves"
+    )
 
 
 def test_texts_of_actions(refuses: Refuses) -> None:

@@ -24,9 +24,10 @@ from solitaire_env.notation import format_position, parse_position
 from solitaire_env.testing import expect_results
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
-from solitaire_env.variants import VARIANTS, Variant
+from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
+from tests.games import PLAYED
 
 BUSY = "solitaire_env:Solitaire/BusyAces-v0"
 NO_NUMBERS = [None, "1", 1.0, True, np.bool_(True), np.float32(1), np.timedelta64(1), np.array([1]), [1], {}]
@@ -148,7 +149,7 @@ def test_a_large_action_of_a_game_that_is_dealt_anew_is_not_looked_at() -> None:
 # -------------------------------------------------------------------------------------- observations
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
 @pytest.mark.parametrize("information", ["player", "thoughtful"])
 def test_every_wrong_code_is_refused(variant: Variant, information: Any, refuses: Refuses) -> None:
     """In whatever entry of an observation it is."""
@@ -157,9 +158,16 @@ def test_every_wrong_code_is_refused(variant: Variant, information: Any, refuses
     text = format_position(env.decode_observation(observation))
     for wide in (observation, observation.astype(np.int64), observation.tolist()):
         assert format_position(env.decode_observation(wide)) == text
-    foundations = range(*env.observation_layout["foundations"].indices(len(observation)))
+    counts = {
+        entry
+        for name in ("foundations", "redeals", "base")
+        for entry in range(len(observation))[env.observation_layout.get(name, slice(0, 0))]
+    }
+    tableau = env.observation_layout[f"t{variant.piles}"].stop
     for entry in range(len(observation)):
-        codes = {-5, -128, 57, 127, *(() if entry in foundations else (1, 2, 3))}
+        codes = {-5, -128, 57, 127, *(() if entry in counts else (1, 2, 3))}
+        if variant.hides_cards and entry < tableau:
+            codes -= {1}  # a card that lies face down
         for code in codes - {int(observation[entry])}:
             wrong = observation.copy()
             wrong[entry] = code

@@ -19,7 +19,7 @@ def add(a, b):
 
 
 def test_every_mutant_changes_its_file() -> None:
-    """Each old text stands once in its file, and no two mutants are the same."""
+    """Each old text stands in its file, and no two mutants are the same."""
     mutants_ = listed()
     sources = {file: (ROOT / file).read_text() for file in {mutant.file for mutant in mutants_}}
     changed = [mutated(sources[mutant.file], mutant) for mutant in mutants_]
@@ -29,8 +29,7 @@ def test_every_mutant_changes_its_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("a - b", "a", ["'a - b' stands 0 times in add.py"]),
-        ("a", "b", ["'a' stands 3 times in add.py"]),
+        ("a - b", "a", ["'a - b' does not stand in add.py"]),
         ("a + b", "(a + b)", ["f: '(a + b)' changes nothing in add.py"]),
     ],
 )

@@ -16,12 +16,12 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.sb3 import SolitaireVecEnv
-from solitaire_env.variants import VARIANTS
 from tests.conftest import Refuses
 from tests.core.test_deals import SHORT
 from tests.core.test_random_numbers import STREAMS, next_deal
+from tests.games import THE_FIVE
 
-IDS = list(map(env_id, VARIANTS))
+IDS = list(map(env_id, THE_FIVE.values()))
 BUSY_ACES = "Solitaire/BusyAces-v0"
 
 ENDS = [
@@ -177,8 +177,8 @@ def test_attributes_that_are_not_there(call: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: SolitaireVecEnv("Solitaire/Klondike-v0"), ["Solitaire/Klondike-v0", BUSY_ACES]),
-        (lambda: SolitaireVecEnv("klondike"), ["klondike", "busy-aces"]),
+        (lambda: SolitaireVecEnv("Solitaire/BusyAce-v0"), ["Solitaire/BusyAce-v0", BUSY_ACES]),
+        (lambda: SolitaireVecEnv("busy-ace"), ["busy-ace", "busy-aces"]),
         (lambda: SolitaireVecEnv(BUSY_ACES, 0), ["num_envs is 0", "at least 1"]),
         (lambda: native(build="by color"), ["by color", "same suit"]),
         (lambda: native(observation="pixels"), ["pixels", "'cards', 'features'"]),

@@ -16,10 +16,10 @@ from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.registration import env_id
 from solitaire_env.testing import check_state, check_vector
-from solitaire_env.variants import VARIANTS, get_variant
+from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
-from tests.games import ALL, PUBLISHED
+from tests.games import ALL, PLAYED
 
 MODES = list(AutoresetMode)
 
@@ -61,13 +61,13 @@ def test_as_single_environments(keywords: dict[str, Any], mode: AutoresetMode) -
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", PLAYED)
 def test_published_games_as_single_environments(name: str, mode: AutoresetMode) -> None:
-    check_vector(PUBLISHED[name], mode, seed=1, steps=80, max_episode_steps=33)
+    check_vector(PLAYED[name], mode, seed=1, steps=80, max_episode_steps=33)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
 def test_without_copies(variant: Any, mode: AutoresetMode) -> None:
     """The same numbers, in arrays that are used again."""
     for observation in ("cards", "features"):
@@ -325,7 +325,7 @@ def test_games_that_there_are_not(row: int, refuses: Refuses) -> None:
         ("max_episode_steps", 0, "from 1 to"),
         ("stall_limit", -1, "from 1 to"),
         ("render_mode", "human_", "'ansi'"),
-        ("variant", "klondike", "forty-thieves"),
+        ("variant", "forty-thief", "closest: forty-thieves"),
     ],
 )
 def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, refuses: Refuses) -> None:
@@ -336,7 +336,7 @@ def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, ref
 
 
 @pytest.mark.parametrize("mode", [*MODES, *(mode.value for mode in MODES)], ids=repr)
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
 def test_make_vec(variant: Any, mode: AutoresetMode | str) -> None:
     env = gym.make_vec(env_id(variant), num_envs=256, autoreset_mode=mode)
     assert isinstance(env.unwrapped, SolitaireVectorEnv)

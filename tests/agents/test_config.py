@@ -25,13 +25,13 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_every_file_loads(path: Path, tmp_path: Path) -> None:
     config = load_config(path)
-    assert path.stem in ("default", config.variant.name)
+    assert path.stem in ("default", config.name)
     assert load_config(written(tmp_path, dump_config(config))) == config
 
 
 def test_a_game_a_file() -> None:
-    names = {load_config(path).variant.name for path in CONFIGS}
-    assert names == {"forty-thieves", "eighty-thieves", "eights-down", "forty-bandits", "busy-aces"}
+    names = {load_config(path).name for path in CONFIGS}
+    assert names == {"forty-thieves", "eighty-thieves", "eights-down", "forty-bandits", "busy-aces", "family"}
 
 
 BLOCKS = """
@@ -109,8 +109,8 @@ def test_network_sizes() -> None:
         # Blocks.
         ("default: {width: 32}", ["0 env blocks", "--env"]),
         (BLOCKS, ["2 env blocks", "--env", "Solitaire/BusyAces-v0, eights-down"]),
-        ("Solitaire/Klondike-v0: {}", ["'Solitaire/Klondike-v0'", "Solitaire/BusyAces-v0"]),
-        ("klondike: {}", ["'klondike'", "busy-aces"]),
+        ("Solitaire/BusyAce-v0: {}", ["'Solitaire/BusyAce-v0'", "Solitaire/BusyAces-v0"]),
+        ("busy-ace: {}", ["'busy-ace'", "busy-aces"]),
         ("7: {}", ["block 7", "'default'"]),
         ("null: {}", ["block None", "'default'"]),
         ("busy-aces: {env: eights-down}", ["'busy-aces'", "'default'"]),
@@ -213,4 +213,4 @@ def test_blocks_for_other_games_alone(tmp_path: Path, refuses: Refuses) -> None:
 def test_refuses_what_cannot_be_read(tmp_path: Path, refuses: Refuses) -> None:
     refuses(lambda: load_config(tmp_path / "none.yaml"), "none.yaml", "cannot be read")
     refuses(lambda: load_config(tmp_path), str(tmp_path), "cannot be read")
-    refuses(lambda: load_config(CONFIGS[0], "klondike"), str(CONFIGS[0]), "'klondike'", "busy-aces")
+    refuses(lambda: load_config(CONFIGS[0], "busy-ace"), str(CONFIGS[0]), "'busy-ace'", "busy-aces")

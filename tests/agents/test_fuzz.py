@@ -61,7 +61,7 @@ CONFIG_TEXTS = Texts(
 
 
 def make_config_file(rng: Random) -> tuple[bytes, str | None]:
-    env = rng.choice((None, None, "busy-aces", "eights-down", "klondike"))
+    env = rng.choice((None, None, "busy-aces", "eights-down", "busy-ace"))
     return as_bytes(rng, CONFIG_TEXTS.make(rng)), env
 
 

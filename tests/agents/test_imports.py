@@ -38,6 +38,7 @@ COMMANDS = {
         ("--help",),
         ("ablations",),
         ("compile", "--help"),
+        ("family-table", "--help"),
         ("fc-solve", "--help"),
         ("fit-linear", "--help"),
         ("imitate", "--help"),

@@ -437,8 +437,8 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
     ("args", "words"),
     [
         (["no-such.yaml"], ["no-such.yaml", "cannot be read"]),
-        (["tiny.yaml", "--env", "klondike"], ["'klondike'", "busy-aces"]),
-        (["tiny.yaml", "--env=klondike"], ["'klondike'", "busy-aces"]),
+        (["tiny.yaml", "--env", "busy-ace"], ["'busy-ace'", "busy-aces"]),
+        (["tiny.yaml", "--env=busy-ace"], ["'busy-ace'", "busy-aces"]),
         (["tiny.yaml", "--gamma", "3"], ["command line: gamma is 3.0", "at most 1"]),
         (["tiny.yaml", "--eval-deals", "some"], ["'some'", "FIRST:END"]),
         (["tiny.yaml", "--observation", "features"], ["'moves'", "'mlp'"]),

@@ -7,21 +7,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, parse_position
 from solitaire_env.play.replay_page import write_page
+from solitaire_env.play.web import board, start_of, targets
 from solitaire_env.transcripts import Thought, parse_transcript, replay
 from solitaire_env.variants import VARIANTS, Variant
 from tests.browser.conftest import SCREENSHOTS, OpenPage
 from tests.recorded import recorded_game
+from tests.render.test_pictures import PIXEL_HASHES
 
 pytestmark = pytest.mark.browser
 
-GAMES = [variant.name for variant in VARIANTS]
+GAMES = list(PIXEL_HASHES)
+FAMILY = ["klondike-draw-3", "yukon", "double-klondike", "zebra", "little-forty", "penguin"]
 READ = """() => Object.fromEntries([...document.querySelectorAll("#board [data-pile]")].map((pile) => [
   pile.dataset.pile,
   pile.dataset.pile === "stock"
@@ -138,6 +143,32 @@ WAYS: dict[str, Callable[[Page, Move, str], None]] = {
     "forty-bandits": by_drag,
     "busy-aces": by_keys,
 }
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_groups_redeals_and_worrying_back(open_page: OpenPage, home: str, name: str) -> None:
+    """A random game by clicks and drags, each kind of action as often as the others."""
+    page = open_page(f"{home}?game={name}&deal=5")
+    env, chance = SolitaireEnv(name, on_invalid="raise"), np.random.default_rng(4)
+    env.reset(options={"deal": 5})
+    layout = action_layout(env.variant)
+    for step in range(25):
+        expect(page.locator("#board")).to_have_attribute("data-moves", str(step))
+        position = parse_position(env.position(hidden=True), env.variant)
+        told = {name: "" if str(told)[:1] == "-" else str(told) for name, told in board(position).items()}
+        told.pop("redeals", None)
+        shown = page.evaluate(READ)
+        assert {n: str(len(cs)) if n == "stock" else " ".join(cs) for n, cs in shown.items()} == told
+        by_kind: dict[str, list[int]] = {}
+        for action in env.legal_actions():
+            by_kind.setdefault(layout.decode(action).kind, []).append(action)
+        if not by_kind:
+            return
+        action = int(chance.choice(by_kind[sorted(by_kind)[step % len(by_kind)]]))
+        move = env.move(action)
+        start, target = start_of(position, move), targets(position, move)[0]
+        env.step(action)
+        (by_click, by_drag)[step % 2](page, move._replace(source=start), target)
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from solitaire_env.core.cards import (
+    DOWN,
     EMPTY,
     FACE_DOWN,
     card_name,
@@ -26,7 +27,8 @@ from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
 from tests.conftest import Refuses
 from tests.fuzz import nested
-from tests.games import ALL
+from tests.games import EVERY, THE_FIVE
+from tests.reference import ReferenceRules
 
 TINY = Variant("tiny", "Tiny", decks=1, tableau=(2, 1), cells=1, ranks=3)
 
@@ -39,6 +41,9 @@ def test_every_card_has_a_code_and_a_text() -> None:
     assert [parse_card(name) for name in names] == list(range(4, 56))
     assert [make_card(rank_of(code), suit_of(code)) for code in range(4, 56)] == list(range(4, 56))
     assert [card_name(EMPTY), card_name(FACE_DOWN)] == ["--", "??"]
+    down = [f"({name})" for name in names]
+    assert [card_name(DOWN | code) for code in range(4, 56)] == down
+    assert [parse_card(name) for name in down] == [DOWN | code for code in range(4, 56)]
     assert [parse_card("--"), parse_card("??")] == [EMPTY, FACE_DOWN]
     assert [is_red(parse_card(name)) for name in ("7C", "7D", "7H", "7S")] == [False, True, True, False]
 
@@ -49,7 +54,23 @@ def test_codes_that_are_no_card(code: int, refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "7", "S7", "7s", "10H", "1C", "7H ", "XX", pytest.param("7H" * 1000, id="long")]
+    "text",
+    [
+        "",
+        "7",
+        "S7",
+        "7s",
+        "10H",
+        "1C",
+        "7H ",
+        "XX",
+        "(7H",
+        "(??)",
+        "((7H))",
+        "(--)",
+        "(XX)",
+        pytest.param("7H" * 1000, id="long"),
+    ],
 )
 def test_texts_that_are_no_card(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_card(text), repr(text[:20]), "A23456789TJQK", "CDHS")
@@ -63,11 +84,11 @@ def test_ranks_and_suits_that_no_card_has(refuses: Refuses) -> None:
 # ------------------------------------------------------------------------------------- variants
 
 
-def test_the_published_games() -> None:
+def test_the_first_five_games() -> None:
     """The table of the rules."""
     table = {
         v.name: (v.decks, v.cards, v.tableau, v.foundations, v.cells, v.cells_filled, v.stock)
-        for v in VARIANTS
+        for v in THE_FIVE.values()
     }
     assert table == {
         "forty-thieves": (2, 104, (4,) * 10, 8, 0, 0, 64),
@@ -76,14 +97,35 @@ def test_the_published_games() -> None:
         "forty-bandits": (2, 104, (4,) * 10, 8, 0, 0, 64),
         "busy-aces": (2, 104, (1,) * 12, 8, 0, 0, 92),
     }
-    assert {v.name: (v.build, v.spaces, v.moves) for v in VARIANTS} == {
+    assert {v.name: (v.build, v.spaces, v.moves) for v in THE_FIVE.values()} == {
         "forty-thieves": ("same suit", "any", "one card"),
         "eighty-thieves": ("same suit", "any", "one card"),
         "eights-down": ("same suit", "kings", "supermove"),
         "forty-bandits": ("same suit", "any", "sequence"),
         "busy-aces": ("same suit", "any", "one card"),
     }
+    given = ("name", "title", "decks", "tableau", "cells", "cells_filled", "build", "spaces", "moves")
+    others = [f for f in fields(Variant) if f.name not in (*given, "sources", "aliases", "differs")]
+    for v in THE_FIVE.values():
+        assert all(getattr(v, field.name) == field.default for field in others), v.name
+
+
+def test_the_published_games() -> None:
+    """Each has a name, a title and rules of its own, and says where they are from."""
+    assert len(VARIANTS) == 76 and tuple(THE_FIVE) == tuple(v.name for v in VARIANTS[:5])
     assert all(v.sources for v in VARIANTS)
+    texts = ("name", "title", "sources", "aliases", "differs", "pysol_order")
+    rules = [field.name for field in fields(Variant) if field.name not in texts]
+    for what in ("name", "title", *rules):
+        found = [getattr(v, what) for v in VARIANTS]
+        assert what not in texts or len(set(found)) == len(found)
+    assert len({tuple(getattr(v, rule) for rule in rules) for v in VARIANTS}) == len(VARIANTS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_every_name_finds_its_game(variant: Variant) -> None:
+    for name in (variant.name, variant.title, *variant.aliases):
+        assert get_variant(name) == variant, name
 
 
 @pytest.mark.parametrize(
@@ -113,8 +155,41 @@ def test_the_published_games() -> None:
         ("tableau", (2, 1.5), "0 to 100"),
         ("tableau", [2, 1], "tuple"),
         ("build", "up", "'same suit', 'alternate color', 'any suit'"),
-        ("spaces", "queens", "'any', 'kings', 'none'"),
-        ("moves", ["one card"], "'one card', 'supermove', 'sequence'"),
+        ("build", "up", "'other suit', 'same color'"),
+        ("spaces", "queens", "'any', 'kings', 'none', 'base - 1'"),
+        ("moves", ["one card"], "'one card', 'supermove', 'sequence', 'any group'"),
+        ("sequence", "other suit", "'as build', 'same suit', 'alternate color', 'any suit'"),
+        ("fill", "stock", "'none', 'waste'"),
+        ("fill", None, "'none', 'waste'"),
+        ("foundation_build", "any suit", "'same suit', 'alternate color'"),
+        ("draw", 0, "1 to 3"),
+        ("draw", 4, "1 to 3"),
+        ("draw", "3", "1 to 3"),
+        ("passes", -1, "0 to 100"),
+        ("passes", 101, "0 to 100"),
+        ("aces_home", 1, "True or False"),
+        ("worrying_back", None, "True or False"),
+        ("base", 1, "'ace', 'dealt', or a rank from 2 to 3"),
+        ("base", 4, "'ace', 'dealt', or a rank from 2 to 3"),
+        ("base", "two", "'ace', 'dealt', or a rank"),
+        ("base", True, "'ace', 'dealt', or a rank"),
+        ("face_down", -1, "one for each pile"),
+        ("face_down", 101, "one for each pile"),
+        ("face_down", True, "a whole number"),
+        ("face_down", None, "a whole number"),
+        ("face_down", (1,), "one for each pile"),
+        ("face_down", (0, 1), "each less than the cards of that pile"),
+        ("face_down", (2, 0), "each less than the cards of that pile"),
+        ("face_down", (0.5, 0), "a whole number"),
+        ("face_down", [1, 0], "one for each pile"),
+        ("face_down", "row 1", "'rows 2, 4, 6'"),
+        ("face_down", "rows 0", "'rows 2, 4, 6'"),
+        ("face_down", "rows 1 2", "'rows 2, 4, 6'"),
+        ("face_down", "rows 1,2", "'rows 2, 4, 6'"),
+        ("pysol_order", (0, 1), "each pile as often as it gets a card at the deal"),
+        ("pysol_order", (0, 0, "1"), "each pile as often as it gets a card at the deal"),
+        ("pysol_order", (0, 0, 2), "each pile as often as it gets a card at the deal"),
+        ("pysol_order", [0, 0, 1], "each pile as often as it gets a card at the deal"),
         ("sources", "a book", "a tuple of texts"),
         ("aliases", (1,), "a tuple of texts"),
         ("differs", None, "a tuple of texts"),
@@ -130,7 +205,10 @@ def test_fields_that_are_refused(field: str, value: Any, allowed: str, refuses: 
     )
 
 
-@pytest.mark.parametrize("field", ["name", "title", "decks", "tableau", "build", "aliases"])
+@pytest.mark.parametrize(
+    "field",
+    ["name", "title", "decks", "tableau", "build", "aliases", "face_down", "base", "fill", "pysol_order"],
+)
 @pytest.mark.parametrize("value", [10**5000, nested(10_000), "x" * 100_000, np.arange(3)], ids=type)
 def test_fields_of_any_value(field: str, value: Any, refuses: Refuses) -> None:
     refuses(lambda: replace(TINY, **{field: value}), f"{field} is ", "allowed")
@@ -142,15 +220,103 @@ def test_more_cards_than_the_pack_has(refuses: Refuses) -> None:
     assert replace(TINY, tableau=(10, 2)).stock == 0
 
 
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ({"tableau": (6, 6), "fill": "waste"}, "fill='waste' needs a stock"),
+        (
+            {"moves": "any group", "sequence": "same suit"},
+            "moves='any group' needs sequence='as build'",
+        ),
+        ({"base": "dealt", "tableau": (0, 3)}, "base='dealt' needs a card in t1, and aces_home=False"),
+        ({"base": "dealt", "aces_home": True}, "base='dealt' needs a card in t1, and aces_home=False"),
+        (
+            {"foundation_build": "alternate color", "base": 2},
+            "foundation_build='alternate color' needs base='ace' and worrying_back=False",
+        ),
+        (
+            {"foundation_build": "alternate color", "base": "dealt"},
+            "foundation_build='alternate color' needs base='ace' and worrying_back=False",
+        ),
+        (
+            {"foundation_build": "alternate color", "worrying_back": True},
+            "foundation_build='alternate color' needs base='ace' and worrying_back=False",
+        ),
+        ({"tableau": (6, 6), "draw": 2}, "there is no stock, so draw and passes must be 1"),
+        ({"tableau": (6, 6), "passes": 0}, "there is no stock, so draw and passes must be 1"),
+        (
+            {"ranks": 13, "decks": 3, "moves": "any group"},
+            "a pile could grow to 156 cards, allowed: 127",
+        ),
+        (
+            {"ranks": 13, "decks": 3, "base": 2, "build": "any suit"},
+            "a pile could grow to 156 cards, allowed: 127",
+        ),
+        (
+            {"decks": 2, "base": 2, "moves": "sequence"},
+            "base=2 with moves='sequence' needs one deck and sequences of the same suit",
+        ),
+        (
+            {"base": 2, "build": "any suit", "moves": "supermove"},
+            "base=2 with moves='supermove' needs one deck and sequences of the same suit",
+        ),
+        (
+            {"base": "dealt", "build": "alternate color", "moves": "any group"},
+            "base='dealt' with moves='any group' needs one deck and sequences of the same suit",
+        ),
+        ({"aces_home": True, "tableau": (6, 3)}, "deals 13 cards of a deck of 12"),
+        ({"base": "dealt", "tableau": (6, 4)}, "deals 13 cards of a deck of 12"),
+    ],
+)
+def test_rules_that_do_not_go_together(rules: dict[str, Any], says: str, refuses: Refuses) -> None:
+    refuses(lambda: replace(TINY, **rules), "variant 'tiny': ", says)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"base": 2, "build": "any suit", "moves": "sequence", "sequence": "same suit"},
+        {"base": "dealt", "moves": "any group"},
+        {"base": 3, "decks": 2, "build": "any suit"},
+        {"base": 2, "moves": "supermove"},
+        {"tableau": (5, 6), "draw": 3, "passes": 100, "fill": "waste"},
+        {"tableau": (4, 4), "aces_home": True},
+        {"tableau": (5, 4), "base": "dealt"},
+        {"face_down": "rows 1, 50", "pysol_order": (1, 0, 0)},
+        {"cells_filled": 1, "pysol_order": (2, 1, 0, 0)},
+    ],
+)
+def test_rules_that_go_together(rules: dict[str, Any]) -> None:
+    assert replace(TINY, **rules).stock >= 0
+
+
+def test_which_cards_lie_face_down() -> None:
+    """The last card of a pile never does."""
+    rows = {
+        0: ((), (), ()),
+        1: ((0,), (0,), ()),
+        2: ((0, 1), (0,), ()),
+        100: ((0, 1, 2), (0,), ()),
+        (2, 1, 0): ((0, 1), (0,), ()),
+        (0, 0, 0): ((), (), ()),
+        "rows 1, 3": ((0, 2), (0,), ()),
+        "rows 4": ((), (), ()),
+    }
+    for face_down, places in rows.items():
+        variant = replace(TINY, tableau=(4, 2, 0), face_down=face_down)
+        assert variant.face_down_rows == tuple(map(frozenset, places))
+        assert variant.hides_cards == any(places)
+
+
 def test_other_rules(refuses: Refuses) -> None:
     assert TINY.with_rules(build=None, spaces="kings") == replace(TINY, spaces="kings")
     refuses(lambda: TINY.with_rules(decks=2), "decks")  # type: ignore[call-arg]
     refuses(lambda: TINY.with_rules(moves="two cards"), "'two cards'", "'supermove'")
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_plain_data(name: str) -> None:
-    variant = ALL[name]
+    variant = EVERY[name]
     assert variant_from_dict(json.loads(json.dumps(variant_to_dict(variant)))) == variant
 
 
@@ -170,8 +336,11 @@ def test_names_of_a_game(name: str) -> None:
 
 
 def test_unknown_name(refuses: Refuses) -> None:
-    refuses(lambda: get_variant("klondike"), "'klondike'", "forty-thieves, eighty-thieves, eights-down")
-    refuses(lambda: get_variant("--"), "'--'", "forty-thieves, eighty-thieves, eights-down")
+    refuses(
+        lambda: get_variant("spider"), "'spider'", "one of the 76 games that python -m solitaire_env list"
+    )
+    refuses(lambda: get_variant("klondyke"), "'klondyke'", "shows; closest: klondike")
+    refuses(lambda: get_variant("--"), "'--'", "one of the 76 games")
     refuses(lambda: get_variant(7), "is a int", "a name, a title or an alias")  # type: ignore[arg-type]
 
 
@@ -207,6 +376,31 @@ def test_unknown_name(refuses: Refuses) -> None:
         ({"aliases": ("Wee", "Small")}, "Also called Wee, Small."),
         ({"differs": ("Elsewhere it does.",)}, "Differs: Elsewhere it does."),
         ({"sources": ("A Book",)}, "Source: A Book"),
+        ({"build": "other suit"}, "down by one, in any suit but its own."),
+        ({"build": "same color"}, "down by one, in the same color."),
+        ({"face_down": 1}, "the lowest 1 card of each face down."),
+        ({"face_down": 2}, "the lowest 2 cards of each face down."),
+        ({"face_down": (1, 0)}, "all but the last of each face down."),
+        ({"tableau": (3, 1), "face_down": (1, 0)}, "the lowest 1, 0 face down."),
+        ({"face_down": "rows 1, 3"}, "rows 1, 3 from the bottom face down."),
+        ({"draw": 2}, "turned up to the waste two at a time, once: there is no redeal."),
+        ({"draw": 3, "passes": 4}, "three at a time, 4 times: when it is empty, the waste is turned over."),
+        ({"passes": 0}, "as often as you like: when it is empty, the waste is turned over."),
+        ({"aces_home": True}, "from Ace to 3; the Aces start there."),
+        ({"base": 2}, "from 2 through 3 and Ace. Cards on"),
+        ({"base": 2, "aces_home": True}, "through 3 and Ace; the 2s start there."),
+        ({"base": 2}, "in the same suit. A 3 goes onto an Ace."),
+        ({"base": "dealt"}, "from the base, the rank of the first card of the deal,"),
+        ({"base": "dealt", "spaces": "base - 1"}, "only a card of the rank below the base may fill"),
+        ({"spaces": "base - 1"}, "only a 3 may fill an empty pile."),
+        ({"foundation_build": "alternate color"}, "built up in alternating colors from Ace to 3."),
+        ({}, "Cards on a foundation stay there."),
+        ({"worrying_back": True}, "The last card of a foundation may go back onto a card of the tableau."),
+        ({"moves": "sequence", "sequence": "any suit"}, "whole or in part. A sequence is whatever the suit."),
+        ({"moves": "supermove", "sequence": "any suit"}, " A sequence is whatever the suit."),
+        ({"moves": "any group"}, "any face-up card moves with all cards on it, in order or not."),
+        ({"moves": "any group", "spaces": "kings"}, "only a 3, with the cards on it, may fill"),
+        ({"fill": "waste"}, "Filling: a pile that becomes empty gets the last card of the waste at once;"),
     ],
 )
 def test_describe(rules: dict[str, Any], sentence: str) -> None:
@@ -250,18 +444,22 @@ def test_no_action_to_spaces_that_stay() -> None:
     assert "space" not in action_layout(replace(TINY, spaces="none")).offsets
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_number_of_actions(name: str) -> None:
-    v = ALL[name]
+    v = EVERY[name]
     has_stock = int(v.stock > 0)
-    sources = v.piles + has_stock + v.cells
-    to_spaces = {"any": v.piles * (v.ranks if v.moves != "one card" else 1), "kings": v.piles, "none": 0}[
-        v.spaces
-    ]
-    expected = has_stock + sources
+    others = has_stock + v.cells
+    # No more than all cards but the one that they go onto.
+    group = v.cards - 1 if v.moves == "any group" else 1
+    chosen = {"one card": 1, "supermove": v.ranks, "sequence": v.ranks, "any group": group}[v.moves]
+    if v.spaces != "any" and v.moves != "any group":
+        chosen = 1
+    expected = has_stock + int(v.passes != 1)
+    expected += v.piles + others
     expected += v.piles + has_stock if v.cells else 0
-    expected += v.piles * (sources - 1)
-    expected += to_spaces + (has_stock + v.cells if v.spaces != "none" else 0)
+    expected += v.piles * (v.piles - 1) * group + others * v.piles
+    expected += v.piles * chosen + others if v.spaces != "none" else 0
+    expected += 4 * v.piles if v.worrying_back else 0
     layout = action_layout(v)
     assert layout.size == make_rules(v).actions == expected
     assert [layout.encode(layout.decode(number)) for number in range(layout.size)] == list(range(layout.size))
@@ -281,6 +479,77 @@ def test_sizes_of_the_published_games() -> None:
         "eights-down": (160, 156, 156),
         "forty-bandits": (243, 233, 297),
         "busy-aces": (171, 257, 349),
+        "sixty-thieves": (171, 313, 409),
+        "limited": (171, 257, 325),
+        "famous-fifty": (123, 233, 287),
+        "waning-moon": (198, 269, 321),
+        "thirty-nine-steps": (198, 269, 334),
+        "express": (227, 337, 451),
+        "carnation": (291, 417, 577),
+        "squadron": (170, 233, 294),
+        "san-juan-hill": (123, 225, 281),
+        "forty-and-eight": (84, 210, 282),
+        "lucas": (354, 269, 321),
+        "napoleons-square": (315, 257, 313),
+        "marie-rose": (315, 313, 409),
+        "malmaison": (243, 345, 473),
+        "interchange": (66, 197, 252),
+        "unlimited": (67, 197, 252),
+        "maria": (102, 221, 289),
+        "streets": (123, 233, 297),
+        "roosevelt": (66, 197, 273),
+        "big-streets": (171, 313, 421),
+        "number-ten": (243, 233, 297),
+        "number-twelve": (315, 313, 421),
+        "rank-and-file": (243, 233, 297),
+        "emperor": (123, 233, 297),
+        "thieves-of-egypt": (124, 279, 328),
+        "indian": (123, 233, 307),
+        "midshipman": (102, 221, 289),
+        "napoleons-folly": (123, 233, 297),
+        "napoleons-exile": (123, 233, 297),
+        "double-rail": (98, 173, 272),
+        "final-battle": (123, 185, 283),
+        "single-rail": (75, 105, 153),
+        "triple-rail": (210, 277, 424),
+        "waterloo": (123, 177, 267),
+        "courtyard": (315, 257, 349),
+        "corona": (171, 257, 325),
+        "triple-line": (316, 258, 326),
+        "little-forty": (244, 234, 298),
+        "zebra": (84, 202, 290),
+        "red-and-black": (179, 201, 289),
+        "deuces": (123, 355, 441),
+        "pluto": (171, 413, 505),
+        "freecell": (216, 160, 160),
+        "freecell-two-cells": (196, 158, 158),
+        "freecell-no-cells": (168, 156, 156),
+        "relaxed-freecell": (216, 160, 160),
+        "forecell": (120, 152, 152),
+        "kingcell": (120, 160, 160),
+        "seven-by-four": (183, 148, 148),
+        "seven-by-five": (192, 149, 149),
+        "triple-freecell": (501, 334, 334),
+        "cell-11": (466, 323, 323),
+        "big-cell": (411, 328, 328),
+        "repair": (288, 232, 232),
+        "bakers-game": (216, 160, 160),
+        "bakers-game-king-only": (120, 160, 160),
+        "seahaven-towers": (168, 178, 178),
+        "relaxed-seahaven-towers": (168, 178, 178),
+        "double-seahaven-towers": (352, 282, 282),
+        "double-eight-off": (280, 256, 256),
+        "penguin": (126, 145, 145),
+        "opus": (108, 143, 143),
+        "klondike": (95, 162, 186),
+        "klondike-draw-3": (95, 162, 186),
+        "double-klondike": (139, 257, 316),
+        "double-klondike-draw-3": (139, 257, 316),
+        "westcliff": (243, 177, 199),
+        "thumb-and-pouch": (178, 162, 186),
+        "whitehead": (178, 162, 186),
+        "yukon": (2506, 368, 368),
+        "russian-solitaire": (2506, 368, 368),
     }
 
 
@@ -297,17 +566,17 @@ def test_actions_that_a_game_has_not(refuses: Refuses) -> None:
         refuses(lambda action=action: layout.encode(action), "tiny", action.kind)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_rules_are_plain_ints(name: str) -> None:
     """Another type would compile every kernel a second time."""
-    assert {type(value) for value in make_rules(ALL[name])} == {int}
+    assert {type(value) for value in make_rules(EVERY[name])} == {int}
 
 
 @pytest.mark.parametrize("information", ["player", "thoughtful"])
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_observation_slices(name: str, information: str) -> None:
     """The parts follow each other without a gap and fill the row."""
-    variant, rules = ALL[name], make_rules(ALL[name])
+    variant, rules = EVERY[name], make_rules(EVERY[name])
     layout = observation_layout(variant, information)
     parts = list(layout.values())
     assert parts[0].start == 0
@@ -318,6 +587,7 @@ def test_observation_slices(name: str, information: str) -> None:
     assert size.get("cells", 0) == variant.cells
     assert size.get("waste", 0) == variant.stock
     assert size.get("stock", 0) == (variant.stock if information == "thoughtful" else 0)
-    assert all(
-        size[f"t{n}"] == max(*variant.tableau, 1) + variant.ranks - 1 for n in range(1, variant.piles + 1)
-    )
+    assert size.get("redeals", 0) == int(variant.passes > 1)
+    assert size.get("base", 0) == int(variant.base == "dealt")
+    room = ReferenceRules.of(variant).pile_room
+    assert all(size[f"t{n}"] == room for n in range(1, variant.piles + 1))

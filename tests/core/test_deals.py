@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numba import njit
 
 from solitaire_env.core import engine
+from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import (
     MAX_DEAL,
@@ -22,10 +24,13 @@ from solitaire_env.core.deals import (
     shuffle_in_place,
     shuffled,
 )
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.notation import format_position, parse_action
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
+from tests.family_positions import by_game_number, lines, position_text, unused
 from tests.fuzz import nested
-from tests.games import ALL, COMPILED
+from tests.games import COMPILED, EVERY
 
 BITS_64 = 2**64 - 1
 BY_DECKS = {1: get_variant("eights-down"), 2: get_variant("forty-thieves"), 4: get_variant("eighty-thieves")}
@@ -163,9 +168,9 @@ def test_games_of_one_pack_share_their_deals() -> None:
     assert names(get_variant("busy-aces"), 5) == names(get_variant("forty-bandits"), 5)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_deal_is_the_pack(name: str) -> None:
-    variant = ALL[name]
+    variant = EVERY[name]
     pack = Counter(ordered_pack(variant).tolist())
     assert Counter(deal_order(variant, 3).tolist()) == pack
     assert set(pack.values()) == {variant.decks} and len(pack) == 4 * variant.ranks
@@ -199,6 +204,31 @@ def test_deals_of_other_programs_are_laid_out_as_theirs() -> None:
         assert piles == [row for row in printed if len(row) == 6 and ":" not in row[0]]
         cells = next(row[1:] for row in printed if "eecells" in row[0])
         assert [card for card in cells if card != "-"] == list(cards)
+
+
+DEALT = [line for line in lines() if line["step"] == 0 and unused(line) is None]
+"""PySolFC's positions at the deal; where the waste is not empty, after a first draw."""
+
+
+@pytest.mark.parametrize("line", DEALT, ids=lambda line: f"{line['game']}-{line['deal']}")
+def test_deals_of_pysolfc_are_laid_out_as_there(line: dict[str, Any]) -> None:
+    """Card by card, but for cells, which are alike."""
+    pytest.importorskip("pysol_cards")
+    variant = by_game_number()[line["id"]]
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.array([0]), [f"pysol:{line['deal']}"])
+    if line["waste"]:
+        batch.step(np.array([parse_action(variant, "draw")]), batch.everyone)
+    expected = position_text(variant, line).splitlines()
+    for text, got in zip(expected, format_position(batch.position(0)).splitlines(), strict=True):
+        cells = text.startswith("cells:")
+        assert (sorted(got.split()) if cells else got) == (sorted(text.split()) if cells else text)
+
+
+def test_every_game_of_pysolfc_has_a_deal() -> None:
+    """But for one of which the file has later positions alone."""
+    found = {by_game_number()[line["id"]].name for line in DEALT}
+    assert {variant.name for variant in VARIANTS} - found == {"double-seahaven-towers"}
 
 
 def test_reserved_deals_are_never_picked() -> None:

@@ -14,12 +14,12 @@ import pytest
 from solitaire_env.core import batch as batch_module
 from solitaire_env.core import engine, observations, position_sums, supermoves
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.cards import card_name
+from solitaire_env.core.cards import card_name, parse_card
 from solitaire_env.core.deals import ordered_pack
 from solitaire_env.core.layout import DEAL, PLAYING, STUCK, WON, make_rules
 from solitaire_env.core.perft import count_nodes
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.notation import format_position, parse_action, parse_position
+from solitaire_env.notation import format_position, move_of, parse_action, parse_position
 from solitaire_env.testing import check_state, check_supermoves
 from solitaire_env.variants import Variant, get_variant
 from tests.games import ALL, COMPILED
@@ -135,9 +135,13 @@ def test_every_file_with_kernels_is_checked() -> None:
 
 def play_everything(variant: Variant) -> None:
     """Use every kernel on a variant."""
-    for observation in observations.OBSERVATIONS:
+    for observation, information in (
+        ("cards", "player"),
+        ("cards", "thoughtful"),
+        ("features", "thoughtful"),
+    ):
         for size in (1, 3):
-            settings = Settings(observation, "thoughtful", "progress+win", stall_limit=9, max_episode_steps=9)
+            settings = Settings(observation, information, "progress+win", stall_limit=9, max_episode_steps=9)
             batch = Batch(GameSpec(variant, settings), size)
             rows = np.arange(size)
             batch.seed_streams(rows, [np.random.default_rng(0)] * size)
@@ -165,6 +169,12 @@ def test_each_kernel_is_compiled_once() -> None:
     """One set of compiled kernels for all variants: another type of an argument would make a second."""
     for variant in ALL.values():
         play_everything(variant)
+    variant = get_variant("klondike")
+    batch = Batch(GameSpec(variant), 1)
+    text = fill("variant: klondike|foundations: C 2|t1: 3D", ReferenceRules.of(variant))
+    batch.place(0, parse_position(text, variant))
+    action = parse_action(variant, "fC>t1")
+    assert move_of(variant, batch.state, 0, action).cards == (parse_card("2C"),)
     signatures = {
         f"{module.__name__}.{name}": list(
             map(str, getattr(getattr(module, name), "alone", getattr(module, name)).signatures)

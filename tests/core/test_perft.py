@@ -18,7 +18,7 @@ from solitaire_env.notation import Position, action_text, format_position, parse
 from solitaire_env.variants import Variant
 from tests import counts
 from tests.conftest import Refuses
-from tests.counts import DEALS, LONG_DEALS, VARIANTS, Start, path_of, read_file
+from tests.counts import ENOUGH, VARIANTS, Start, path_of, read_file
 from tests.games import COMPILED
 from tests.reference import Move, ReferenceGame, ReferenceRules
 
@@ -28,7 +28,7 @@ STARTS = [
         variant,
         start,
         id=f"{name}: {start.id}",
-        marks=pytest.mark.proof if COMPILED and start.deal in range(LONG_DEALS) else (),
+        marks=pytest.mark.proof if COMPILED and start.nodes[-1] >= ENOUGH["long deal"] else (),
     )
     for name, variant in VARIANTS.items()
     for start in FILES[name]
@@ -139,8 +139,10 @@ def test_files_are_whole(name: str) -> None:
     ]
     assert [(start.id, start.deal, start.position) for start in starts] == expected
     assert len({start.id for start in starts}) == len(starts)
-    for number, start in enumerate(starts[:DEALS]):
-        assert start.nodes[-1] >= counts.ENOUGH["long deal" if number < LONG_DEALS else "deal"]
+    for (kind, *_), start in zip(counts.places(variant), starts, strict=True):
+        if start.deal is not None:
+            few = len(start.nodes) == counts.DEEPEST[kind] or start.nodes[-1] == 0
+            assert few or start.nodes[-1] >= ENOUGH[kind]
 
 
 def test_no_file_is_left_over() -> None:

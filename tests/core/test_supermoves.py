@@ -14,14 +14,14 @@ from solitaire_env.core.layout import PLAYING, Action, action_layout, make_rules
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.policies.drawing import draw
-from solitaire_env.variants import VARIANTS
-from tests.games import COMPILED, ODD, OPTIONS
+from tests.games import COMPILED, FURTHER, ODD, OPTIONS, PLAYED
 
 GAMES = {
     f"{name}, {build}": variant.with_rules(moves="supermove", build=build)
-    for name, variant in ({variant.name: variant for variant in VARIANTS} | OPTIONS | ODD).items()
-    if variant.moves != "sequence"
-    for build in ("same suit", "any suit")
+    for name, variant in (PLAYED | OPTIONS | ODD | FURTHER).items()
+    if variant.takes_supermoves
+    for build in sorted({"same suit", "any suit", variant.build})
+    if not variant.wraps or build == "same suit"
 }
 
 

@@ -34,13 +34,14 @@ from solitaire_env.notation import parse_action
 from solitaire_env.policies import as_policy, load_policy, view_of
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.transcripts import parse_transcript, replay
-from solitaire_env.variants import VARIANTS, Variant, get_variant
+from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import COMPILED
+from tests.games import COMPILED, PLAYED, THE_FIVE
 
-IDS = list(map(env_id, VARIANTS))
+IDS = [env_id(variant) for variant in PLAYED.values() if not (variant.wraps or variant.worrying_back)]
+"""Without games that take no other build, and those in which the cards home go down in a loop."""
 BUSY_ACES = "Solitaire/BusyAces-v0"
-ONE_CARD = [env_id(variant) for variant in VARIANTS if variant.moves == "one card"]
+ONE_CARD = [env_id(variant) for variant in THE_FIVE.values() if variant.moves == "one card"]
 LIMIT = 200 if COMPILED else 40
 KEPT: dict[str, Any] = {"transcripts": True, "max_episode_steps": 40}
 
@@ -470,8 +471,8 @@ def test_illegal_action(moves: str | None) -> None:
         (answers(lambda masks: masks.argmax(1), moves="sequence"), ["'sequence'", "'supermove'"]),
         (answers(lambda masks: masks.argmax(1), moves="fly"), ["'fly'", "'supermove'"]),
         (answers(lambda masks: masks.argmax(1), observation="pixels"), ["'pixels'", "'cards'"]),
-        (lambda: evaluate(Whim(), "klondike"), ["klondike", "busy-aces"]),
-        (lambda: evaluate(Whim(), "Solitaire/Klondike-v0"), ["Klondike", BUSY_ACES]),
+        (lambda: evaluate(Whim(), "busy-ace"), ["busy-ace", "busy-aces"]),
+        (lambda: evaluate(Whim(), "Solitaire/BusyAce-v0"), ["BusyAce-v0", BUSY_ACES]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1, 2, 1]), ["twice"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [-1]), ["-1"]),
         (lambda: evaluate(Whim(), BUSY_ACES, ["xyz:1"]), ["xyz"]),

@@ -15,11 +15,12 @@ from solitaire_env.evaluation import repeats
 from solitaire_env.evaluation.repeats import Repeats
 from solitaire_env.policies.drawing import draw
 from solitaire_env.variants import VARIANTS
+from tests.games import PLAYED
 
 Array = npt.NDArray[Any]
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
 def test_counts_what_came_back_in_games_of_any_length(variant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random games, which go back and forth; there is room for three positions before it grows."""
     monkeypatch.setattr(repeats, "FIRST_ROOM", 3)

@@ -11,7 +11,7 @@ import pytest
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.autoplay import autoplay_safe_moves
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_moves
 from solitaire_env.move_features.columns import NUM_DIG, NUM_MOVE, NUM_PLAIN, NUM_WAY
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.linear import Linear, weights_for
@@ -24,8 +24,9 @@ Array = npt.NDArray[Any]
 SUITED = {
     name: variant
     for name, variant in ({variant.name: variant for variant in VARIANTS} | OPTIONS | ODD).items()
-    if variant.build == "same suit"
+    if has_safe_moves(variant) and not variant.hides_cards and variant.fill == "none"
 }
+"""Games in suit where no move but a draw turns a card up."""
 LIMIT = 5
 
 
@@ -35,7 +36,7 @@ def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[A
     batch.set_row(0, row)
     before = int(batch.state.home[0])
     draws = batch.rules.home_actions
-    if action >= draws:
+    if action >= batch.rules.has_stock:
         batch.step(np.array([action]), batch.everyone)
     made = 0
     while True:
@@ -46,7 +47,7 @@ def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[A
         if made == LIMIT or batch.state.status[0] != PLAYING:
             break
         chosen = linear(batch.observations(), batch.state.mask)
-        if chosen[0] < draws:
+        if chosen[0] < draws:  # or a redeal
             break
         batch.step(chosen, batch.everyone)
         made += 1

@@ -8,7 +8,7 @@ import pytest
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import MoveReader
-from solitaire_env.move_features.table import MoveTable, highest_values
+from solitaire_env.move_features.table import MoveTable, highest_values, lowest_values
 from tests.games import ALL, EACH
 from tests.move_features.test_moves import played
 
@@ -29,7 +29,7 @@ def test_rows_are_those_of_the_legal_moves(name: str) -> None:
             expected[going[moves.games], moves.actions] = moves.moves
         np.testing.assert_array_equal(seen, expected)
         np.testing.assert_array_equal(reader.read_table(observations), expected)
-        assert (seen >= 0).all() and (seen <= highest).all()
+        assert (seen >= lowest_values(batch.rules)).all() and (seen <= highest).all()
         mask = batch.state.mask
         batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
     assert seen.shape == (12, batch.rules.actions, NUM_MOVE) and seen.dtype == np.float32

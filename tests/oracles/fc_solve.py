@@ -74,9 +74,9 @@ class Disagreement(AssertionError):
 # ---------------------------------------------------------------------------------------- replay
 
 
-def make_env(**rules: str) -> gym.Env[Any, Any]:
-    """Eights Down, with house rules, that refuses what is illegal."""
-    return gym.make(ENV_ID, on_invalid="raise", **rules)
+def make_env(env_id: str = ENV_ID, **rules: str) -> gym.Env[Any, Any]:
+    """Eights Down or another game, with house rules, that refuses what is illegal."""
+    return gym.make(env_id, on_invalid="raise", **rules)
 
 
 def shown(env: gym.Env[Any, Any]) -> ReferenceGame:

@@ -14,7 +14,8 @@ from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import make_rules
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position, position_to_row
-from solitaire_env.variants import Variant
+from solitaire_env.registration import env_id
+from solitaire_env.variants import Variant, get_variant
 from tests.oracles.fc_solve import (
     TO_COUNT,
     TO_WIN,
@@ -81,6 +82,29 @@ def test_house_rules(rules: dict[str, str]) -> None:
     kinds, impossible = play_all(list(range(100)), **rules)
     assert impossible == set()
     assert min(kinds[f"{place}, several cards"] for place in ("onto a pile", "to a space")) > 50, kinds
+
+
+@pytest.mark.parametrize(
+    ("game", "deals", "impossible"),
+    [
+        ("freecell", [f"ms:{number}" for number in range(1, 201)], 0),
+        ("freecell", ["ms:11982"], 1),
+        ("bakers-game", list(range(200)), 45),
+        ("seahaven-towers", list(range(200)), 27),
+    ],
+)
+def test_relatives(game: str, deals: list[Deal], impossible: int) -> None:
+    """Each solution is played to the win here."""
+    variant = get_variant(game)
+    env = make_env(env_id(variant))
+    verdicts: Counter[str] = Counter()
+    for deal in deals:
+        env.reset(options={"deal": deal})
+        answer = read_answer(ask(variant, board_text(shown(env)), *TO_WIN))
+        verdicts[answer.verdict] += 1
+        if answer.verdict == "won":
+            replay(env, deal, answer.moves)
+    assert verdicts == Counter(won=len(deals) - impossible, impossible=impossible)
 
 
 # ------------------------------------------------------------------------------ counts of positions

@@ -16,8 +16,8 @@ from solitaire_env.notation import parse_position
 from solitaire_env.play.replay_page import replay_data, replay_page
 from solitaire_env.play.web import board, targets
 from solitaire_env.transcripts import Thought, format_transcript, replay
+from tests.games import OPTIONS, PLAYED
 from tests.recorded import recorded_game
-from tests.test_transcripts import RECORDED
 
 EIGHTS = """variant: eights-down
 foundations: C 2 D 0 H 1 S 13
@@ -67,7 +67,7 @@ def test_spaces_are_alike_and_so_are_empty_cells(action: str, expected: list[str
     assert targets(parse_position(EIGHTS), env.move(env.parse_action(action))) == expected
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", {**PLAYED, **OPTIONS})
 def test_the_steps_lead_to_the_engines_positions(name: str) -> None:
     game = recorded_game(name)
     data = replay_data(game)
@@ -76,7 +76,7 @@ def test_the_steps_lead_to_the_engines_positions(name: str) -> None:
         assert (step.text, step.words) == (text, words)
         assert changed and all(piles[pile] != cards for pile, cards in changed.items())
         piles |= changed
-        assert piles == board(parse_position(step.position, game.variant))
+        assert piles == board(parse_position(step.position, game.variant).hidden())
     assert (data["title"], data["cards"], data["deal"]) == (
         game.variant.title,
         game.variant.cards,

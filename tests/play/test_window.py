@@ -18,8 +18,8 @@ from solitaire_env.play.session import Session
 from solitaire_env.play.window import KEYS, Window
 from solitaire_env.policies import load_policy
 from solitaire_env.render.board import CARD_HEIGHT, Board, Spot, lay_out
-from tests.games import PUBLISHED
 from tests.recorded import recorded_game
+from tests.render.test_pictures import PIXEL_HASHES
 from tests.test_cli import ALMOST_WON, STUCK
 
 SIZE = (400, 300)
@@ -90,7 +90,7 @@ def clicks(board: Board, move: Move) -> list[pygame.Event]:
     return [event for at in places for event in (down(at), up(at))]
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", PIXEL_HASHES)
 def test_a_whole_game_by_clicks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every click of a recorded game is in the queue before the window is played in."""
     game = recorded_game(name)
@@ -114,6 +114,37 @@ def test_a_whole_game_by_clicks(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert made.session.cards_home == session.cards_home > 50
     assert not made.session.legal()
     assert made.said.startswith("Won, in " if session.won else "Stuck: no move is legal.")
+
+
+@pytest.mark.parametrize("name", ["klondike-draw-3", "yukon", "double-klondike", "zebra", "little-forty"])
+def test_groups_redeals_and_worrying_back_by_clicks(name: str) -> None:
+    made, kinds = window(name, deal=5), set()
+    chance = np.random.default_rng(4)
+    for step in range(60):
+        session = made.session
+        if not session.legal():
+            break
+        by_kind: dict[str, list[int]] = {}
+        for action in session.legal():
+            by_kind.setdefault(made._layout.decode(action).kind, []).append(action)
+        kind = sorted(by_kind)[step % len(by_kind)]
+        kinds.add(kind)
+        action = int(chance.choice(by_kind[kind]))
+        move = session.env.move(action)
+        if "stock" in (move.source, move.target):
+            click(made, "stock")
+        else:
+            if move.source == "foundations":
+                tops = made.position.home_tops()
+                at = point(made._board, move.source, foundation=tops.index(move.cards))
+                events(made, down(at), up(at))
+            else:
+                click(made, move.source, len(move.cards))
+            click(made, move.target)
+        assert texts(made)[step:] == [session.env.action_text(action)]
+    assert kinds >= {"klondike-draw-3": {"worry", "redeal"}, "double-klondike": {"worry"}}.get(name, set())
+    events(made, key(pygame.K_h))
+    assert made.options or not made.session.legal()
 
 
 @pytest.mark.parametrize("name", ["eights-down", "forty-bandits"])

@@ -19,6 +19,7 @@ class SlowGreedy:
     def __init__(self, spec: GameSpec) -> None:
         layout = spec.layout
         self.layout = layout
+        self.build = spec.variant.build
         self.piles = layout["piles"]
         self.waste = layout["waste"]
         self.sources = self.piles + layout["waste"] + layout["cells"]
@@ -61,6 +62,16 @@ class SlowGreedy:
             scores[:, slice(*self.offsets["tableau"])][dug[:, self.pair_target]] = LAST
         return scores
 
+    def _fits(self, card: Array, onto: Array) -> Array:
+        """Whether cards may be laid on others."""
+        suits_fit = {
+            "same suit": card & 3 == onto & 3,
+            "alternate color": ((card + 1) & 2) != ((onto + 1) & 2),
+            "any suit": np.ones(card.shape, dtype=np.bool_),
+        }[self.build]
+        found: Array = suits_fit & (onto >> 2 == (card >> 2) + 1)
+        return found
+
     def _tableau_scores(self, table: _Table) -> Array:
         """Onto piles: a sequence is moved from where it breaks."""
         source, target = self.pair_source, self.pair_target
@@ -70,7 +81,7 @@ class SlowGreedy:
         lowest = table.card_at(count, pile)
         under = table.card_at(count + 1, pile)
         heights = table.heights[table.rows, pile]
-        breaks = (under != lowest + 4) & from_pile
+        breaks = ~self._fits(lowest, under) & from_pile
         value = np.where(
             from_pile, 800.0 + 20.0 * (heights == count) - heights, 700.0 + (table.top[:, source] >> 2)
         )
@@ -84,7 +95,7 @@ class SlowGreedy:
         from_pile = source < self.piles
         pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
         lowest, under = table.card_at(count, pile), table.card_at(count + 1, pile)
-        whole = (under != 0) & (under != lowest + 4)
+        whole = (under != 0) & ~self._fits(lowest, under)
         heights = table.heights[table.rows, pile]
         value = np.where(from_pile, 400.0 - 10.0 * heights + count, 300.0 + (table.top[:, source] >> 2))
         if self.waste:

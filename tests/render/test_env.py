@@ -21,13 +21,14 @@ from imageio_ffmpeg import get_ffmpeg_exe
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position
+from solitaire_env.registration import env_id
 from solitaire_env.render import RENDER_FPS, RENDER_MODES, SIZE, VECTOR_RENDER_MODES
 from solitaire_env.render.board import headline
 from solitaire_env.render.picture import render_rgb
 from solitaire_env.render.screen import Screen
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
-from tests.games import PUBLISHED
+from tests.games import PLAYED, PUBLISHED
 
 BUSY = "Solitaire/BusyAces-v0"
 
@@ -110,10 +111,10 @@ def test_an_action_that_raises_leaves_the_picture() -> None:
     assert env.render() == before
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", PLAYED)
 def test_size(name: str) -> None:
     made = gym.make(
-        f"Solitaire/{PUBLISHED[name].title.replace(' ', '')}-v0",
+        env_id(PUBLISHED[name]),
         render_mode="rgb_array",
         render_size=[320, 200],
     )

@@ -219,7 +219,7 @@ def test_replay_finds_other_games(board: Path, capsys: pytest.CaptureFixture[str
         (["--policy", "greedy", "--name", "../x"], ["'../x'"]),
         (["--policy", "greedy", "--deals", "0:11"], ["'0:11'", "0:12 or 100:104"]),
         (["--policy", "greedy", "--deals", "all"], ["'all'"]),
-        (["--policy", "greedy", "--env", "whist"], ["'whist'", "busy-aces"]),
+        (["--policy", "greedy", "--env", "whist"], ["'whist'", "solitaire_env list"]),
         ([*MINE, "--made", "a | b"], ["made", "without | < >"]),
         ([*MINE, *MADE, "--minutes", "-1"], ["minutes", "-1"]),
         ([*MINE], ["--made"]),

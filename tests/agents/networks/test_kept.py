@@ -13,9 +13,10 @@ from agents.networks import kept as kept_module
 from agents.networks.kept import KeptFeatures, KeptObservations
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.variants import VARIANTS, get_variant
+from solitaire_env.variants import get_variant
+from tests.games import THE_FIVE
 
-NAMES = [variant.name for variant in VARIANTS]
+NAMES = [*THE_FIVE, "yukon", "penguin", "zebra"]
 
 
 def played(name: str, games: int = 12, steps: int = 10) -> list[tuple[Any, Any]]:
@@ -90,7 +91,9 @@ def test_scores_and_gradients_are_torchs(name: str, hidden: tuple[int, ...]) -> 
     (expected.logs() * wanted[0].double()).sum().backward(retain_graph=True)
     (expected.features * wanted[1].double()).sum().backward()
     for name, weights in slow.named_parameters():
-        assert weights.grad is not None and weights.grad.abs().max() > 0, name
+        assert weights.grad is not None, name
+        # In a narrow layer all units of a random network may be off.
+        assert "head" not in name or weights.grad.abs().max() > 0, name
         th.testing.assert_close(gradients[name], weights.grad, rtol=2e-3, atol=2e-3)
 
 

@@ -10,6 +10,7 @@ import torch as th
 from sb3_contrib import MaskablePPO
 
 from agents.networks import NETWORKS, MlpNetwork, MovesNetwork, PileNetwork
+from agents.networks.piles import plays
 from agents.networks.sb3_policy import NetworkPolicy
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import Action, action_layout, make_rules
@@ -17,11 +18,11 @@ from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.policies.linear import Linear
 from solitaire_env.sb3 import SolitaireVecEnv
-from solitaire_env.variants import VARIANTS, Variant, get_variant
+from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import OPTIONS
+from tests.games import OPTIONS, PLAYED
 
-GAMES = {variant.name: variant for variant in VARIANTS} | OPTIONS
+GAMES = {name: variant for name, variant in (PLAYED | OPTIONS).items() if plays(GameSpec(variant))}
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
 
 
@@ -328,3 +329,8 @@ def test_value_alone_can_learn(kind: str) -> None:
     policy.value_only = False
     _, logs, entropy = policy.evaluate_actions(th.from_numpy(observations), actions, masks)
     assert logs.requires_grad and entropy.requires_grad
+
+
+@pytest.mark.parametrize("name", ["klondike", "forty-and-eight", "yukon"])
+def test_the_pile_network_refuses_games_with_other_kinds_of_action(name: str, refuses: Refuses) -> None:
+    refuses(lambda: PileNetwork(GameSpec(get_variant(name))), "network 'piles' does not play", name, "moves")

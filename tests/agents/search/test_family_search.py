@@ -1,0 +1,150 @@
+"""The solver and the player that looks ahead, under the rules beyond those of the first five games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch as th
+
+from agents.networks.moves import MovesNetwork
+from agents.networks.player import NetworkPlayer
+from agents.search.budget import Budget
+from agents.search.player import Searcher
+from agents.search.solver import Solver
+from agents.search.stocks import draw_stocks, unseen, write_games
+from agents.solve import check_line
+from solitaire_env.core import supermoves
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.cards import DOWN
+from solitaire_env.core.layout import PLAYING, WON, make_rules
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.conftest import Refuses
+from tests.games import COMPILED
+
+Array = npt.NDArray[Any]
+
+SHORT = {
+    variant.name: variant
+    for variant in (
+        Variant(
+            "klondike-like", "Klondike Like", decks=1, tableau=(1, 2, 3), ranks=3, face_down=(0, 1, 2),
+            build="alternate color", spaces="kings", moves="sequence", passes=0, worrying_back=True,
+        ),
+        Variant("draws-two", "Draws Two", decks=1, tableau=(1, 1), ranks=3, draw=2, passes=2),
+        Variant("fills", "Fills", decks=1, tableau=(1, 1, 1), ranks=3, fill="waste"),
+        Variant("hides-one-card", "Hides", decks=1, tableau=(4, 4), ranks=3, face_down=1, build="other suit"),
+        Variant(
+            "yukon-like", "Yukon Like", decks=1, tableau=(6, 6), ranks=3, face_down=(1, 1),
+            build="alternate color", moves="any group", spaces="kings",
+        ),
+        Variant("russian-like", "Russian Like", decks=1, tableau=(5, 4, 3), ranks=3, face_down=(1, 1, 0),
+            moves="any group", spaces="kings"),
+        Variant("wraps", "Wraps", decks=1, tableau=(3, 3, 3), ranks=3, base=2, cells=1),
+        Variant("penguin-like", "Penguin Like", decks=1, tableau=(4, 4), ranks=3, base="dealt", cells=1,
+            spaces="base - 1", moves="sequence"),
+        Variant("two-colors", "Two Colors", decks=1, tableau=(3, 3), ranks=3, build="alternate color",
+            foundation_build="alternate color", aces_home=True),
+    )
+}  # fmt: skip
+
+VARIED = [v.name for v in VARIANTS if make_rules(v).varied] if COMPILED else ["klondike", "zebra", "penguin"]
+
+
+@pytest.fixture(autouse=True)
+def keys_wrap_around() -> Iterator[None]:
+    """Interpreted kernels warn of it."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+def can_be_won(batch: Batch) -> bool:
+    """Whether the game in row 0 can be won: all positions are looked at, each known by its whole row."""
+    met: set[bytes] = set()
+    waiting = [batch.state.rows[0].copy()]
+    while waiting:
+        row = waiting.pop()
+        batch.set_row(0, row)
+        if batch.state.status[0] == WON:
+            return True
+        if batch.state.status[0] != PLAYING:
+            continue
+        for action in np.flatnonzero(batch.state.mask[0].copy()):
+            batch.set_row(0, row)
+            batch.step(np.array([action]), batch.everyone)
+            key = batch.state.rows[0].tobytes()
+            if key not in met:
+                met.add(key)
+                waiting.append(batch.state.rows[0].copy())
+    return False
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_the_solver_says_what_an_exhaustive_search_says(name: str) -> None:
+    variant = SHORT[name]
+    solver, batch = Solver(variant, megabytes=2), Batch(GameSpec(variant), 1)
+    for deal in range(8 if COMPILED else 2):
+        solution = solver.solve_deal(deal, seconds=60)
+        batch.deal(np.zeros(1, dtype=np.int64), [deal])
+        assert solution.result == ("winnable" if can_be_won(batch) else "unwinnable"), deal
+        _, home, won = check_line(variant, deal, solution.line)
+        assert (home, won) == (solution.cards_home, solution.result == "winnable")
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_lines_in_published_games_can_be_played(name: str) -> None:
+    variant = get_variant(name)
+    solution = Solver(variant, megabytes=2).solve_deal(1, seconds=30, nodes=500)
+    _, home, _ = check_line(variant, 1, solution.line)
+    assert home == solution.cards_home
+
+
+@pytest.mark.parametrize("name", ["klondike", "yukon", "zebra", "emperor", "little-forty"])
+def test_hidden_cards_are_sampled_together(name: str) -> None:
+    variant = get_variant(name)
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.zeros(1, dtype=np.int64), [1])
+    rules, row, observation = batch.rules, batch.state.rows[0].copy(), batch.observations()[0].copy()
+    down = row[: rules.row_cells] >= DOWN
+    cards = np.concatenate((row[: rules.row_cells][down] & ~DOWN, row[rules.row_stock :]))
+    assert unseen(rules, observation).tolist() == sorted(cards.tolist())
+    orders = draw_stocks(rules, observation, 20, np.random.default_rng(0))
+    games = Batch(GameSpec(variant), 20)
+    write_games(rules, games.state.rows, observation, orders)
+    games.derive(np.arange(20))
+    np.testing.assert_array_equal(games.observations(), np.tile(observation, (20, 1)))
+    for n in range(20):
+        other = games.state.rows[n]
+        drawn = np.concatenate((other[: rules.row_cells][down] & ~DOWN, other[rules.row_stock :]))
+        assert sorted(drawn.tolist()) == sorted(cards.tolist())
+    assert len({games.state.rows[n].tobytes() for n in range(20)}) == 20
+
+
+@pytest.mark.parametrize("name", ["klondike", "yukon", "zebra", "emperor", "penguin"])
+def test_the_search_player_plays_varied_games(name: str) -> None:
+    variant = get_variant(name)
+    th.manual_seed(0)
+    network = MovesNetwork(GameSpec(variant), hidden=(8,), width=8, digs=1, family=1)
+    player = NetworkPlayer(network, GameSpec(variant), "untrained")
+    searcher = Searcher(variant, player, Budget(simulations=4, candidates=2, nodes=200))
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.zeros(1, dtype=np.int64), [2])
+    for move in range(8 if COMPILED else 3):
+        [action] = searcher(
+            batch.observations(), batch.state.mask, uniforms=np.array([move / 10]),
+            games=np.zeros(1, dtype=np.int64),
+        )  # fmt: skip
+        assert batch.state.mask[0, action]
+        batch.step(np.array([action]), batch.everyone)
+
+
+def test_games_that_fill_spaces_have_no_supermoves(refuses: Refuses) -> None:
+    corona, zebra = get_variant("corona"), get_variant("zebra")
+    refuses(lambda: GameSpec(corona).seen(moves="supermove"), "supermove", "corona", "does not fill")
+    assert not supermoves.expands(corona.with_rules(moves="supermove")) and supermoves.expands(zebra)
+    assert not supermoves.expands(get_variant("yukon"))
+    assert supermoves.expands(get_variant("emperor").with_rules(moves="supermove"))

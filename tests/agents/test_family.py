@@ -1,0 +1,359 @@
+"""One network for many games: what it reads, a training, and play of games that it never saw."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.commands import family_table
+from agents.config import ConfigError, TrainConfig, make_config
+from agents.learners.training_env import make_env
+from agents.networks.family import FamilyReader
+from agents.reports import family
+from agents.reports.family import read_rows
+from agents.runs.config_files import dump_config, load_config
+from agents.runs.models import load_model
+from agents.train import main
+from solitaire_env import load_policy
+from solitaire_env.core import GameSpec
+from solitaire_env.evaluation import evaluate
+from solitaire_env.family import SPLITS, TRAIN
+from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.policies.network import CompiledNetwork, load_network
+from solitaire_env.variants import VARIANTS, get_variant
+from tests.agents.test_train import assert_refused, command, progress
+from tests.policies.model_folders import edit_card, played, spec_of, write_model
+
+GAMES = ["klondike", "freecell", "busy-aces"]
+UNSEEN = ["double-rail", "russian-solitaire", "zebra", "penguin"]
+"""They have other observations and actions than those of the training."""
+VALUES: dict[str, Any] = {
+    "games": GAMES, "moves": "supermove", "minutes": None, "total_steps": 3000, "width": 8,
+    "hidden": [8, 4], "num_envs": 24, "n_steps": 32, "batch_size": 128, "threads": 1, "stall_limit": 10,
+    "held_out_deals": "20000:20002", "eval_deals": "0:3",
+}  # fmt: skip
+FAMILY = "Solitaire/Family-v0"
+
+
+def config(**values: Any) -> TrainConfig:
+    return make_config({"env": FAMILY, **VALUES, **values}, "test")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A run folder, and what the training printed."""
+    folder = tmp_path_factory.mktemp("family")
+    (folder / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES}))
+    outcome = command(folder / "tiny.yaml", "--runs", folder / "runs", of=main)
+    assert outcome.status == 0, outcome.err
+    return folder / "runs" / "family-1", outcome.out
+
+
+@pytest.fixture
+def run(trained: tuple[Path, str]) -> Path:
+    return trained[0]
+
+
+# ---------------------------------------------------------------------------------- what is read
+
+
+def test_a_family_reader_reads_what_the_reader_of_each_game_does() -> None:
+    spec = config(games=[*GAMES, "yukon"]).family_spec
+    env = make_env(config(games=[*GAMES, "yukon"]), 16)
+    env.seed(5)
+    observations = np.asarray(env.reset())
+    random = np.random.default_rng(0)
+    for _ in range(12):
+        masks = env.action_masks()
+        after, *_ = env.step((masks * (1 - random.random(masks.shape))).argmax(1))
+        observations = np.asarray(after)
+    masks = env.action_masks()
+    reader = FamilyReader(spec, digs=2, reach=1)
+    seen = reader.read(observations, masks)
+    assert (np.diff(seen.games) >= 0).all()
+    numbers = set()
+    for row in range(16):
+        game = spec.games[observations[row, 0]]
+        numbers.add(int(observations[row, 0]))
+        own = MoveReader(game, 2, 1, family=True)
+        one = own.read(
+            observations[row : row + 1, 1 : 1 + game.observation_size],
+            masks[row : row + 1, : game.num_actions],
+        )
+        of_row = seen.games == row
+        np.testing.assert_array_equal(seen.actions[of_row], one.actions)
+        np.testing.assert_array_equal(seen.moves[of_row], one.moves)
+        np.testing.assert_array_equal(seen.positions[row], one.positions[0])
+        assert reader.sizes == own.sizes
+    assert len(numbers) > 2
+
+
+def test_a_training_deals_every_game_by_its_own_rules() -> None:
+    env = make_env(config(), 24)
+    env.seed(3)
+    observations = np.asarray(env.reset())
+    random = np.random.default_rng(1)
+    ended = 0
+    for _ in range(60):
+        masks = env.action_masks()
+        for row in range(24):
+            batch = env.batch.game_of(row)  # type: ignore[attr-defined]
+            size, actions = batch.spec.observation_size, batch.spec.num_actions
+            np.testing.assert_array_equal(observations[row, 1 : 1 + size], batch.observations()[row])
+            np.testing.assert_array_equal(masks[row, :actions], batch.state.mask[row])
+            assert not observations[row, 1 + size :].any() and not masks[row, actions:].any()
+        after, _, dones, infos = env.step((masks * (1 - random.random(masks.shape))).argmax(1))
+        observations = np.asarray(after)
+        ended += int(dones.sum())
+        assert all(infos[row]["episode"]["l"] > 0 for row in np.flatnonzero(dones))
+    assert ended > 10
+    assert set(observations[:, 0]) == {0, 1, 2}
+
+
+# ------------------------------------------------------------------------------- the command
+
+
+def test_a_training_compares_the_network_on_each_game(trained: tuple[Path, str]) -> None:
+    run, out = trained
+    for word in ("Klondike", "FreeCell", "Busy Aces", "network", "greedy", "random"):
+        assert word in out
+    assert (run / "held_out.csv").is_file() and (run / "curve.csv").is_file()
+    card = json.loads((run / "model" / "model.json").read_text())
+    assert (card["env"], card["games"], card["moves"]) == (FAMILY, GAMES, "supermove")
+    rows = read_rows(run / "evaluation" / "network.rows")
+    assert {game: row.moves for game, row in rows.items()} == {
+        "klondike": "sequence", "freecell": "supermove", "busy-aces": "supermove",
+    }  # fmt: skip
+    assert load_config(run / "config.yaml").variants == config().variants
+
+
+def test_a_training_goes_on_where_it_was_stopped(run: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(run, tmp_path / "family-1"))
+    outcome = command("--resume", copy, "--total-steps", "4000", of=main)
+    assert outcome.status == 0, outcome.err
+    assert progress(copy)["steps"] >= 4000
+
+
+def test_pqn_trains_too_and_ppo_starts_from_it(tmp_path: Path) -> None:
+    values = VALUES | {"learner": "pqn", "held_out_deals": None, "total_steps": 1500, "eval_deals": "0:1"}
+    (tmp_path / "pqn.yaml").write_text(json.dumps({FAMILY: values}))
+    outcome = command(tmp_path / "pqn.yaml", "--runs", tmp_path, of=main)
+    assert outcome.status == 0, outcome.err
+    values |= {"learner": "ppo", "start": str(tmp_path / "family-1")}
+    (tmp_path / "ppo.yaml").write_text(json.dumps({FAMILY: values}))
+    outcome = command(tmp_path / "ppo.yaml", "--runs", tmp_path, of=main)
+    assert outcome.status == 0, outcome.err
+
+
+# ------------------------------------------------------------------------------------- playing
+
+
+@pytest.mark.parametrize("game", UNSEEN)
+def test_it_plays_games_that_it_never_saw(run: Path, game: str) -> None:
+    policy = load_policy(run, game)
+    assert isinstance(policy, CompiledNetwork)
+    games = evaluate(policy, game, range(2)).games
+    assert len(games) == 2 and all(row.steps > 0 for row in games)
+
+
+@pytest.mark.parametrize("game", [*GAMES, *UNSEEN])
+def test_torch_and_the_compiled_network_agree(run: Path, game: str) -> None:
+    spec = GameSpec(get_variant(game))
+    slow, fast = load_model(run / "model", spec), load_network(run, spec)
+    assert slow.moves == fast.moves
+    batch = played(slow.spec, 10, 6)
+    observations, masks = batch.observations().copy(), batch.state.mask.copy()
+    for one, other in zip(slow.explain(observations, masks), fast.explain(observations, masks), strict=True):
+        assert one is not None and other is not None
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path) -> None:
+    assert load_policy(run, "forty-thieves").moves == "supermove"
+    deuces = get_variant("deuces")
+    assert not deuces.takes_supermoves and load_policy(run, deuces).moves == "one card"
+
+
+# ----------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"network": "piles"}, ["network is 'piles'", "'moves'"]),
+        ({"observation": "features"}, ["observation is 'features'"]),
+        ({"information": "thoughtful"}, ["information is 'thoughtful'"]),
+        ({"learner": "playouts"}, ["learner is 'playouts'", "'ppo' or 'pqn'"]),
+        ({"moves": "sequence"}, ["moves is 'sequence'", "null or 'supermove'"]),
+        ({"build": "any suit"}, ["build is 'any suit'", "null"]),
+        ({"sure_home": True}, ["sure_home is True"]),
+        ({"onward": 4}, ["onward is 4"]),
+        ({"games": "tests"}, ["unknown variant 'tests'"]),
+        ({"games": ["klondike", "klondike"]}, ["each once"]),
+        ({"games": [7]}, ["games"]),
+        ({"env": "busy-aces"}, ["games is 'klondike,freecell,busy-aces'", "null"]),
+    ],
+)
+def test_what_does_not_go_together_is_refused(values: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        config(**values)
+    assert all(word in str(refusal.value) for word in words), refusal.value
+
+
+def test_games_are_a_split_or_a_list() -> None:
+    assert [v.name for v in config(games=None).variants] == list(TRAIN)
+    assert len(config(games="all").variants) == len(SPLITS["all"])
+    assert config(games="klondike,yukon").games == config(games=["klondike", "yukon"]).games
+    assert make_config({"env": f"solitaire_env:{FAMILY}"}, "test").is_family
+    with pytest.raises(ValueError, match="is many games"):
+        config().variant  # noqa: B018
+
+
+def test_a_configuration_is_read_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(dump_config(config()))
+    assert load_config(tmp_path / "config.yaml") == config()
+
+
+def test_commands_for_a_single_game_refuse_many(tmp_path: Path) -> None:
+    from agents.commands.tune import main as tune
+
+    (tmp_path / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES}))
+    words = ("--study", tmp_path / "study.db", "--runs", tmp_path, "--trials", "1", "--quiet")
+    assert_refused(command(tmp_path / "tiny.yaml", *words, of=tune), "is many games")
+
+
+def test_a_model_of_one_game_is_no_start_for_many(tmp_path: Path) -> None:
+    single = write_model(tmp_path / "single", spec_of("busy-aces", "supermove"))
+    (tmp_path / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES | {"start": str(single)}}))
+    assert_refused(command(tmp_path / "tiny.yaml", "--runs", tmp_path), "is for a single game")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"layout": {}, "layout_hash": "44136fa355b3678a"}, "reads other features"),
+        ({"layout_hash": "0" * 16}, "damaged"),
+        ({"games": "all"}, "a list of names"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 2}}, "reads other features"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 2, "family": 2}}, "family is 2"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 10**9, "family": 1}}, "more numbers than"),
+    ],
+)
+def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
+    folder = Path(shutil.copytree(run / "model", tmp_path / "model"))
+    edit_card(folder, **values)
+    with pytest.raises(ValueError, match=words):
+        load_policy(folder, "klondike")
+
+
+# -------------------------------------------------------------------------------------- the table
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """The command with a store of its own and three games, one of which was not trained on."""
+    games = [get_variant(name) for name in ("double-rail", "freecell", "busy-aces")]
+    monkeypatch.setattr(family, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(family, "PAGE", tmp_path / "family.md")
+    monkeypatch.setattr(family_table, "VARIANTS", games)
+    monkeypatch.setattr(family, "VARIANTS", games)
+    return lambda *words: command("--deals", "0:3", "--quiet", *words, of=family_table.main)
+
+
+def test_the_table_is_written_from_stored_rows(
+    table: Callable[..., Any], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert table(run).status == 0
+    page = (tmp_path / "family.md").read_text()
+    seen, trained = page.split("## Games that it was trained on")
+    assert "Double Rail" in seen and "FreeCell" in trained and "Double Rail" not in trained
+    rows = read_rows(tmp_path / "results" / "network.jsonl")
+    assert list(rows) == ["double-rail", "freecell", "busy-aces"]
+    row = rows["busy-aces"]
+    assert (row.moves, row.deals, row.played) == ("supermove", "0:3", 3)
+    assert row.fingerprint == load_policy(run, "busy-aces").fingerprint
+    done = evaluate(load_policy(run, "busy-aces"), "busy-aces", range(3)).summary
+    assert (row.won, row.cards_home) == (done.wins, round(done.cards_home / 104, 4))
+    assert table("--check").status == 0
+
+    def plays(*_: Any) -> Any:
+        raise AssertionError("all games are stored")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(family, "_play", plays)
+        assert table(run).status == 0
+    (tmp_path / "family.md").write_text("old")
+    assert table("--check").status == 1
+
+
+def test_an_interrupted_table_goes_on_where_it_was(
+    table: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = family._play
+    asked: list[str] = []
+
+    def interrupted(policy: Any, variant: Any, *rest: Any) -> Any:
+        asked.append(variant.name)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return play(policy, variant, *rest)
+
+    monkeypatch.setattr(family, "_play", interrupted)
+    assert table().status == 130
+    assert list(read_rows(tmp_path / "results" / "greedy.jsonl")) == ["double-rail"]
+    assert table().status == 0
+    assert asked == ["double-rail", *2 * ["freecell"], "busy-aces", "double-rail", "freecell", "busy-aces"]
+    assert "No network has been stored yet." in (tmp_path / "family.md").read_text()
+
+
+def test_other_deals_and_other_networks_are_refused(
+    table: Callable[..., Any], run: Path, tmp_path: Path
+) -> None:
+    assert table(run).status == 0
+    assert_refused(table(run, "--deals", "0:2"), "was played on deals 0:3", "--force")
+    from safetensors.numpy import load_file
+
+    from tests.policies.model_folders import edit_weights
+
+    other = Path(shutil.copytree(run / "model", tmp_path / "other"))
+    head = load_file(other / "model.safetensors")["head.weight"]
+    edit_weights(other, head__weight=head * 2)
+    assert_refused(table(other), "another network")
+    assert table(other, "--force").status == 0
+    single = write_model(tmp_path / "single", spec_of("busy-aces", "supermove"))
+    assert_refused(table(single), "trained on a single game")
+
+
+def test_the_page_says_where_the_network_is_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "RESULTS", tmp_path)
+    names = [variant.name for variant in VARIANTS[:4]]
+    shares = {
+        "network": [(90, 0.9), (1, 0.2), (0, 0.5), (0, 0.3)],
+        "greedy": [(10, 0.5), (60, 0.8), (0, 0.2), (0, 0.3)],
+    }
+    for policy, of_policy in shares.items():
+        rows = {
+            name: family.Row(
+                name, policy, "one card", "0" * 16, "0:100", 100, won, home, (home - 0.01, home + 0.01), 0.0
+            )
+            for name, (won, home) in zip(names, of_policy, strict=True)
+        }
+        family.write_rows(family.rows_file(policy), rows)
+    about = {"games": names[:1], "training": {"steps": 5_000_000, "minutes": 3.0}, "weights": "0" * 16}
+    family.about_file().write_text(json.dumps(about))
+    page = family.page()
+    first, second, third, fourth = (variant.title for variant in VARIANTS[:4])
+    unseen, trained = page.split("## Games that it was trained on")
+    assert (
+        f"better in 1 of 3 games, worse in 1; in 1 the intervals overlap. **Worse than greedy:** {second}"
+        in unseen
+    )
+    assert f"No difference is seen in {fourth}." in unseen and third in unseen
+    assert "better in 1 of 1 games" in trained and first in trained
+    assert "trained on 1 games (5.0 M steps, 3.0 min)" in page

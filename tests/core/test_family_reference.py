@@ -1,0 +1,136 @@
+"""The reference implementation against PySolFC, over the whole family."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from solitaire_env.variants import VARIANTS, Variant
+from tests.family_positions import (
+    ACE_FROM_OTHER_SUIT,
+    NO_VARIANT,
+    FamilyPosition,
+    family_positions,
+    lines,
+    unused,
+)
+from tests.reference import ReferenceGame, ReferenceRules
+
+FEWEST = 15
+"""Positions of each game."""
+
+UNUSED = {NO_VARIANT: 22, ACE_FROM_OTHER_SUIT: 5}
+"""Positions of the file that are not used, by the reason; the second only in Waterloo."""
+
+WITHOUT_MOVE = {"nothing was played": 77, "it takes a card from a foundation": 110}
+"""Positions of which no move is compared, by the reason."""
+
+
+def of(variant: Variant) -> list[FamilyPosition]:
+    return [position for position in family_positions() if position.variant == variant]
+
+
+def game(position: FamilyPosition) -> ReferenceGame:
+    return ReferenceGame.from_text(position.position, ReferenceRules.of(position.variant))
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_legal_actions(variant: Variant) -> None:
+    for position in of(variant):
+        twin = game(position)
+        assert twin.text() == position.position
+        assert sorted(twin.legal_actions()) == list(position.legal), f"{position.label}\n{position.position}"
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_position_after_a_move(variant: Variant) -> None:
+    for position in of(variant):
+        if position.move is not None:
+            twin = game(position)
+            twin.play(position.move)
+            assert twin.text() == position.after, f"{position.label}, {position.move}\n{position.position}"
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_positions_hold_the_pack(variant: Variant) -> None:
+    """The text does not tell which suits lie on foundations in alternating colors: ranks count there."""
+    rules = ReferenceRules.of(variant)
+    length = 2 if variant.foundation_build == "same suit" else 1
+    pack = Counter(card[:length] for card in rules.pack())
+    for position in of(variant):
+        assert Counter(card[:length] for card in game(position).cards()) == pack, position.position
+
+
+def test_no_position_is_left_out() -> None:
+    assert Counter(filter(None, map(unused, lines()))) == UNUSED
+    assert len(family_positions()) == len(lines()) - sum(UNUSED.values())
+    assert {line["game"] for line in lines() if unused(line) == NO_VARIANT} == {"Alaska"}
+    assert {line["game"] for line in lines() if unused(line) == ACE_FROM_OTHER_SUIT} == {"Waterloo"}
+    assert min(len(of(variant)) for variant in VARIANTS) >= FEWEST
+    reasons = Counter(position.without_move for position in family_positions() if position.move is None)
+    assert reasons == WITHOUT_MOVE
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_random_games_keep_the_cards(variant: Variant) -> None:
+    rules = ReferenceRules.of(variant)
+    tells_suits = rules.foundation_build == "same suit"
+    choose = random.Random(0)
+    cards = rules.pack()
+    choose.shuffle(cards)
+    twin = ReferenceGame.deal_from(cards, rules, variant.name)
+    assert len(twin.stock) == variant.stock
+    assert twin.cards_home() == variant.home_at_deal
+    for step in range(80):
+        if not (legal := twin.legal_actions()):
+            break
+        before = twin.text()
+        twin.play(choose.choice(legal))
+        assert sorted(twin.cards()) == sorted(rules.pack()), before
+        assert twin.text() != before, "an action that changes nothing"
+        assert not any(pile and pile[-1].startswith("(") for pile in twin.tableau), before
+        if step % 8 == 0:
+            read = ReferenceGame.from_text(twin.text(), rules)
+            assert read.text() == twin.text()
+            assert read.legal_actions() == twin.legal_actions()
+            assert not tells_suits or alike(read) == alike(twin)
+
+
+def alike(twin: ReferenceGame) -> tuple[object, ...]:
+    """A position whose foundations of a suit have no order."""
+    foundations = {suit: sorted(piles) for suit, piles in twin.foundations.items()}
+    return foundations, twin.stock, twin.waste, twin.cells, twin.tableau, twin.redeals, twin.base
+
+
+def small(**rules: Any) -> ReferenceRules:
+    return ReferenceRules(1, (2, 3), 0, 0, "same suit", "any", "one card", ranks=3, **rules)
+
+
+@pytest.mark.parametrize(
+    ("rules", "order", "text"),
+    [
+        (
+            small(aces_home=True, face_down=2, passes=3),
+            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
+            "stock: 3S 2S 3H|waste:|redeals: 2|foundations: C 1 D 1 H 1 S 1|t1: (2C) 2D|t2: (3C) (3D) 2H",
+        ),
+        (
+            small(base="dealt", face_down=(1, 0), passes=0),
+            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
+            "stock: 3S AD 3H AC|waste:|redeals: -|foundations: C 0 D 1 H 1 S 1|base: 2|"
+            "t1: (2C) 3C|t2: AH AS 3D",
+        ),
+        (
+            small(base=2, aces_home=True, face_down="rows 2, 3"),
+            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
+            "stock: 3S AD 3H|waste:|foundations: C 1 D 1 H 1 S 1|t1: AH AS|t2: 3C (3D) AC",
+        ),
+    ],
+)
+def test_deal(rules: ReferenceRules, order: str, text: str) -> None:
+    """Cards that start at home are taken out, wherever they are; the last card of a pile lies face up."""
+    dealt = ReferenceGame.deal_from(order.split(), rules, "small")
+    assert dealt.text() == f"variant: small|{text}".replace("|", "\n")

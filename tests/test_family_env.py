@@ -1,0 +1,176 @@
+"""The environment of many games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from solitaire_env.core.batch import IllegalActionError
+from solitaire_env.core.family import RULE_FIELDS
+from solitaire_env.core.layout import make_rules
+from solitaire_env.family import SPLITS, TEST, TRAIN, FamilyEnv, FamilyVectorEnv, read_games
+from solitaire_env.notation import parse_position
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+
+ID = "Solitaire/Family-v0"
+SOME = ["klondike-draw-3", "freecell", "yukon", "penguin", "zebra"]
+
+
+def choose(rng: np.random.Generator, mask: Any) -> int:
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+def test_splits() -> None:
+    assert set(TRAIN) | set(TEST) == {variant.name for variant in VARIANTS} == set(SPLITS["all"])
+    assert not set(TRAIN) & set(TEST)
+    assert (len(TRAIN), len(TEST)) == (58, 18)
+
+
+def rules_of(variant: Variant) -> tuple[Any, ...]:
+    fields = [field for field in RULE_FIELDS if field not in ("piles", "space_rank")]
+    return tuple(getattr(make_rules(variant), field) for field in fields)
+
+
+def test_each_game_of_the_test_split_combines_rules_as_none_of_the_train_split() -> None:
+    seen = {rules_of(get_variant(name)) for name in TRAIN}
+    assert [name for name in TEST if rules_of(get_variant(name)) in seen] == []
+
+
+def test_checker_of_gymnasium() -> None:
+    check_env(gym.make(ID, games=SOME).unwrapped, skip_render_check=True)
+
+
+def test_rows_are_those_of_single_environments() -> None:
+    rows = 6
+    envs = gym.make_vec(ID, num_envs=rows, games=SOME)
+    singles = [gym.make(ID, games=SOME) for _ in range(rows)]
+    observations, infos = envs.reset(seed=5)
+    last: list[Any] = [env.reset(seed=5 + row) for row, env in enumerate(singles)]
+    ended = np.zeros(rows, dtype=bool)
+    rng = np.random.default_rng(0)
+    played = set()
+    for _ in range(150):
+        for row, (observation, *_, info) in enumerate(last):
+            np.testing.assert_array_equal(observation, observations[row])
+            np.testing.assert_array_equal(info["action_mask"], infos["action_mask"][row])
+            assert info["variant"] == infos["variant"][row]
+            assert info["deal"] == infos["deal"][row]
+            played.add(info["variant"])
+        actions = np.array([choose(rng, mask) for mask in infos["action_mask"]])
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        for row, env in enumerate(singles):
+            if ended[row]:
+                last[row], ended[row] = env.reset(), False
+            else:
+                last[row] = env.step(actions[row])
+                assert last[row][1:4] == (rewards[row], terminated[row], truncated[row])
+                ended[row] = terminated[row] or truncated[row]
+    assert played == set(SOME)
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+def test_other_autoreset_modes(mode: str) -> None:
+    envs = FamilyVectorEnv(4, SOME, autoreset_mode=mode, max_episode_steps=7)
+    _, infos = envs.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        actions = [choose(rng, mask) for mask in infos["action_mask"]]
+        _, _, terminated, truncated, infos = envs.step(actions)
+        ended = terminated | truncated
+        if ended.any():
+            if mode == "Disabled":
+                _, infos = envs.reset(options={"reset_mask": ended})
+            else:
+                np.testing.assert_array_equal(infos["_final_info"], ended)
+                assert infos["final_info"]["variant"][ended].tolist() != []
+
+
+def test_a_game_by_name() -> None:
+    env = FamilyEnv("all")
+    for variant in VARIANTS:
+        observation, info = env.reset(seed=0, options={"variant": variant.name, "deal": 3})
+        assert (info["variant"], info["deal"], env.variant) == (variant.name, 3, variant)
+        assert env.observation_space.contains(observation)
+        position = parse_position(env.position())
+        assert position.variant == variant
+        for pile, cards in enumerate(position.hidden().tableau, 1):
+            part = observation[env.layout.slices[f"t{pile}"]]
+            assert part[: len(cards)].tolist() == list(cards)
+        legal = np.flatnonzero(env.action_masks())
+        own = [env.game.action_text(action) for action in env.game.legal_actions()]
+        assert sorted(env.action_text(int(action)) for action in legal) == sorted(own)
+        assert env.describe_action(int(legal[0]))
+
+
+def test_state_and_position() -> None:
+    env, other = FamilyEnv(SOME, render_mode="ansi"), FamilyEnv(SOME)
+    rng = np.random.default_rng(2)
+    _, info = env.reset(seed=2)
+    for _ in range(10):
+        _, _, _, _, info = env.step(choose(rng, info["action_mask"]))
+    assert env.variant.title in env.render()
+    observation, restored = other.set_state(env.get_state())
+    np.testing.assert_array_equal(restored["action_mask"], info["action_mask"])
+    _, placed = other.reset(options={"position": env.position()})
+    assert placed["variant"] == info["variant"]
+    assert other.deal is None
+    assert other.position(hidden=True) == env.position(hidden=True)
+    assert other.observation_space.contains(observation)
+
+
+def test_rows_are_copied_and_asked() -> None:
+    envs = FamilyVectorEnv(3, SOME, render_mode="ansi")
+    _, infos = envs.reset(seed=9, options={"variant": ["yukon", "zebra", "freecell"], "deal": 1})
+    assert infos["variant"].tolist() == ["yukon", "zebra", "freecell"]
+    actions = [int(np.flatnonzero(mask)[0]) for mask in infos["action_mask"]]
+    envs.step(actions)
+    envs.copy_rows([0], [2])
+    assert envs.position(2) == envs.position(0)
+    assert envs.deal(2) == 1
+    assert envs.get_state(2) == envs.get_state(0)
+    assert [board.split("\n")[0] for board in envs.render() or ()]
+
+
+def test_an_action_of_another_game() -> None:
+    env = FamilyEnv(["freecell", "klondike"], on_invalid="raise")
+    env.reset(options={"variant": "freecell", "deal": 0})
+    draw = env.parse_action("draw")
+    with pytest.raises(IllegalActionError, match="freecell has no such move"):
+        env.step(draw)
+    noop = FamilyEnv(["freecell", "klondike"])
+    observation, _ = noop.reset(options={"variant": "freecell", "deal": 0})
+    after, reward, terminated, _, info = noop.step(draw)
+    assert info["invalid_action"] and reward == 0 and not terminated
+    np.testing.assert_array_equal(after, observation)
+    with pytest.raises(IllegalActionError, match="allowed here"):
+        env.step(env.parse_action("t1>t2") if not env.action_masks()[env.parse_action("t1>t2")] else draw)
+
+
+@pytest.mark.parametrize(
+    ("games", "words"),
+    [("most", "unknown split"), ([], "one or more"), (["yukon", "yukon"], "each once"), (["x"], "unknown")],
+)
+def test_games_that_are_refused(games: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_games(games)
+
+
+def test_arguments_that_are_refused() -> None:
+    env = FamilyEnv(SOME)
+    with pytest.raises(gym.error.ResetNeeded):
+        env.step(0)
+    with pytest.raises(ValueError, match="'variant' is 'forty-thieves', allowed: klondike-draw-3"):
+        env.reset(options={"variant": "forty-thieves"})
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="outside the space"):
+        env.step(len(env.layout.texts))
+    with pytest.raises(TypeError, match="allowed: a whole number"):
+        env.step("draw")
+    with pytest.raises(ValueError, match="no game has action"):
+        env.parse_action("t99>f")
+    with pytest.raises(ValueError, match="state is of variant"):
+        env.set_state({"variant": "forty-thieves"})

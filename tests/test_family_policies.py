@@ -1,0 +1,247 @@
+"""Policies and move features in all published games: what they know, and what further rules make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.cards import DOWN
+from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_moves
+from solitaire_env.move_features.columns import FAMILY, MOVE, NUM_FAMILY, NUM_MOVE
+from solitaire_env.move_features.reader import MoveFeatures, MoveReader
+from solitaire_env.move_features.table import MoveTable
+from solitaire_env.notation import parse_action, parse_position
+from solitaire_env.policies import load_policy
+from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.games import COMPILED
+from tests.move_features.test_moves import hidden_cards
+
+Array = npt.NDArray[Any]
+
+NAMES = [variant.name for variant in VARIANTS]
+EACH = NAMES if COMPILED else [variant.name for variant in VARIANTS if variant.cards == 52]
+"""Interpreted, the games of one deck."""
+
+
+def dealt(variant: Variant, size: int = 4) -> Batch:
+    batch = Batch(GameSpec(variant), size)
+    batch.deal(np.arange(size), range(size))
+    return batch
+
+
+def shuffle_hidden(batch: Batch, random: np.random.Generator) -> Batch:
+    """The same games as a player sees them, the cards that are not seen in another order."""
+    rules = batch.rules
+    other = Batch(batch.spec, batch.size)
+    for b in range(batch.size):
+        row = batch.state.rows[b].copy()
+        down = np.flatnonzero(row[: rules.row_cells] >= DOWN)
+        stock = np.arange(rules.row_stock, rules.row_stock + int(batch.state.stock[b]))
+        cards = random.permutation(np.concatenate((row[down] & ~DOWN, row[stock])))
+        row[down], row[stock] = cards[: len(down)] | DOWN, cards[len(down) :]
+        other.set_row(b, row)
+    return other
+
+
+@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("policy", ["random", "greedy", "linear"])
+def test_policies_play_legal_moves(name: str, policy: str) -> None:
+    player = load_policy(policy, name)
+    batch = dealt(get_variant(name).with_rules(moves=player.moves))
+    for _ in range(60 if COMPILED else 15):
+        going = np.flatnonzero(batch.state.status == PLAYING)
+        chosen = np.zeros(batch.size, dtype=np.int64)
+        chosen[going] = player(batch.observations()[going], batch.state.mask[going])
+        assert (batch.state.mask[going, chosen[going]] == 1).all()
+        batch.step(chosen, (batch.state.status == PLAYING).astype(np.int8))
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_features_are_finite_and_know_no_hidden_card(name: str) -> None:
+    variant = get_variant(name)
+    reader = MoveReader(GameSpec(variant), digs=1, reach=1, family=True)
+    batch, random = dealt(variant, 2), np.random.default_rng(0)
+    for _ in range(3):
+        other = shuffle_hidden(batch, random)
+        for games in (batch, other):
+            np.testing.assert_array_equal(games.state.mask, batch.state.mask)
+            np.testing.assert_array_equal(games.observations(), batch.observations())
+        table = MoveTable(batch).read()
+        np.testing.assert_array_equal(MoveTable(other).read(), table)
+        seen = reader.read(batch.observations(), batch.state.mask)
+        assert seen.moves.shape[1] == len(reader.move_names) == NUM_MOVE + len(reader.position_names)
+        assert np.isfinite(seen.moves).all() and np.isfinite(seen.positions).all()
+        going = batch.state.status[seen.games] == PLAYING
+        np.testing.assert_array_equal(
+            seen.moves[going, :NUM_MOVE], table[seen.games[going], seen.actions[going]]
+        )
+        thoughtful = MoveReader(GameSpec(variant).seen(information="thoughtful"), 1, 1, family=True)
+        rows = batch.state.rows
+        if variant.fill == "none":
+            np.testing.assert_array_equal(thoughtful.read(rows, batch.state.mask).moves, seen.moves)
+        for _ in range(12):
+            mask = batch.state.mask
+            batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
+
+
+def test_the_family_has_the_same_columns_in_every_game() -> None:
+    names = {MoveReader(GameSpec(variant), family=True).move_names for variant in VARIANTS}
+    assert len(names) == 1
+    plain = MoveReader(GameSpec(VARIANTS[0])).move_names
+    assert names.pop()[:-NUM_FAMILY] == plain
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_family_features_after_a_move_are_those_of_the_position_it_leads_to(name: str) -> None:
+    """But for moves that turn up a hidden card."""
+    variant = get_variant(name)
+    reader = MoveReader(GameSpec(variant), digs=0, family=True)
+    batch, random = dealt(variant, 2), np.random.default_rng(1)
+    of_move = FAMILY.face_down
+    for _ in range(3):
+        going = np.flatnonzero(batch.state.status == PLAYING)
+        if len(going) == 0:
+            break
+        seen = reader.read(batch.observations()[going], batch.state.mask[going])
+        after = Batch(batch.spec, len(seen.games))
+        for k, game in enumerate(seen.games):
+            after.set_row(k, batch.state.rows[going[game]])
+        before = hidden_cards(after)
+        after.step(seen.actions, after.everyone)
+        known = hidden_cards(after) >= before
+        reached = reader.read_positions(after.observations())[known, -NUM_FAMILY:]
+        expected = seen.moves[known, -NUM_FAMILY:]
+        np.testing.assert_array_equal(expected[:, of_move:], reached[:, of_move:])
+        assert (reached[:, :of_move] == 0).all()
+        for _ in range(20):
+            mask = batch.state.mask
+            batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
+
+
+# ------------------------------------------------------------------------------ hand-made positions
+
+SHORT = {
+    "hides": Variant(
+        "hides", "Hides", decks=1, tableau=(3, 3, 1), ranks=3, face_down=(2, 2, 0), build="alternate color",
+        moves="sequence", passes=0, worrying_back=True,
+    ),
+    "groups": Variant(
+        "groups", "Groups", decks=1, tableau=(6, 6), ranks=3, face_down=(1, 1), build="alternate color",
+        moves="any group", spaces="kings",
+    ),
+    "fills": Variant("fills", "Fills", decks=1, tableau=(1, 1, 1), ranks=3, fill="waste", passes=2),
+    "wraps": Variant("wraps", "Wraps", decks=1, tableau=(3, 3), ranks=3, base=2, cells=2),
+    "threes": Variant("threes", "Threes", decks=1, tableau=(1, 1), ranks=3, draw=3, passes=2),
+}  # fmt: skip
+
+
+def read(name: str, position: str) -> tuple[Variant, MoveFeatures, Batch]:
+    variant = SHORT[name]
+    batch = Batch(GameSpec(variant), 1)
+    batch.place(0, parse_position(position.replace("|", "\n"), variant))
+    return variant, MoveReader(GameSpec(variant), 1, 1, family=True).read(
+        batch.observations(), batch.state.mask
+    ), batch  # fmt: skip
+
+
+def family_of(variant: Variant, seen: MoveFeatures, action: str) -> dict[str, float]:
+    """The family's features of a move that are not 0."""
+    row = seen.moves[seen.actions.tolist().index(parse_action(variant, action)), -NUM_FAMILY:]
+    return {
+        column: round(float(value), 3)
+        for column, value in zip(FAMILY._fields[: FAMILY.face_down], row.tolist(), strict=False)
+        if value
+    }
+
+
+def test_family_features_of_a_move() -> None:
+    down = "variant: hides|stock: 3H 2C AC 3C 3D|waste:|redeals: -|t1: (2D) (2S) AD|t3: 2H"
+    variant, seen, _ = read("hides", f"{down}|foundations: C 0 D 0 H 0 S 1|t2: (3S) AH")
+    assert family_of(variant, seen, "t1>f") == {"turns": 1}
+    assert family_of(variant, seen, "draw") == {"drawn": 0.333}
+    assert family_of(variant, seen, "fS>t3") == {"worry": 1}
+    actions = seen.actions.tolist()
+    assert seen.moves[actions.index(parse_action(variant, "fS>t3")), MOVE.home] == -1
+    here = dict(zip(FAMILY._fields, seen.positions[0, -NUM_FAMILY:].tolist(), strict=True))
+    assert (here["face_down"], here["unseen"]) == (pytest.approx(3 / 6), pytest.approx(8 / 12))
+    assert here["redeals"] == pytest.approx(2 / 3) and here["no_limit"] == here["worrying_back"] == 1
+    after = seen.moves[actions.index(parse_action(variant, "t1>f")), -NUM_FAMILY:]
+    assert after[FAMILY.face_down] == pytest.approx(2 / 6)
+
+    turned = "variant: hides|stock:|waste: 3C AC 2C 3H|redeals: -|foundations: C 0 D 0 H 0 S 0|t3: 2H AS"
+    variant, seen, _ = read("hides", f"{turned}|t1: (3S) (3D) 2D|t2: (2S) AH AD")
+    assert family_of(variant, seen, "redeal") == {"redeal": 1}
+    after = seen.moves[seen.actions.tolist().index(1), -NUM_FAMILY:]
+    assert after[FAMILY.unseen] == pytest.approx(7 / 12)
+    assert family_of(variant, seen, "t3>t1") == {"breaks": 1}
+    assert family_of(variant, seen, "t2>f") == {"frees_home": 1}
+
+    variant, seen, _ = read(
+        "groups",
+        "variant: groups|foundations: C 0 D 0 H 0 S 0|t1: (2D) 2H AS AH 3C 2C|t2: (3S) 2S AD 3D AC 3H",
+    )
+    assert family_of(variant, seen, "t2x4>t1") == {
+        "breaks": 1,
+        "frees_fitting": 1,  # the 2S under it, onto the 3H that went
+        "out_of_order": round(3 / 13, 3),
+    }
+
+    variant, seen, _ = read(
+        "fills",
+        "variant: fills|stock: 3H 2C AC 3C 3D AH 2S|waste: 2H 3S|redeals: 1|foundations: C 0 D 0 H 0 S 0"
+        "|t1: AS|t2: 2D|t3: AD",
+    )
+    assert family_of(variant, seen, "t1>f") == {"fills": 1}
+    assert seen.moves[:, MOVE.source_empties].max() == 0
+    variant, seen, _ = read(
+        "threes",
+        "variant: threes|stock: 3H 2C AC 3C 3D AH AD AS 2S 2H|waste:|redeals: 1"
+        "|foundations: C 0 D 0 H 0 S 0|t1: 2D|t2: 3S",
+    )
+    assert family_of(variant, seen, "draw") == {"drawn": 1}
+
+
+def safe(name: str, position: str) -> str:
+    """The safe move home of a position as text."""
+    _, _, batch = read(name, position)
+    action = int(autoplay_safe_moves(batch.rules, batch.state)[0])
+    return batch.spec.actions.text(action) if action >= 0 else "none"
+
+
+def test_safe_moves_under_further_rules() -> None:
+    """No card goes home for sure that another could lie on, nor where a space would be filled, nor off a
+    waste whose later cards it decides.
+    """
+    rest = "stock: 3H 2C AC 3C 3D AH|waste:|cells: -- --"
+    assert (
+        safe("wraps", f"variant: wraps|{rest}|foundations: C 0 D 0 H 0 S 0|t1: 2D 2H AS|t2: 3S AD 2S")
+        == "none"
+    )
+    assert (
+        safe("wraps", f"variant: wraps|{rest}|foundations: C 0 D 0 H 0 S 1|t1: 2D 2H AS|t2: AD 3S") == "t2>f"
+    )
+    rest = "stock: 3H 2C AC 3C 3D AH 2S|waste: 2H 3S|redeals: 1|foundations: C 0 D 0 H 0 S 0"
+    assert safe("fills", f"variant: fills|{rest}|t1: AS|t2: 2D|t3: AD") == "none"
+    assert safe("fills", f"variant: fills|{rest}|t1: AS|t2: 2D AD|t3:") == "t2>f"
+    rest = "foundations: C 0 D 0 H 0 S 0|t1: 2D|t2: 3S|redeals: 1"
+    assert safe("threes", f"variant: threes|stock: 3H 2C AC 3C 3D AH|waste: 2S 2H AD AS|{rest}") == "none"
+    assert not has_safe_moves(get_variant("zebra")) and has_safe_moves(get_variant("penguin"))
+
+
+def test_greedy_never_worries_back_nor_redeals_first() -> None:
+    """And nothing leaves a card that it fits onto by the rules of the game."""
+    for name in ("klondike", "whitehead", "double-klondike"):
+        batch, player = dealt(get_variant(name), 8), load_policy("greedy", name)
+        for _ in range(100 if COMPILED else 30):
+            going = (batch.state.status == PLAYING).astype(np.int8)
+            chosen = player(batch.observations(), batch.state.mask)
+            worries = batch.rules.worry_actions
+            others = batch.state.mask[:, :worries].any(axis=1)
+            assert (chosen[others & (going == 1)] < worries).all()
+            batch.step(np.where(going, chosen, 0), going)
