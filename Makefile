@@ -16,6 +16,8 @@ SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # The package's tests, long proofs too: without what needs torch, and what only reads the package's text.
 PACKAGE := -m "not slow and not oracle and not browser and not container" \
 	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
+# What shows a game has no kernels of its own.
+KERNELS_ONLY := $(PACKAGE) $(addprefix --ignore=tests/,render play test_cli.py test_docs.py test_family_env.py)
 # Faults are generated in a copy of the project; an edit of the rules begins a new one.
 GENERATED := .cache/mutants
 
@@ -95,8 +97,8 @@ $(RAY)/ready: pyproject.toml constraints.txt tests/ray/requirements.txt
 	@touch $@
 
 # Code compiled with bounds checks must not meet code compiled without: a cache of its own.
-test-bounds: $(READY)  ## the package's tests, each array index checked
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(SPREAD) $(PACKAGE) $(ARGS)
+test-bounds: $(READY)  ## the tests of all that is compiled, each array index checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(SPREAD) $(KERNELS_ONLY) $(ARGS)
 
 test-nojit: $(READY)  ## the package's tests as plain Python; no line or branch of the rules is left out
 	NUMBA_DISABLE_JIT=1 $(PY) -W error -m pytest $(SPREAD) $(PACKAGE) $(or $(ARGS),--cov)

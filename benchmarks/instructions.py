@@ -34,8 +34,8 @@ from typing import Any, Final
 
 import tyro
 
+from benchmarks import GAMES
 from benchmarks.replay import CALLS, NUM_ENVS
-from solitaire_env import VARIANTS
 from solitaire_env.cli import print_table
 
 FIGURES: Final = Path(__file__).with_name("instructions.json")
@@ -99,10 +99,10 @@ def count() -> dict[str, float]:
         for command in ([*replay, "record", name], [*callgrind, *replay, "count", name]):
             subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True)
         totals = read_totals(folder)
-    missing = [variant.name for variant in VARIANTS if not totals.get(variant.name)]
+    missing = [game for game in GAMES if not totals.get(game)]
     if missing:
         raise OSError(f"callgrind counted nothing for {', '.join(missing)}")
-    return {variant.name: totals[variant.name] / (CALLS * NUM_ENVS) for variant in VARIANTS}
+    return {game: totals[game] / (CALLS * NUM_ENVS) for game in GAMES}
 
 
 def figures_text(counted: Mapping[str, float], made_with: Mapping[str, str]) -> str:

@@ -39,7 +39,7 @@ class Arguments:
     """Clone of the other commit, with an environment of its own in ``.venv``."""
     configs: tuple[str, ...] = CONFIGS
     """Names of the files in ``configs/``."""
-    minutes: float = 1.0
+    minutes: float = 2.0
     """Of each training."""
     rounds: int = 1
     """Rounds in which the two take turns; the median counts."""
@@ -64,7 +64,10 @@ def train(checkout: Path, config: str, arguments: Arguments) -> float:
             rows = [(int(row["steps"]), 60 * float(row["minutes"])) for row in csv.DictReader(file)]
     (first, begun), (last, ended) = rows[0], rows[-1]
     if len(rows) < 3:
-        raise ValueError(f"{checkout}: {config} took {len(rows)} updates in {arguments.minutes} minutes")
+        raise ValueError(
+            f"{checkout}: {config} took {len(rows)} updates in {arguments.minutes} minutes: "
+            "give it more by --minutes"
+        )
     return (last - first) / (ended - begun)
 
 

@@ -17,7 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from solitaire_env import VARIANTS, Variant
+from benchmarks import GAMES
+from solitaire_env import Variant, get_variant
 from solitaire_env.registration import step_limit
 from solitaire_env.vector import SolitaireVectorEnv
 
@@ -35,7 +36,7 @@ def record(folder: Path) -> None:
     """Write random legal actions for each game, int64 ``[calls, games]``."""
     from solitaire_env.evaluation.speed import Recording
 
-    for variant in VARIANTS:
+    for variant in map(get_variant, GAMES):
         np.save(folder / f"{variant.name}.npy", Recording(make(variant), CALLS).actions)
 
 
@@ -68,7 +69,7 @@ class Callgrind:
 def count(folder: Path) -> None:
     """Play the recorded actions; callgrind writes what it counted after each game."""
     callgrind = Callgrind()
-    for variant in VARIANTS:
+    for variant in map(get_variant, GAMES):
         calls = list(np.load(folder / f"{variant.name}.npy"))
         env = make(variant)
         env.reset(seed=0)
