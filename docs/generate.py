@@ -5,7 +5,7 @@ what this would write.
 """
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,23 +22,27 @@ EXAMPLES: Final = sorted((DOCS.parent / "examples").glob("*.py"))
 NOTE: Final = "<!-- Written by `python -m docs.generate`: change that, or the variants. -->\n"
 
 KINDS: Final = {
-    "draw": "the next card of the stock to the waste",
+    "draw": "the next cards of the stock to the waste",
+    "redeal": "the waste turned over to the stock",
     "home": "each source to a foundation",
     "cell": "each source but cells to a cell",
     "tableau": "each source to each tableau pile but itself",
     "space": "each source to a space",
+    "worry": "from the foundations of each suit onto each tableau pile",
 }
 """What the actions of each kind do."""
 
 GAMES_PAGE: Final = """
 # The games
 
-{table}
+{count} published games. Each has a page with its rules and their sources, and agrees with PySolFC, another
+program, in every position that was compared: see [correctness](correctness.md).
 
-Pile capacity is the most cards that a tableau pile ever holds: those dealt to it and, as nothing goes onto an
-Ace, one less than a suit. Observation sizes are those of `information="player"`. One-card games take
-`moves="supermove"`: the same game with [more actions](positions-and-actions.md#supermoves). The step limit is
-{steps} steps a card.
+{tables}
+
+Pile capacity is the most cards that a tableau pile can ever hold. Observation sizes are those of
+`information="player"`. One-card games take `moves="supermove"`: the same game with
+[more actions](positions-and-actions.md#supermoves). The step limit is {steps} steps a card.
 
 `python -m solitaire_env list --json` prints the table as JSON.
 
@@ -48,6 +52,13 @@ Ace, one less than a suit. Observation sizes are those of `information="player"`
 {pages}
 ```
 """
+
+GROUPS: Final[dict[str, Callable[[Variant], bool]]] = {
+    "Games with shipped policies": lambda variant: variant in VARIANTS[:5],
+    "Other games with a stock": lambda variant: variant.stock > 0,
+    "Other games without a stock": lambda variant: True,
+}
+"""The tables of the page, and which games stand in each; a game stands in the first that takes it."""
 
 GAME_PAGE: Final = """
 # {title}
@@ -111,10 +122,16 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1
 
 def games_page() -> str:
     """``games.md``: the sizes of all games, side by side."""
-    sizes = [game_sizes(variant) for variant in VARIANTS]
-    head = ["", *(f"[{of_game['title']}](games/{of_game['name']}.md)" for of_game in sizes)]
+    left = list(VARIANTS)
+    tables = []
+    for title, takes in GROUPS.items():
+        games = [game_sizes(variant) for variant in left if takes(variant)]
+        left = [variant for variant in left if not takes(variant)]
+        rows = ([f"[{game['title']}](games/{game['name']}.md)", *map(game.get, SIZES)] for game in games)
+        tables.append(f"## {title}\n\n{_table(['', *SIZES.values()], rows)}")
     return NOTE + GAMES_PAGE.format(
-        table=_table(head, [[label, *(of_game[key] for of_game in sizes)] for key, label in SIZES.items()]),
+        count=len(VARIANTS),
+        tables="\n\n".join(tables),
         steps=STEPS_PER_CARD,
         pages="\n".join(f"games/{variant.name}" for variant in VARIANTS),
     )
@@ -126,7 +143,9 @@ def game_page(variant: Variant) -> str:
     env = SolitaireEnv(variant)
     env.reset(options={"deal": 0})
     supermove = (
-        action_layout(variant.with_rules(moves="supermove")).size if variant.moves == "one card" else None
+        action_layout(variant.with_rules(moves="supermove")).size
+        if variant.moves == "one card" and variant.takes_supermoves
+        else None
     )
     return NOTE + GAME_PAGE.format(
         title=title,
