@@ -18,7 +18,7 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.testing import check_state, check_variant
 from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.games import ALL, COMPILED, EACH, EVERY, OPTIONS, PLAYED, PUBLISHED
+from tests.games import ALL, COMPILED, EACH, EVERY, OPTIONS, PLAYED, PUBLISHED, SHOWN
 
 
 @pytest.mark.parametrize("name", EACH)
@@ -27,7 +27,7 @@ def test_every_variant(name: str) -> None:
     check_variant(EVERY[name], steps=steps if COMPILED else 10)
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLISHED if name not in PLAYED])
+@pytest.mark.parametrize("name", [name for name in SHOWN if name not in PLAYED])
 def test_every_published_game(name: str) -> None:
     """A short form for those that are not played at length."""
     check_variant(PUBLISHED[name], steps=6)
