@@ -174,3 +174,12 @@ def test_arguments_that_are_refused() -> None:
         env.parse_action("t99>f")
     with pytest.raises(ValueError, match="state is of variant"):
         env.set_state({"variant": "forty-thieves"})
+
+
+def test_the_stock_of_a_thoughtful_game_is_seen() -> None:
+    env = FamilyEnv(SOME, information="thoughtful", on_invalid="raise")
+    observation, info = env.reset(options={"variant": "klondike-draw-3", "deal": 2})
+    stock = parse_position(env.position()).stock
+    assert observation[env.layout.slices["stock"]][: len(stock)].tolist() == list(stock)
+    assert env.batch.deal_of(0) == 2 and env.batch.position(0) == env.batch.visible(0)
+    env.step(int(np.flatnonzero(info["action_mask"])[0]))
