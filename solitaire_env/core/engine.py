@@ -891,7 +891,7 @@ def copy(rules, state, source, target):
 
 # ---------------------------------------------------------------------------------- varied games
 #
-# Games with any rule of ``Rules.varied``. Their mask is written anew after each move: a card of a source is
+# Games with any rule of ``Rules.varied``. Their mask is rebuilt after each move: a card of a source is
 # looked up among the cards that some pile takes, and only then in the piles one by one.
 
 
