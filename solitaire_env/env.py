@@ -11,6 +11,7 @@ from gymnasium.spaces import Box, Discrete
 from solitaire_env import notation
 from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.deals import Deal, check_deal
+from solitaire_env.core.family import FamilyBatch
 from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.observations import cards_high, decode_cards
 from solitaire_env.core.position import Position
@@ -86,6 +87,29 @@ def check_started(started: bool) -> None:
         raise gym.error.ResetNeeded("call reset() before anything that needs a game")
 
 
+def row_info(batch: Batch | FamilyBatch, row: int, mask_type: np.dtype[Any]) -> dict[str, Any]:
+    """What reset and step of a single environment say beside the observation.
+
+    NumPy values, because TorchRL reads the dtype of each. Bools are arrays of no dimension: of NumPy's bool
+    scalars, Gymnasium's vector environments would make arrays of objects.
+    """
+    return {
+        "action_mask": batch.state.mask[row].astype(mask_type),
+        "deal": batch.deal_numbers[row],
+        "invalid_action": np.array(batch.events.invalid[row], dtype=np.bool_),
+        "is_success": np.array(batch.won[row]),
+        "cards_home": batch.state.home[row],
+    }
+
+
+def action_number(action: Any) -> int:
+    """The number of an action that a user passed."""
+    number = whole_number(action)
+    if number is None:
+        raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")
+    return number
+
+
 class BatchRow:
     """One game of a batch, and what may be asked about it: the methods that all environments have in common.
 
@@ -118,17 +142,7 @@ class BatchRow:
         return observation
 
     def _info(self) -> dict[str, Any]:
-        """NumPy values, because TorchRL reads the dtype of each. Bools are arrays of no dimension: of NumPy's
-        bool scalars, Gymnasium's vector environments would make arrays of objects.
-        """
-        batch, row = self.batch, self.row
-        return {
-            "action_mask": batch.state.mask[row].astype(self._mask_type),
-            "deal": batch.deal_numbers[row],
-            "invalid_action": np.array(batch.events.invalid[row], dtype=np.bool_),
-            "is_success": np.array(batch.won[row]),
-            "cards_home": batch.state.home[row],
-        }
+        return row_info(self.batch, self.row, self._mask_type)
 
     # ---------------------------------------------------------------------------------- actions
 
@@ -140,7 +154,7 @@ class BatchRow:
 
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""
-        return notation.action_text(self.batch.variant, _action_number(action))
+        return notation.action_text(self.batch.variant, action_number(action))
 
     def parse_action(self, text: str) -> int:
         """Number of an action from its text."""
@@ -169,7 +183,7 @@ class BatchRow:
     def _legal(self, action: int) -> int:
         """The number of an action, refused when it is not legal here."""
         self._need_start()
-        number = _action_number(action)
+        number = action_number(action)
         self.batch.spec.actions.decode(number)
         if self.batch.state.status[self.row]:
             raise IllegalActionError("the game is finished: no action is legal")
@@ -340,7 +354,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Play one action: a whole number of the action space, a NumPy or torch scalar included."""
         self._need_start()
-        number = _action_number(action)
+        number = action_number(action)
         self.game.actions.decode(number)
         batch = self.batch
         if self.render_mode is None:
@@ -418,10 +432,3 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         other = super().clone()
         other.render_mode, other.render_size, other.spec = self.render_mode, self.render_size, self.spec
         return other
-
-
-def _action_number(action: Any) -> int:
-    number = whole_number(action)
-    if number is None:
-        raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")
-    return number

@@ -23,9 +23,11 @@ from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     BatchRow,
     MaskDtype,
+    action_number,
     check_mask_dtype,
     check_options,
     check_started,
+    row_info,
 )
 from solitaire_env.notation import read_position
 from solitaire_env.registration import resolve_variant, step_limit
@@ -41,7 +43,6 @@ from solitaire_env.render import (
     render,
 )
 from solitaire_env.util.messages import shown
-from solitaire_env.util.numbers import whole_number
 from solitaire_env.variants import VARIANTS
 from solitaire_env.vector import SolitaireVectorEnv
 
@@ -279,9 +280,7 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
     def step(self, action: Any) -> tuple[npt.NDArray[np.int8], float, bool, bool, dict[str, Any]]:
         """Play one action: a whole number of the action space."""
         check_started(self._started)
-        number = whole_number(action)
-        if number is None:
-            raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")
+        number = action_number(action)
         batch = self.batch
         actions = batch.read_actions([number], batch.everyone)
         own = int(self.layout.own_actions[batch.games[0], number])
@@ -310,15 +309,7 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
         return render(self.render_mode, batch.visible(0), self._last, batch.deal_of(0), self.render_size)
 
     def _info(self) -> dict[str, Any]:
-        batch = self.batch
-        return {
-            "action_mask": batch.state.mask[0].astype(np.dtype(self.mask_dtype)),
-            "deal": batch.deal_numbers[0],
-            "invalid_action": np.array(batch.events.invalid[0], dtype=np.bool_),
-            "is_success": np.array(batch.won[0]),
-            "cards_home": batch.state.home[0],
-            "variant": self.variant.name,
-        }
+        return {**row_info(self.batch, 0, np.dtype(self.mask_dtype)), "variant": self.variant.name}
 
     @property
     def variant(self) -> Variant:

@@ -415,20 +415,20 @@ def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, ref
 # ----------------------------------------------------------------------------------- observations
 
 
-@pytest.mark.parametrize("information", observations.INFORMATION)
 @pytest.mark.parametrize("name", EVERY)
-def test_cards_show_the_position(name: str, information: str) -> None:
+def test_cards_show_the_position(name: str) -> None:
     """The decoder gives back what the player sees; named slices are where they say."""
-    env = SolitaireEnv(EVERY[name], information=information)
-    observation, info = env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(15):
-        shown = format_position(env.decode_observation(observation))
-        assert shown == env.position(hidden=information == "player")
-        assert env.observation_space.contains(observation)
-        observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
-    pile = parse_position(env.position(hidden=information == "player"), env.variant).tableau[0]
-    assert [code for code in observation[env.observation_layout["t1"]].tolist() if code] == list(pile)
+    for information in observations.INFORMATION:
+        env = SolitaireEnv(EVERY[name], information=information)
+        observation, info = env.reset(seed=0)
+        rng = np.random.default_rng(0)
+        for _ in range(15):
+            shown = format_position(env.decode_observation(observation))
+            assert shown == env.position(hidden=information == "player")
+            assert env.observation_space.contains(observation)
+            observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
+        pile = parse_position(env.position(hidden=information == "player"), env.variant).tableau[0]
+        assert [code for code in observation[env.observation_layout["t1"]].tolist() if code] == list(pile)
 
 
 def test_features_have_no_decoder(refuses: Refuses) -> None:
