@@ -242,6 +242,7 @@ def test_recorded_game(name: str) -> None:
         pytest.fail(fault, pytrace=False)
 
 
+@pytest.mark.reference
 @pytest.mark.parametrize("name", {**SHOWN, **OPTIONS})
 def test_recorded_game_by_the_twin(name: str) -> None:
     """What a file says of positions and legal actions is what the slow twin says."""

@@ -742,8 +742,6 @@ def decode(rules, state, b, action):
 
     The foundations of a suit, where cards may worry back, are numbered after the sources.
     """
-    if rules.varied:
-        return _decode_varied(rules, state, b, action)
     piles = rules.piles
     if action < rules.home_actions:
         return piles, piles, 1
@@ -751,6 +749,8 @@ def decode(rules, state, b, action):
         return action - rules.home_actions, -1, 1
     if action < rules.tableau_actions:
         return action - rules.cell_actions, rules.first_cell + empty_cell(rules, state, b), 1
+    if rules.varied:
+        return _decode_varied(rules, state, b, action)
     if action < rules.space_actions:
         pair = action - rules.tableau_actions
         from_piles = piles * (piles - 1)
@@ -1105,14 +1105,8 @@ def _mask_varied(rules, state, b):
 
 @jit
 def _decode_varied(rules, state, b, action):
-    """See :func:`decode`."""
+    """What :func:`decode` gives for moves between tableau piles, to spaces, and back from the foundations."""
     piles = rules.piles
-    if action < rules.home_actions:
-        return piles, piles, 1
-    if action < rules.cell_actions:
-        return action - rules.home_actions, -1, 1
-    if action < rules.tableau_actions:
-        return action - rules.cell_actions, rules.first_cell + empty_cell(rules, state, b), 1
     if action >= rules.worry_actions:
         suit = (action - rules.worry_actions) // piles
         return rules.sources + suit, action - rules.worry_actions - suit * piles, 1
@@ -1211,7 +1205,7 @@ def move_cards(rules, state, b, action):
 
     Row, counts and foundations are up to date then; playable cards, mask and status are not.
     """
-    source, target, count = _decode_varied(rules, state, b, action)
+    source, target, count = decode(rules, state, b, action)
     return _move_cards(rules, state, b, action, source, target, count)
 
 

@@ -19,6 +19,8 @@ from tests.family_positions import (
 )
 from tests.reference import ReferenceGame, ReferenceRules
 
+pytestmark = pytest.mark.reference
+
 FEWEST = 15
 """Positions of each game."""
 

@@ -136,6 +136,7 @@ def first_difference(batch: Batch, start: ReferenceGame, depth: int) -> str:
 
 
 @pytest.mark.proof
+@pytest.mark.reference
 @pytest.mark.parametrize("name", VARIANTS)
 def test_files_are_whole(name: str) -> None:
     """Every start that the twin is to count stands there with its position, and in the file's form."""
@@ -157,6 +158,7 @@ def test_no_file_is_left_over() -> None:
     assert {path.name for path in counts.FOLDER.iterdir()} == {path_of(name).name for name in VARIANTS}
 
 
+@pytest.mark.reference
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_twin_counts_the_same_again(name: str) -> None:
     """A file is what the twin counted, as far as that is soon done."""

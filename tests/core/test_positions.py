@@ -83,6 +83,7 @@ def test_games_are_the_published_ones(game: str) -> None:
     assert ReferenceRules.of(env.variant) == GAMES[game]
 
 
+@pytest.mark.reference
 @pytest.mark.parametrize(("case", "game"), PAIRS)
 def test_position_is_whole(case: Case, game: str) -> None:
     """No test stands on a position that the game cannot have."""
@@ -98,6 +99,7 @@ def test_position_is_whole(case: Case, game: str) -> None:
         assert len(pile) <= dealt + rules.ranks - 1
 
 
+@pytest.mark.reference
 @pytest.mark.parametrize(("case", "game"), PAIRS)
 def test_twin(case: Case, game: str) -> None:
     rules = case.rules(game)
