@@ -1237,7 +1237,7 @@ def _move_cards(rules, state, b, action, source, target, count):
 @jit_called
 def _play_varied(rules, state, events, b, action):
     """Play a legal action and bring the mask and the status up to date."""
-    source, target, count = _decode_varied(rules, state, b, action)
+    source, target, count = decode(rules, state, b, action)
     events.went_home[b] = _move_cards(rules, state, b, action, source, target, count)
     events.drew[b] = int(action == 0 and rules.has_stock)
     for place in (source, target, rules.piles):
