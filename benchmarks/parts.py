@@ -85,15 +85,13 @@ def vector(arguments: Arguments) -> Part:
             return [rate_row(name, speeds[name], "steps/s") for name in names]
         envpool = max((speeds[name] for name in peers.ENVPOOL), key=lambda speed: speed.median)
         first = env_variant("forty-thieves").title
-        # Games with further rules take longer: no ratio is asked of them.
         further = {variant.title for variant in variants.values() if is_varied(variant)}
-        bars = {"": 10.0, ", copy=True": 8.0, ", features": 5.0}
         of_envpool = [
             ratio_row(
                 f"{title}{kind} / EnvPool CartPole-v1",
                 speeds[f"{title}{kind}"],
                 envpool,
-                15 if (title, kind) == (first, "") else None if title in further else bars[kind],
+                _bar(kind, first=title == first, further=title in further),
             )
             for kind in kinds
             for title in titles.values()
@@ -103,11 +101,24 @@ def vector(arguments: Arguments) -> Part:
             for peer, at_least in OTHER_PEERS.items()
             if first in speeds
         ]
+        if KLONDIKE in speeds:
+            of_others.append(
+                ratio_row(f"{KLONDIKE} / {peers.OPEN_SPIEL}", speeds[KLONDIKE], speeds[peers.OPEN_SPIEL], 300)
+            )
         return [*of_envpool[:1], *of_others, *of_envpool[1:]]
 
     return Part(contestants, rows, charted=True)
 
 
+def _bar(kind: str, *, first: bool, further: bool) -> float | None:
+    """The ratio to EnvPool that a game must reach; None for none."""
+    if further:
+        return 8 if kind == "" else None
+    return 15 if first and kind == "" else {"": 10, ", copy=True": 8, ", features": 5}[kind]
+
+
+KLONDIKE: Final = env_variant("klondike-draw-3").title
+"""The game of OpenSpiel's ``solitaire``."""
 OTHER_PEERS: Final = {
     peers.PGX: 15.0,
     peers.JUMANJI: None,
