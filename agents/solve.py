@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import tyro
@@ -25,6 +25,7 @@ from agents.search.solver import SMALL, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Position, Settings
 from solitaire_env.core.batch import Start
+from solitaire_env.core.variant import Build, Spaces
 from solitaire_env.evaluation import Runner, game_rules, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.notation import action_text, parse_position
@@ -50,9 +51,9 @@ class Arguments:
     """A file with a position text, whole, to be solved instead of a deal."""
     deals: str | None = None
     """Deals whose verdicts are written: FIRST:END, or several with commas."""
-    build: Literal["same suit", "alternate color", "any suit"] | None = None
+    build: Build | None = None
     """House rule: what builds on the tableau."""
-    spaces: Literal["any", "kings", "none"] | None = None
+    spaces: Spaces | None = None
     """House rule: what fills a space."""
     seconds: float = 10.0
     """A deal is given up after so long."""

@@ -109,15 +109,20 @@ def _count_paths() -> None:
     list(perft.divided(position_from_row(batch.variant, batch.state.rows[0]), 2))
 
 
-def _read_positions(rollout: int = 0) -> None:
+def _read_positions(rollout: int = 0, family: bool = False) -> None:
     from solitaire_env.move_features.reader import MoveReader
 
     batch = _batch()
-    MoveReader(batch.spec, rollout=rollout).read(batch.observations(), batch.state.mask)
+    MoveReader(batch.spec, rollout=rollout, family=family).read(batch.observations(), batch.state.mask)
 
 
 def _read_lookahead() -> None:
     _read_positions(rollout=1)
+
+
+def _read_family() -> None:
+    """The features of networks that play many games."""
+    _read_positions(family=True)
 
 
 def _read_moves() -> None:
@@ -178,6 +183,7 @@ JOBS: Final = (
     Job("table of move features", _read_table, 3.0, ("move features",)),
     Job("position features", _read_positions, 12.0, ("move features",)),
     Job("rollout lookahead", _read_lookahead, 8.0, ("position features",)),
+    Job("features of many games", _read_family, 4.0, ("position features",)),
     Job("safe autoplay", _autoplay_safely, 1.4, ("steps",)),
     Job("network", _play_network, 2.2, ("rollout lookahead", "safe autoplay")),
     Job("evaluation", _evaluate_games, 4.0, ("steps",)),
