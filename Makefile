@@ -10,6 +10,7 @@ COMPILED := .venv/compiled
 KERNELS := $(wildcard $(addsuffix *.py,$(sort $(dir $(shell grep -rl --include='*.py' jit solitaire_env agents)))))
 PEERS := .venvs/peers
 RAY := .venvs/ray
+DIST := .venvs/dist
 BEFORE := .venvs/before
 # A file goes to one process, since its tests share trainings; in order, for the longest come first.
 SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
@@ -24,7 +25,7 @@ GENERATED := .cache/mutants
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles test-browser test-container test-ray test-examples lint types layers mutants mutants-generated fuzz docs bench bench-peers \
+	test-oracles test-browser test-container test-ray test-examples lint types layers mutants mutants-generated fuzz docs dist bench bench-peers \
 	bench-training bench-ray \
 	instructions clean
 
@@ -143,6 +144,21 @@ fuzz: $(READY)  ## random and damaged input to all that reads
 docs: $(READY)  ## the documentation, into docs/_build
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(PY) -m sphinx --fail-on-warning docs docs/_build
+
+# The wheel is built from the sdist, then installed alone in an empty environment.
+dist: $(DIST)/ready  ## wheel and sdist, into dist; both checked, the wheel tried
+	rm -rf dist
+	$(DIST)/bin/python -m build
+	$(DIST)/bin/python -m twine check --strict dist/*
+	$(PYTHON) -m venv --clear $(DIST)/try
+	$(DIST)/try/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
+	cd $(DIST)/try && bin/python -c "import gymnasium, solitaire_env; \
+		gymnasium.make('Solitaire/Klondike-v0').reset(seed=1); print(solitaire_env.__file__)"
+
+$(DIST)/ready: constraints.txt
+	$(PYTHON) -m venv --clear $(DIST)
+	$(DIST)/bin/python -m pip install --quiet --constraint constraints.txt build twine
+	@touch $@
 
 bench: $(READY)  ## speed and size of our environments
 	$(PY) -m benchmarks $(ARGS)

@@ -11,8 +11,9 @@ import gymnasium as gym
 import pytest
 
 from docs import generate
-from solitaire_env import variants
+from solitaire_env import __version__, variants
 
+ROOT = generate.DOCS.parent
 PAGES = sorted(path for path in generate.DOCS.rglob("*.md") if "_build" not in path.parts)
 
 
@@ -58,3 +59,11 @@ def test_links_lead_somewhere(path: Path) -> None:
         if heading:
             headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
             assert heading in {h.lower().replace(" ", "-") for h in headings}, target
+
+
+def test_every_file_names_the_same_version() -> None:
+    for file, line in (("pyproject.toml", r'^version = "(.+)"$'), ("CITATION.cff", r"^version: (.+)$")):
+        found = re.findall(line, (ROOT / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert found == [__version__], file
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {__version__} (" in changelog
