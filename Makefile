@@ -112,9 +112,10 @@ test-gymnasium: $(READY)  ## the same with each Gymnasium that we support
 test-pythons:  ## the same with each Python at hand
 	.ci/matrix pythons
 
-lint: $(READY)  ## style
+lint: $(READY)  ## style, and phrases to avoid
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
+	$(PY) -m docs.phrases
 
 types: $(READY)  ## mypy, strict
 	$(PY) -m mypy
