@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 from agents.family import FamilySpec
 from solitaire_env import Variant, env_id
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.core.variant import Moves
+from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.family import SPLITS, read_games
 from solitaire_env.move_features.autoplay import has_safe_moves
@@ -38,11 +38,11 @@ class TrainConfig:
     games: str | None = None
     """The games of "Solitaire/Family-v0": "train" (the default), "test", "all", or names with commas between,
     in a file also as a list."""
-    moves: Literal["one card", "supermove", "sequence"] | None = None
+    moves: Moves | None = None
     """Action set: "supermove" lets a one-card game carry a sequence as one action."""
-    build: Literal["same suit", "alternate color", "any suit"] | None = None
+    build: Build | None = None
     """House rule: what builds on the tableau."""
-    spaces: Literal["any", "kings", "none"] | None = None
+    spaces: Spaces | None = None
     """House rule: what fills a space."""
     observation: Literal["cards", "features"] = "cards"
     """What the network sees."""

@@ -7,7 +7,7 @@ What stands on stdout is the same each time; progress and times go to stderr.
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
@@ -18,6 +18,7 @@ from agents.reports.compare import play_policy
 from agents.reports.tables import summary_table
 from agents.search.budget import Budget
 from solitaire_env import env_id
+from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.runner import NUM_ENVS
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine
@@ -33,11 +34,11 @@ class Arguments:
     """Gymnasium id, or name of a variant."""
     deals: str = "0:1000"
     """Deals: N, FIRST:END, ms:N, pysol:N, or several with commas."""
-    moves: Literal["one card", "supermove", "sequence"] | None = None
+    moves: Moves | None = None
     """Action set of policies that leave it open; in a one-card game supermoves are played card by card."""
-    build: Literal["same suit", "alternate color", "any suit"] | None = None
+    build: Build | None = None
     """House rule: what builds on the tableau."""
-    spaces: Literal["any", "kings", "none"] | None = None
+    spaces: Spaces | None = None
     """House rule: what fills a space."""
     json: Path | None = None
     """Write the summary to this file."""
