@@ -14,9 +14,9 @@ DIST := .venvs/dist
 BEFORE := .venvs/before
 # A file goes to one process, since its tests share trainings; in order, for the longest come first.
 SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
-# The package's tests, long proofs too: without what needs torch, what only reads the package's text, and what
-# asks the reference implementation alone.
-PACKAGE := -m "not slow and not oracle and not browser and not container and not reference" \
+# The package's tests: without what needs torch, what only reads the package's text, and what asks the reference
+# implementation alone.
+PACKAGE := -m "not proof and not slow and not oracle and not browser and not container and not reference" \
 	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
 # What shows a game has no kernels of its own.
 KERNELS_ONLY := $(PACKAGE) $(addprefix --ignore=tests/,render play test_cli.py test_docs.py test_family_env.py)

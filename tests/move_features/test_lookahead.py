@@ -15,15 +15,15 @@ from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_m
 from solitaire_env.move_features.columns import NUM_DIG, NUM_MOVE, NUM_PLAIN, NUM_WAY
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.linear import Linear, weights_for
-from solitaire_env.variants import VARIANTS, Variant
-from tests.games import ALL, ODD, OPTIONS
+from solitaire_env.variants import Variant
+from tests.games import ALL, ODD, OPTIONS, SHOWN
 from tests.move_features.test_moves import played, playing
 
 Array = npt.NDArray[Any]
 
 SUITED = {
     name: variant
-    for name, variant in ({variant.name: variant for variant in VARIANTS} | OPTIONS | ODD).items()
+    for name, variant in (SHOWN | OPTIONS | ODD).items()
     if has_safe_moves(variant) and not variant.hides_cards and variant.fill == "none"
 }
 """Games in suit where no move but a draw turns a card up."""
