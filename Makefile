@@ -103,7 +103,7 @@ test-bounds: $(READY)  ## the tests of all that is compiled, each array index ch
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(SPREAD) $(KERNELS_ONLY) $(ARGS)
 
 test-nojit: $(READY)  ## the package's tests as plain Python; no line or branch of the rules is left out
-	NUMBA_DISABLE_JIT=1 $(PY) -W error -m pytest $(SPREAD) $(PACKAGE) $(addprefix --ignore=tests/,play test_docs.py) \
+	NUMBA_DISABLE_JIT=1 $(PY) -W error -m pytest $(SPREAD) $(PACKAGE) $(addprefix --ignore=tests/,play oracles policies test_docs.py) \
 		$(or $(ARGS),--cov)
 
 test-gymnasium: $(READY)  ## the same with each Gymnasium that we support

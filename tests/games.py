@@ -156,13 +156,17 @@ def _is_sampled(name: str) -> bool:
     return int(shape[-1]) % 3 == (build + spaces) % 3 and moves == (build + 2 * spaces) % 3
 
 
-def _is_for_proofs(name: str) -> bool:
-    return name not in ALL or (name in SHORT and not _is_sampled(name))
+OTHERS = [name for name in SHOWN if name not in ALL]
+"""The published games that are not in ALL."""
 
 
-EACH = [
-    pytest.param(name, marks=pytest.mark.proof if _is_for_proofs(name) else ())
-    for name in [*ALL, *(name for name in SHOWN if name not in ALL)]
-]
-"""The names of EVERY, for tests that take long: most short packs, and the published games that are not in
-ALL, are left to the proofs."""
+def _marks(name: str) -> Any:
+    """In which ring a game is played by tests that take long."""
+    if name in OTHERS:
+        return pytest.mark.slow if OTHERS.index(name) % 3 else pytest.mark.proof
+    return pytest.mark.proof if name in SHORT and not _is_sampled(name) else ()
+
+
+EACH = [pytest.param(name, marks=_marks(name)) for name in [*ALL, *OTHERS]]
+"""The names of EVERY, for tests that take long. Most short packs and a third of the published games that are
+not in ALL are left to the proofs, the other two thirds to the slow tests."""

@@ -28,7 +28,7 @@ from tests.reference import GAMES as REFERENCE
 
 Array = npt.NDArray[Any]
 
-GAMES = PLAYED | OPTIONS | ODD
+GAMES = PLAYED | ODD | (OPTIONS if COMPILED else {})
 IN_SUIT = {name: variant for name, variant in SHORT.items() if variant.build == "same suit"}
 PLAIN = [name for name, variant in (GAMES | IN_SUIT).items() if not make_rules(variant).varied]
 """Games whose features are counted slowly."""
