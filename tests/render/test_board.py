@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solitaire_env.core.cards import EMPTY, FACE_DOWN, make_card
+from solitaire_env.core.cards import EMPTY, FACE_DOWN, make_card, parse_card
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.render.board import (
@@ -133,6 +133,23 @@ def test_a_long_waste_shows_its_end() -> None:
     assert 8 <= len(shown) < 128 and tuple(spot.card for spot in shown) == waste[-len(shown) :]
     assert f"waste 128, the last {len(shown)}" in [label.text for label in board.labels]
     assert "stock 0" in [label.text for label in board.labels]
+
+
+def test_a_card_that_worries_back_marks_its_foundation() -> None:
+    few = Variant(
+        "few", "Few", decks=1, tableau=(4, 4, 4), ranks=3, build="alternate color", worrying_back=True
+    )
+    text = "variant: few\nt1: 3C 2D\nt2: 3D 2C\nt3:\nfoundations: C 1 D 1 H 3 S 3\n"
+    env = SolitaireEnv(few, on_invalid="raise")
+    env.reset(options={"position": text})
+    action = env.parse_action("fD>t2")
+    move = env.move(action)
+    env.step(action)
+    board = lay_out(parse_position(env.position(), few), move=move)
+    (moved,) = (spot for spot in board.spots if spot.mark == "moved")
+    assert (moved.pile, moved.depth, moved.card) == ("t2", 2, parse_card("AD"))
+    (origin,) = (spot for spot in board.spots if spot.mark == "origin")
+    assert (origin.pile, origin.suit, origin.card) == ("foundations", 1, EMPTY)
 
 
 @pytest.mark.parametrize("name", PIXEL_HASHES)
