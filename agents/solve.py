@@ -1,9 +1,8 @@
 """Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
 
-It prints a line that wins, action by action, or the best that it found. With ``--deals`` it writes a
-verdict for each deal, as a JSON line, into ``results/solver/<game>.jsonl`` or another file; deals with a
-stored verdict other than ``unknown`` are not solved again. Every line is played again in the environment
-before its verdict is believed.
+It prints a winning line, action by action, or the best line found. With ``--deals`` it writes the result of
+each deal, as a JSON line, to ``results/solver/<game>.jsonl`` or another file; deals with a stored result
+other than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
 """
 
 import json
@@ -36,7 +35,7 @@ from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine
 
 MOST: Final = 16
-"""Deals that a worker of a cluster is given at a time."""
+"""Maximum number of deals that a worker of a cluster gets at a time."""
 
 
 @dataclass
@@ -48,23 +47,24 @@ class Arguments:
     deal: str | None = None
     """One deal, whose line is printed: N, ms:N or pysol:N."""
     position: Path | None = None
-    """A file with a position text, whole, to be solved instead of a deal."""
+    """File with a complete position text, solved instead of a deal."""
     deals: str | None = None
-    """Deals whose verdicts are written: FIRST:END, or several with commas."""
+    """Deals whose results are written: FIRST:END, or several with commas."""
     build: Build | None = None
     """House rule: what builds on the tableau."""
     spaces: Spaces | None = None
     """House rule: what fills a space."""
     seconds: float = 10.0
-    """A deal is given up after so long."""
+    """Time limit of a deal."""
     memory: float = 1000
-    """Megabytes that an exhaustive search or a beam may take."""
+    """Megabytes of memory for an exhaustive search or a beam."""
     seed: int = 0
-    """Of the weights of further tries."""
+    """Seed of the perturbed weights."""
     network: str = "shipped"
-    """What beams go by: shipped (the game's, if there is one), a run or model folder, or none."""
+    """Network that ranks the positions of beams: shipped (the game's, if any), a run or model folder, or
+    none."""
     out: Path | None = None
-    """JSON-lines file of the verdicts; by default results/solver/<game>.jsonl."""
+    """JSON-lines file of the results; by default results/solver/<game>.jsonl."""
     ray: RayAddress = None
     """Solve --deals on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this
     machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
@@ -75,12 +75,12 @@ class Arguments:
 
 
 def make_solver(variant: Variant, a: Arguments) -> Solver:
-    """The solver that is asked for.
+    """The solver that the options describe.
 
     Raises
     ------
     ValueError
-        If the network is not one for this game, or has no value.
+        If the network is for another game, or has no value.
     """
     network = None
     own = variant.name in shipped_games() and variant == get_variant(variant.name)
@@ -108,7 +108,7 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
 
 
 def _standing(variant: Variant, start: Start) -> tuple[int, bool]:
-    """Cards home in a start, and whether it is won."""
+    """Cards home in a position, and whether it is won."""
     env = SolitaireEnv(variant)
     options = {"position": start} if isinstance(start, Position) else {"deal": start}
     _, info = env.reset(options=options)
@@ -116,7 +116,7 @@ def _standing(variant: Variant, start: Start) -> tuple[int, bool]:
 
 
 def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:
-    """What is said of one deal."""
+    """The text about one deal."""
     said = {
         "winnable": f"won in {len(texts)} moves:",
         "unwinnable": "cannot be won: every position that can be reached was looked at",
@@ -134,7 +134,7 @@ def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> 
 def solve_one(variant: Variant, a: Arguments) -> int:
     """Solve a deal or a position and print the line."""
     solver = make_solver(variant, a)
-    solver.compile()  # else a first deal would be told to have taken as long
+    solver.compile()  # else the time of the first deal would include it
     line = ProgressLine(a.quiet)
 
     def progress(nodes: int, home: int) -> None:
@@ -158,7 +158,7 @@ def solve_one(variant: Variant, a: Arguments) -> int:
 
 
 def solve_many(variant: Variant, a: Arguments) -> int:
-    """Solve deals and write their verdicts."""
+    """Solve deals and write their results."""
     path = a.out or VERDICTS / f"{variant.name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     rules = game_rules(variant)
@@ -171,7 +171,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
                     f"({rules}); choose another file"
                 )
             known[verdict.deal] = verdict
-        _write(path, known)  # without a last line that was cut off
+        _write(path, known)  # without an incomplete last line
     deals = parse_deals(str(a.deals))
     left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
     done, stopped = len(deals) - len(left), False
@@ -183,7 +183,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
                 break
             before = known.get(found.deal)
             if before is not None and found.result == "unknown":
-                # The best line of all, and the longest search, say what is known.
+                # Keep the best line and the longest search.
                 longest = max(before, found, key=lambda verdict: verdict.seconds)
                 found = replace(longest, cards_home=max(before.cards_home, found.cards_home))
             known[found.deal] = found
@@ -200,7 +200,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
 def solve_deals(
     variant: Variant, a: Arguments, deals: list[int | str], cluster: Cluster | None
 ) -> Iterator[Verdict | None]:
-    """Solve deals; yields verdicts as they are found, in any order, and None if Ctrl-C ended the search."""
+    """Solve deals; yield results as they are found, in any order, and None if Ctrl-C ended the search."""
     if cluster is None:
         for some in prepare_solver((variant, a))(deals):
             yield from (verdict for _, verdict in some)
@@ -213,7 +213,7 @@ def solve_deals(
 def prepare_solver(
     job: tuple[Variant, Arguments],
 ) -> Callable[[list[int | str]], Iterator[list[tuple[int, Verdict | None]]]]:
-    """Make a solver; what solves some deals. Where Ctrl-C ends it, it yields None last."""
+    """Make a solver, and return a function that solves some deals. After Ctrl-C it yields None last."""
     variant, a = job
     solver = make_solver(variant, a)
     solver.compile()
@@ -230,7 +230,7 @@ def prepare_solver(
 
 
 def _verdict(variant: Variant, deal: int | str, solution: Solution) -> Verdict:
-    """What a solution says of a deal; its line is played again in the environment."""
+    """The stored result of a solution; its line is replayed in the environment."""
     texts, home, won = check_line(variant, deal, solution.line)
     assert (home, won) == (solution.cards_home, solution.result == "winnable")
     return Verdict(
@@ -241,17 +241,17 @@ def _verdict(variant: Variant, deal: int | str, solution: Solution) -> Verdict:
 
 
 def _gains(solution: Solution) -> tuple[tuple[float, int], ...]:
-    """Of a solution, the seconds to three places."""
+    """The gains of a solution, seconds rounded to three decimals."""
     return tuple((round(seconds, 3), home) for seconds, home in solution.gains)
 
 
 def _write(path: Path, known: dict[int | str, Verdict]) -> None:
-    """Write a file of verdicts, in the order of the deals."""
+    """Write a file of results, in the order of the deals."""
     write_text(path, "".join(_line(known[deal]) for deal in sorted(known, key=_order)))
 
 
 def _line(verdict: Verdict) -> str:
-    """A line of a file of verdicts."""
+    """A line of a file of results."""
     told = asdict(verdict)
     if not verdict.gains:
         del told["gains"]
@@ -259,13 +259,13 @@ def _line(verdict: Verdict) -> str:
 
 
 def _order(deal: int | str) -> tuple[str, int]:
-    """Sorts numbers before other programs' deals, each by number."""
+    """Sort key: numbers before other programs' deals, each by number."""
     program, _, number = str(deal).rpartition(":")
     return program, int(number)
 
 
 def _count(variant: Variant, verdicts: list[Verdict]) -> str:
-    """What verdicts come to."""
+    """The counts of results as text."""
     n = len(verdicts)
     results = Counter(verdict.result for verdict in verdicts)
     low, _ = wilson_interval(results["winnable"], n)
@@ -286,7 +286,7 @@ def _count(variant: Variant, verdicts: list[Verdict]) -> str:
 
 
 def run(a: Arguments) -> int:
-    """Solve what is asked for; the exit status."""
+    """Solve what the options ask for; the exit status."""
     if sum(choice is not None for choice in (a.deal, a.deals, a.position)) != 1:
         raise ValueError("allowed is one of --deal, --deals and --position")
     if a.ray is not None and a.deals is None:
@@ -298,7 +298,7 @@ def run(a: Arguments) -> int:
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m agents.solve", config=(tyro.conf.FlagCreatePairsOff,))
     return run_command(lambda: run(a), "stopped; the verdicts that were found are kept")
 

@@ -1,10 +1,10 @@
-"""Beams: of all positions that lie so many moves from the start, the most promising are kept and searched on.
+"""Beam search: at each depth, keep the most promising positions and expand only those.
 
-What a position promises is what a network expects of it; or, of those alone that the network speaks for, what
-comes of it when it is played out. Then each keeps the best line that is known from it, and counts by that:
-a beam with a memory (Cazenave, "Monte Carlo Beam Search", 2012). Between moves safe autoplay is played
-(:mod:`solitaire_env.move_features.autoplay`): without it a beam is filled with positions that differ by
-nothing else. A beam that never had to leave a position out, and dies, has proved that there is no win.
+Positions are ranked by the value of a network, or by playouts of the positions with the highest values. With
+playouts, each position keeps the best line known from it, and is ranked by that: a beam with a memory
+(Cazenave, "Monte Carlo Beam Search", 2012). Safe autoplay follows each move
+(:mod:`solitaire_env.move_features.autoplay`): without it the beam fills with positions that differ in nothing
+else. If a beam never left a position out and becomes empty, the game cannot be won.
 """
 
 import time
@@ -26,76 +26,76 @@ from solitaire_env.move_features.moves import make_room
 Array = npt.NDArray[Any]
 
 Expects = Callable[[Array], Array]
-"""What is expected of position rows, int8 ``[n, row_size]``: about 1 of a game that is won, float ``[n]``."""
+"""Values of position rows, int8 ``[n, row_size]``: float ``[n]``, about 1 for a game that is won."""
 
 BRANCHES: Final = 16
-"""There is room for so many new positions for each that a beam stands on; of more, some are left out."""
+"""Capacity for new positions, per position of the beam; further ones are left out."""
 LONGEST: Final = 1000
-"""A line has at most so many moves."""
+"""Maximum length of a line, in moves."""
 PLAYERS: Final = 2
-"""So many habits play out a position: the linear policy, and others that differ by chance."""
+"""Playouts of a position: one by the linear policy, the others with perturbed weights."""
 FINALISTS: Final = 2
-"""For each position that a beam keeps so many are played out, the others are left out."""
+"""With a network, the number of positions that are played out, per position that a beam keeps."""
 MEAN: Final = 0.1
-"""The share of cards that playouts bring home on average counts so much beside that of the best line."""
+"""Weight of the mean share of cards that the playouts bring home; the best line has weight 1."""
 TRUST: Final = 0.2
-"""And so much what the network expects."""
+"""Weight of the network's value."""
 PATIENCE: Final = 20
-"""After so many moves without a card going home or coming off the stock a playout is given up."""
+"""A playout ends after this many moves without a card going home or leaving the stock."""
 SLICE: Final = 64
-"""So many positions are played out between two looks at the clock."""
+"""Positions that are played out between two checks of the time."""
 
 
 class Found(NamedTuple):
-    """What a beam came to."""
+    """The result of a beam search."""
 
     line: tuple[int, ...]
-    """Actions that lead to most cards home, but for what is sure to go there."""
+    """Actions to the most cards home, without those of safe autoplay."""
     home: int
     nodes: int
-    """Moves that were played."""
+    """Number of moves played."""
     exhausted: bool
     """Whether no position was left out: without a win there is none."""
     stopped: bool
-    """Whether Ctrl-C ended it."""
+    """Whether Ctrl-C ended the search."""
 
 
 class Best(NamedTuple):
-    """How a beam came to the most cards home."""
+    """The line to the most cards home."""
 
     home: int
     step: int = 0
-    """So many moves were searched on before."""
+    """Number of the beam's moves before ``actions``."""
     place: int = 0
-    """Where the beam stood then."""
+    """Index in the beam from which ``actions`` start."""
     actions: tuple[int, ...] = ()
-    """From there on."""
+    """The actions after those."""
 
 
 class Played(NamedTuple):
-    """What was played out."""
+    """The positions that were played out."""
 
     kept: Array
-    """int64 ``[n]``: which places of the layer."""
+    """int64 ``[n]``: their indices in the layer."""
     worth: Array
-    """float64 ``[n]``: what they promise."""
+    """float64 ``[n]``: their ranking."""
     nodes: int
-    """Moves that were played."""
+    """Number of moves played."""
 
 
 class Beam:
-    """Searches games of one variant, one after another.
+    """Beam search in games of one variant.
 
     Parameters
     ----------
     variant
         The game.
     megabytes
-        What the positions may take that are known again; of more, some are met twice.
+        Memory for the table of known positions. When it is full, some positions are expanded twice.
     weights
-        The linear policy's.
+        Weights of the linear policy.
     expects
-        What the network expects; without one all positions are played out.
+        Values of positions by a network. Without it all positions are played out.
     """
 
     def __init__(
@@ -110,33 +110,32 @@ class Beam:
         self.weights = weights
         self.expects = expects
         self.asked = FINALISTS if expects else BRANCHES
-        """For each position that is kept so many are played out at most."""
+        """Maximum number of playouts, per position that is kept."""
         self.widest = int(megabytes * 1e6 / (BRANCHES * self.batch.rules.row_size + 4 * self.asked * LONGEST))
-        """So wide a beam's positions and lines take the megabytes once more."""
+        """Maximum width: positions and lines take ``megabytes`` once more."""
 
     def search(
         self, cards: Array, width: int, random: np.random.Generator | None = None, *,
         line: tuple[int, ...] = (), home: int = -1, until: float = float("inf"),
         progress: Callable[[int, int], None] | None = None,
     ) -> Found:  # fmt: skip
-        """Search on from a position row (int8 ``[row_size]``, the stock in its order).
+        """Search from a position row (int8 ``[row_size]``, the stock in its order).
 
         Parameters
         ----------
         width
-            So many positions are kept.
+            Number of positions that are kept.
         random
-            From which the habits are drawn that play out; None: the beam goes by what the network expects
-            alone.
+            Draws the perturbed weights of playouts. With None, positions are ranked by the network alone.
         line, home
-            The best line that is known, but for what is sure to go home, and to how many cards home it leads.
+            The best known line, without safe autoplay, and the number of cards home after it.
         until
-            Where it ends, in seconds of :func:`time.perf_counter`.
+            When to end, in seconds of :func:`time.perf_counter`.
         progress
-            Is told moves played and most cards home.
+            Called with the number of moves played and the most cards home.
         """
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
-        # Made anew: memory that was never written costs nothing, clearing it all would.
+        # New arrays: memory that was never written costs nothing, clearing all of it would.
         layer = make_layer(rules, BRANCHES * width, self.slots)
         known, after = (make_known(self.asked * width, LONGEST) for _ in range(2))
         known.home[0], known.lengths[0], known.lines[0, : len(line)] = home, len(line), line
@@ -169,7 +168,7 @@ class Beam:
                     worth = self.expects(layer.rows[kept])
                 else:
                     worth = np.zeros(len(kept))
-                # The most promising first: what two moves lead to stands in the beam once, after the first.
+                # Sorted by rank: a position that two moves reach occurs once, after the better parent.
                 places = np.argsort(-worth)[:width]
                 kept = kept[places]
                 known, after = after, known
@@ -186,17 +185,17 @@ class Beam:
         self, layer: Layer, kept: Array, places: Array, known: Known, after: Known, width: int,
         random: np.random.Generator, until: float,
     ) -> Played:  # fmt: skip
-        """Play out the positions of a layer that the network speaks for, and those on known lines.
+        """Play out the positions with the highest values, and those on known lines.
 
         Parameters
         ----------
         kept
-            Where in the layer they stand.
+            Indices of the positions in the layer.
         places
-            int64 ``[rows]``: where in ``known`` each position stands from which they are reached.
+            int64 ``[rows]``: index in ``known`` of the position before each.
         after
-            Is made what is known from those that were played out. What was not, for time or a win, promises
-            nothing.
+            Filled with the lines known from the positions that were played out. Positions that were not, for
+            lack of time or after a win, get the lowest rank.
         """
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         expected = np.zeros(len(kept))
@@ -230,7 +229,7 @@ class Beam:
 
 
 def _best_move(best: Best, layer: Layer, n: int, depth: int) -> Best:
-    """The best line so far, or one to the first ``n`` positions of a layer that brings more cards home."""
+    """The better of the best line and the best move to one of the first ``n`` positions of a layer."""
     top = int(layer.home[:n].argmax())
     if layer.home[top] <= best.home:
         return best
@@ -238,7 +237,7 @@ def _best_move(best: Best, layer: Layer, n: int, depth: int) -> Best:
 
 
 def _best_playout(best: Best, layer: Layer, kept: Array, after: Known, depth: int) -> Best:
-    """The best line so far, or one of the playouts from the kept positions that brings more cards home."""
+    """The better of the best line and the best playout from the kept positions."""
     top = int(after.home[: len(kept)].argmax())
     if after.home[top] <= best.home:
         return best
@@ -248,7 +247,7 @@ def _best_playout(best: Best, layer: Layer, kept: Array, after: Known, depth: in
 
 
 def _line(steps: list[tuple[Array, Array]], best: Best) -> tuple[int, ...]:
-    """The actions that lead from the start to the most cards home."""
+    """The actions from the start to the most cards home."""
     place = best.place
     before: list[int] = []
     for froms, actions in steps[: best.step][::-1]:

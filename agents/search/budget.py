@@ -1,31 +1,32 @@
-"""What looking ahead may cost."""
+"""The search budget."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is tried before a move."""
+    """How much is searched before a move."""
 
     simulations: int = 512
-    """Trials in all, where there is more than one move to choose from."""
+    """Total number of simulations, where there is more than one move to choose from."""
     candidates: int = 6
-    """So many moves are tried at most, the likeliest."""
+    """Maximum number of candidate moves, the likeliest."""
     least: float = 0.003
-    """Moves that the network finds less likely than this are not tried."""
+    """Minimum prior probability of a candidate move."""
     depth: int = 0
-    """Moves that the network plays in a trial after the candidate."""
+    """Moves that the network plays in a simulation after the candidate."""
     playouts: bool = True
-    """After these the linear policy plays a trial to its end, and the network's value is not asked."""
+    """Continue each simulation with the linear policy to the end of the game, instead of using the network's
+    value."""
     prior_weight: float = 0.001
-    """What e times the network's probability is worth; a win is worth 1, and so are all cards home."""
+    """Weight of the logarithm of the prior probability. A win is worth 1, and so are all cards home."""
     milliseconds: float | None = None
-    """If given, a move takes so long instead, and what comes out hangs on the machine."""
+    """Time of a move, used instead of the number of simulations. Results then depend on the machine."""
     nodes: int = 1_000_000
-    """Where nothing is hidden: moves that the solver plays at most, for a whole game; 0: it is not asked."""
+    """Where nothing is hidden: maximum number of moves that the solver plays for a game; 0: no solver."""
     verify: int = 0
-    """Where nothing is hidden: moves that the solver plays at most to see whether a likely move still wins,
-    which is made then; 0: the line that was found is kept to."""
+    """Where nothing is hidden: maximum number of moves that the solver plays to check that a likely move
+    still wins; such a move is made. 0: follow the solver's line."""
 
     def __post_init__(self) -> None:
         for name, least in (("simulations", 2), ("candidates", 1), ("depth", 0), ("nodes", 0), ("verify", 0)):

@@ -1,4 +1,4 @@
-"""The search that leaves nothing out."""
+"""Exhaustive depth-first search."""
 
 from typing import Any, NamedTuple
 
@@ -13,29 +13,29 @@ from solitaire_env.move_features.moves import score_moves
 
 Array = npt.NDArray[Any]
 
-# What :func:`explore` ends with.
+# Return values of :func:`explore`.
 MORE, FOUND, EXHAUSTED, FULL = range(4)
 
 
 class Store(NamedTuple):
-    """The positions that an exhaustive search has come to."""
+    """The positions found by an exhaustive search."""
 
     rows: Array
     """int8 ``[positions, row_size]``."""
     parents: Array
-    """int32 ``[positions]``: from which of them each was reached."""
+    """int32 ``[positions]``: index of the position before each."""
     actions: Array
-    """int16 ``[positions]``: and by which action."""
+    """int16 ``[positions]``: the action between them."""
     waiting: Array
-    """int32 ``[positions]``: those that were not looked at yet, the next one last."""
+    """int32 ``[positions]``: stack of the positions that are not expanded yet."""
     table: Array
     """uint64 ``[slots, 2]``: the keys of each position."""
     counts: Array
-    """int64 ``[3]``: positions, those that wait, moves played."""
+    """int64 ``[3]``: number of positions, of positions on the stack, of moves played."""
 
 
 def make_store(rules: Any, megabytes: float) -> Store:
-    """Room for as many positions as fit into so many megabytes."""
+    """A store for as many positions as fit into some megabytes."""
     each = rules.row_size + 4 + 2 + 4
     positions = max(16, int(megabytes * 1e6 / (each + 3 * 16)))
     slots = 1 << (2 * positions - 1).bit_length()
@@ -54,7 +54,7 @@ def make_store(rules: Any, megabytes: float) -> Store:
 
 @jit_inline
 def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-untyped-def]
-    """Keep a position that was not met before, to be looked at next; whether there was room."""
+    """Add a position that is not in the store yet; whether there was room."""
     slot, met = find(store.table, keys)
     if met:
         return True
@@ -73,7 +73,7 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
 
 @jit_allocating
 def begin(rules, state, events, forced, trail, store):  # type: ignore[no-untyped-def]
-    """Keep the game in row 0, to be looked at first; whether there was room."""
+    """Add the game in row 0 as the first position; whether there was room."""
     if forced:
         autoplay_safe(rules, state, events, 0)
     follow(rules, state, 0, trail)
@@ -82,19 +82,19 @@ def begin(rules, state, events, forced, trail, store):  # type: ignore[no-untype
 
 @jit_allocating
 def explore(rules, state, events, weights, forced, budget, trail, store, room):  # type: ignore[no-untyped-def]
-    """Look at waiting positions, depth first, the best move first, until one is won.
+    """Expand positions, depth first, the best move first, until one is won.
 
     Parameters
     ----------
     forced
-        Whether what is sure to go home goes home after each move.
+        Whether safe autoplay follows each move.
     budget
-        So many moves are played, then there is a pause; the next call goes on.
+        Maximum number of moves to play in this call; the next call continues.
 
     Returns
     -------
-    MORE after a pause; FOUND, the won position being the last of the store; EXHAUSTED if there is nothing
-    left to look at: no position that can be reached is won; FULL if there is no room left.
+    MORE if the budget is spent; FOUND if the last position of the store is won; EXHAUSTED if no position is
+    left, so that no reachable position is won; FULL if there is no room left.
     """
     end = store.counts[2] + budget
     while store.counts[1] > 0:

@@ -1,4 +1,4 @@
-"""The inner loop of a beam (:mod:`agents.search.beam`)."""
+"""The inner loop of beam search (:mod:`agents.search.beam`)."""
 
 from typing import Any, NamedTuple
 
@@ -14,26 +14,26 @@ Array = npt.NDArray[Any]
 
 
 class Layer(NamedTuple):
-    """The positions that a beam can go on to."""
+    """The positions after one more move from the positions of a beam."""
 
     rows: Array
     """int8 ``[candidates, row_size]``."""
     froms: Array
-    """int32 ``[candidates]``: from which place of the beam each is reached."""
+    """int32 ``[candidates]``: index in the beam of the position before each."""
     actions: Array
-    """int16 ``[candidates]``: and by which action, before what is sure to go home went home."""
+    """int16 ``[candidates]``: the action between them, before safe autoplay."""
     home: Array
     """int16 ``[candidates]``: cards home."""
     over: Array
-    """bool ``[candidates]``: whether nothing can be done any more."""
+    """bool ``[candidates]``: whether the game has ended."""
     table: Array
-    """uint64 ``[slots, 2]``: the keys of each position that was met."""
+    """uint64 ``[slots, 2]``: the keys of all positions found."""
     counts: Array
-    """int64 ``[2]``: positions met, moves played."""
+    """int64 ``[2]``: number of positions found, of moves played."""
 
 
 def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
-    """Room for so many positions, and to know so many slots' worth of them again; a power of 2 of slots."""
+    """An empty layer; the number of slots must be a power of 2."""
     return Layer(
         np.zeros((candidates, rules.row_size), dtype=np.int8),
         np.zeros(candidates, dtype=np.int32),
@@ -47,7 +47,7 @@ def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
 
 @jit_inline
 def _meet(keys, layer):  # type: ignore[no-untyped-def]
-    """Whether a position is met for the first time; it is kept while a quarter of the slots is free."""
+    """Whether a position is new; it is stored while at least a quarter of the slots is free."""
     slot, met = find(layer.table, keys)
     if not met and 4 * layer.counts[0] < 3 * layer.table.shape[0]:
         layer.table[slot, 0], layer.table[slot, 1] = keys
@@ -57,13 +57,13 @@ def _meet(keys, layer):  # type: ignore[no-untyped-def]
 
 @jit_allocating
 def widen(rules, state, events, rows, forced, trail, layer):  # type: ignore[no-untyped-def]
-    """All positions, not met before, that one move leads to from each of ``rows``, int8 ``[n, row_size]``.
+    """Write all new positions that are one move away from ``rows``, int8 ``[n, row_size]``, to ``layer``.
 
-    With ``forced``, what is sure to go home then goes home. A won position is the last.
+    With ``forced``, safe autoplay follows each move. The search ends at a won position, which is the last.
 
     Returns
     -------
-    How many positions there are, and whether there was room for all.
+    The number of positions, and whether there was room for all.
     """
     n = 0
     for at in range(len(rows)):

@@ -1,14 +1,13 @@
-"""A player that looks ahead and knows no more than a player does.
+"""A policy that searches with the information of a player.
 
-Before a move its likeliest candidates, by a network, are tried on stocks that might be: every order of the
-unseen cards is as likely as any other. From each trial the network plays on for some moves, and its value
-says what the position that it came to is worth, or the linear policy plays it to its end. Candidates share
-their stocks, and the worse half of them is dropped again and again (sequential halving: Karnin, Koren,
-Somekh, "Almost Optimal Exploration in Multi-Armed Bandits", 2013), so that most trials are spent where the
-choice is close.
+Before each move it simulates the likeliest candidates of a network on sampled stock orders: every order of
+the unseen cards has the same probability. In each simulation the network plays some moves and its value
+estimates the position reached, or the linear policy plays to the end. Candidates share the stock orders, and
+each round drops the worse half of them (sequential halving: Karnin, Koren, Somekh, "Almost Optimal
+Exploration in Multi-Armed Bandits", 2013), so that most simulations are spent where the choice is close.
 
-All that it reads is the ``cards`` observation, where the stock is not. Where nothing is hidden it looks for a
-line that wins (:mod:`agents.search.solver`), and keeps to it.
+It reads only the ``cards`` observation, which does not contain the stock. Where nothing is hidden it searches
+for a winning line (:mod:`agents.search.solver`) and follows it.
 """
 
 import hashlib
@@ -39,55 +38,55 @@ from solitaire_env.policies.policy import Policy
 Array = npt.NDArray[Any]
 
 PATIENCE: Final = 20
-"""A trial is over after so many moves without a card going home or coming off the stock."""
+"""A simulation ends after this many moves without a card going home or leaving the stock."""
 LOST: Final = 30
-"""After so many moves in a row that lead back to where a game has been it is not thought about any more."""
+"""After this many consecutive moves back to earlier positions, moves are random, without search."""
 IDLE: Final = 40
-"""After so many moves without a card going home or coming off the stock the network plays on alone: the game
-is hardly ever won from there, and would be thought about up to the step limit."""
+"""After this many moves without a card going home or leaving the stock the network plays without search: such
+games are hardly ever won, and searching would continue until the step limit."""
 REMEMBERED: Final = 4096
-"""So many games are remembered at a time."""
+"""Maximum number of games whose memory is kept."""
 
 
 @dataclass
 class Memory:
-    """What is remembered of a game."""
+    """The memory of a game."""
 
     stood: set[int] = field(default_factory=set)
-    """Keys of the positions that it has come through."""
+    """Keys of its past positions."""
     back: int = 0
-    """So many moves in a row have led back to where it has been."""
+    """Number of consecutive moves back to past positions."""
     progress: int = -1
-    """Cards at home and on the stock, when it was last looked at."""
+    """Cards home and cards in the stock after the last move."""
     idle: int = 0
-    """So many moves in a row have changed neither."""
+    """Number of consecutive moves that have changed neither."""
     plan: dict[bytes, int] | None = None
-    """Actions by position, of a line that wins; None before one was looked for."""
+    """Actions of a winning line, by observation; None before a line was searched."""
 
 
 class Trials(NamedTuple):
-    """Candidates that are being compared."""
+    """The simulations of the candidates."""
 
     actions: Array
     """int64 ``[candidates]``."""
     sums: Array
-    """float64 ``[candidates]``: of what their trials came to."""
+    """float64 ``[candidates]``: sums of the results of their simulations."""
     counts: Array
-    """int64 ``[candidates]``."""
+    """int64 ``[candidates]``: numbers of simulations."""
 
 
 class Searcher(Policy):
-    """See the module; a policy for the evaluator.
+    """The search policy, see the module.
 
     Parameters
     ----------
     variant
-        The game that is played.
+        The game.
     player
-        The network by which moves are proposed, trials played and positions valued; it is made to count in
-        32 bits.
+        The network that proposes moves, plays simulations and values positions. It is changed to compute in
+        float32.
     budget
-        What a move may cost.
+        The search budget of a move.
     """
 
     name = "search"
@@ -113,18 +112,18 @@ class Searcher(Policy):
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.forced = has_safe_moves(variant)
         self.endless = variant.passes == 0 or variant.worrying_back
-        """Whether only more cards home than before are progress: the stock, or cards, may go round."""
+        """Whether only more cards home than before are progress, because stock or cards may cycle."""
         self.seen_rules = self.batch.rules._replace(passes=1)
-        """The same, by which the key of a position leaves out what the stock is."""
+        """Rules by which the keys of positions ignore the stock."""
         self.room = make_room(self.batch.rules)
-        # Cards that go home or come off the stock are what keeps a playout going.
+        # A playout continues while cards go home or leave the stock.
         draws = variant.stock * max(1, variant.passes)
         self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
         self.games: dict[int, Memory] = {}
         self.plan: dict[bytes, int] = {}
-        """The last one."""
+        """The last winning line."""
         self.simulated = 0
-        """Moves that were played in trials."""
+        """Number of moves played in simulations."""
 
     def __call__(
         self,
@@ -134,7 +133,7 @@ class Searcher(Policy):
         uniforms: npt.NDArray[np.float64] | None = None,
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """Actions int64 ``[n]``. Without ``games`` nothing is remembered of where a game has been."""
+        """Actions int64 ``[n]``. Without ``games`` past positions are not remembered."""
         uniforms = np.random.default_rng().random(len(masks)) if uniforms is None else uniforms
         chosen = np.empty(len(masks), dtype=np.int64)
         for n, (observation, mask, chance) in enumerate(zip(observations, masks, uniforms, strict=True)):
@@ -144,19 +143,19 @@ class Searcher(Policy):
         return chosen
 
     def ended(self, games: Sequence[int]) -> None:
-        """Forget games that are over."""
+        """Delete the memory of games that have ended."""
         for game in games:
             self.games.pop(game, None)
 
     @property
     def fingerprint(self) -> str:
-        """That of the network, with the budget."""
+        """The fingerprint of network and budget."""
         told = f"{self.player.fingerprint} {self.budget}"
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
     def _memory(self, game: int | None, observation: Array) -> Memory:
         if game is None:
-            # Nothing is known of the game, but it may be the one that was just planned.
+            # The game is not known, but it may be the one that was planned last.
             return Memory(plan=self.plan if observation.tobytes() in self.plan else None)
         if game not in self.games:
             self.games[game] = Memory()
@@ -167,7 +166,7 @@ class Searcher(Policy):
     # ------------------------------------------------------------------------------------ a move
 
     def _choose(self, observation: Array, mask: Array, chance: float, memory: Memory) -> int:
-        # Foundations and the stock's count are the last of an observation; a move changes one of them by one.
+        # An observation ends with foundations and stock count; a move changes one of these numbers by one.
         rules = self.batch.rules
         idle = IDLE
         if self.endless:
@@ -195,11 +194,11 @@ class Searcher(Policy):
         likely = likely[(probabilities[likely] >= self.budget.least) | (likely == likely[:1])]
         memory.back = 0 if len(likely) else memory.back + 1
         if len(likely) == 0:
-            # Every move leads back to where the game has been: it is lost, unless chance leads out of it.
+            # Every move leads back to a past position: the game is lost, unless a random move helps.
             return int(random.choice(len(mask), p=probabilities))
         if len(likely) == 1:
             return int(likely[0])
-        # A probability may be too small for its number.
+        # A tiny probability may be rounded to 0.
         bonus = self.budget.prior_weight * np.log(probabilities[likely].clip(min=np.finfo(np.float64).tiny))
         return self._compare(observation, likely, bonus, random)
 
@@ -212,17 +211,17 @@ class Searcher(Policy):
         return probabilities
 
     def _candidates(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Array]:
-        """The legal moves that lead to a position where the game has not been, the likeliest first; and the
-        probabilities of all actions, float64 ``[actions]``.
+        """The legal moves to new positions, the likeliest first, and the probabilities of all actions,
+        float64 ``[actions]``.
         """
         probabilities = self._probabilities(observation, mask)
         order = np.argsort(-probabilities, kind="stable")[: np.count_nonzero(mask)]
         fresh = np.zeros(len(order), dtype=np.bool_)
-        # Any order of the stock will do: only where moves lead, not what is drawn, is asked.
+        # Any stock order will do: the positions are compared without the stock.
         stock = unseen(self.batch.rules, observation)
         for start in range(0, len(order), self.batch.size - 1):
             part = order[start : start + self.batch.size - 1]
-            # The position itself comes after those that the moves lead to.
+            # The last row is the position itself.
             self._place(observation, stock[None].repeat(len(part) + 1, 0), np.append(part, -1))
             keys = np.zeros(len(part) + 1, dtype=np.uint64)
             keys_of(self.seen_rules, self.batch.state, len(keys), SALT, keys)
@@ -232,7 +231,7 @@ class Searcher(Policy):
         return order[fresh], probabilities
 
     def _compare(self, observation: Array, actions: Array, bonus: Array, random: np.random.Generator) -> int:
-        """The candidate whose trials come to most, with a bonus for each, float64 ``[candidates]``."""
+        """The candidate with the highest mean plus bonus, float64 ``[candidates]``."""
         trials = Trials(actions, np.zeros(len(actions)), np.zeros(len(actions), dtype=np.int64))
         left = np.arange(len(actions))
         for each in self._rounds(len(actions)):
@@ -244,7 +243,7 @@ class Searcher(Policy):
         return int(actions[left[0]])
 
     def _rounds(self, candidates: int) -> Iterator[Iterator[int]]:
-        """Rounds, after each of which half of the candidates are left; how many trials are made at a time."""
+        """Batches of simulations in rounds; after each round half of the candidates remain."""
         rounds = (candidates - 1).bit_length()
         if self.budget.milliseconds is None:
             for _ in range(rounds):
@@ -263,9 +262,9 @@ class Searcher(Policy):
     # -------------------------------------------------------------------------------- the trials
 
     def _place(self, observation: Array, stocks: Array, actions: Array) -> Array:
-        """Make the first rows games that look like this, with these hidden cards, and play an action in each.
+        """Write the observed position with these hidden cards to the first rows, and play an action in each.
 
-        Negative actions are none. What the next step shall be done with, int8 ``[size]``.
+        Negative actions are not played. Returns the rows to continue, int8 ``[size]``.
         """
         state, n = self.batch.state, len(stocks)
         write_games(self.batch.rules, state.rows[:n], observation, stocks)
@@ -280,7 +279,7 @@ class Searcher(Policy):
     def _try(
         self, observation: Array, trials: Trials, left: Array, n: int, random: np.random.Generator
     ) -> None:
-        """``n`` trials of each candidate that is left, on the same stocks."""
+        """Run ``n`` simulations of each remaining candidate, on the same stock orders."""
         state, rules = self.batch.state, self.batch.rules
         stocks = np.tile(draw_stocks(rules, observation, n, random), (len(left), 1))
         todo = self._place(observation, stocks, trials.actions[left].repeat(n))
@@ -313,7 +312,7 @@ class Searcher(Policy):
 
     @th.inference_mode()
     def _score(self, observations: Array, masks: Array) -> tuple[Scores, th.Tensor]:
-        """What the network says of the legal moves: its scores, and their logits."""
+        """The network's scores of the legal moves, and the logits."""
         player = self.player
         choices = player.choices(observations, masks)
         seen = player.network.score(th.from_numpy(np.ascontiguousarray(observations)), choices)
@@ -321,7 +320,7 @@ class Searcher(Policy):
 
     @th.inference_mode()
     def _draw(self, rows: Array, generator: th.Generator) -> Array:
-        """Moves by the network's probabilities."""
+        """Draw moves from the network's probabilities."""
         seen, logits = self._score(*self._seen(rows))
         noise = th.empty_like(logits).exponential_(generator=generator).clamp_(min=1e-30).log_()
         actions: Array = seen.actions[seen.choose(logits - noise)].numpy()
@@ -329,7 +328,7 @@ class Searcher(Policy):
 
     @th.inference_mode()
     def _values(self, rows: Array) -> Array:
-        """What the network expects of games, float ``[n]``."""
+        """The network's values of games, float ``[n]``."""
         if self.player.temperature is not None:
             seen, _ = self._score(*self._seen(rows))
             highest: Array = seen.highest(seen.scores).numpy()
@@ -342,26 +341,26 @@ class Searcher(Policy):
     # ------------------------------------------------------------------------------ nothing hidden
 
     def _row(self, observation: Array) -> Array:
-        """The position row of an observation that hides nothing."""
+        """The position row of an observation without hidden cards."""
         cards = np.zeros(self.batch.rules.row_size, dtype=np.int8)
         cards[: len(observation)] = observation
         return cards
 
     def _plan(self, cards: Array, nodes: int) -> dict[bytes, int]:
-        """What to do in each position of a line that wins; empty where none was found in so many moves."""
+        """Actions by position of a winning line; empty if none was found within ``nodes`` moves."""
         assert self.solver is not None
         solution = self.solver.solve(cards, seconds=float("inf"), nodes=nodes)
         plan = {}
         if solution.result == "winnable":
             self.batch.set_row(0, cards)
             for action in solution.line:
-                # The last time that the line comes through a position counts.
+                # If the line repeats a position, its last action counts.
                 plan[self.batch.observations()[0].tobytes()] = action
                 self._play(action)
         return plan
 
     def _play(self, action: int) -> None:
-        """Make a move in row 0."""
+        """Play an action in row 0."""
         todo = np.zeros(self.batch.size, dtype=np.int8)
         todo[0] = 1
         actions = np.zeros(self.batch.size, dtype=np.int64)
@@ -369,7 +368,7 @@ class Searcher(Policy):
         self.batch.step(actions, todo)
 
     def _verified(self, observation: Array, mask: Array, planned: int, memory: Memory) -> int:
-        """The likeliest move after which the solver finds a win; the planned one at the latest."""
+        """The likeliest move after which the solver finds a win, or the planned move."""
         candidates, probabilities = self._candidates(observation, mask, memory)
         for action in map(int, candidates[: self.budget.candidates]):
             if action == planned or probabilities[action] < self.budget.least:

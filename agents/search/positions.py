@@ -1,4 +1,4 @@
-"""What search knows of a position: the keys by which it is met again, and what is sure to go home from it."""
+"""Keys of positions, to recognize those met before, and lines with safe autoplay written out."""
 
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -13,9 +13,9 @@ from solitaire_env.move_features.autoplay import autoplay_safe_move
 Array = npt.NDArray[Any]
 
 WON: Final = 1
-"""Status of a game that is won; 0 is one that goes on."""
+"""Status of a won game; 0 is a game that has not ended."""
 SALT: Final = np.uint64(0x9E3779B97F4A7C15)
-"""Of the keys of positions."""
+"""Salt of the position keys."""
 SALT_2: Final = np.uint64(0xD1B54A32D192ED03)
 
 
@@ -29,7 +29,7 @@ def _mix(z):  # type: ignore[no-untyped-def]
 
 @jit_inline
 def _grown(key, card):  # type: ignore[no-untyped-def]
-    """The key of a pile, or of the waste, with a card more on it."""
+    """The key of a pile, or of the waste, with one more card."""
     return _mix(key + np.uint64(card))
 
 
@@ -44,7 +44,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
     for k in range(rules.row_redeals, rules.row_base):
         rest = _mix(rest + np.uint64(state.rows[b, k]))
     if rules.passes != 1:
-        # Which cards are left in the stock does not follow from how many there are.
+        # The number of cards in the stock does not say which they are.
         for k in range(rules.row_stock, rules.row_stock + int(state.stock[b])):
             rest = _mix(rest + np.uint64(state.rows[b, k]))
     return piles ^ _mix(rest)
@@ -52,7 +52,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
 
 @jit_inline
 def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
-    """64 bits that say a position; the same when piles or cells change places, as they are alike."""
+    """A 64-bit key of a position. Positions that differ only in the order of piles or cells share a key."""
     piles = np.uint64(0)
     for pile in range(rules.piles):
         base = pile * rules.pile_capacity
@@ -68,14 +68,14 @@ def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
 
 @jit_allocating
 def keys_of(rules, state, n, salt, keys):  # type: ignore[no-untyped-def]
-    """The keys of the first ``n`` games, into uint64 ``keys``."""
+    """Write the keys of the first ``n`` games into uint64 ``keys``."""
     for b in range(n):
         keys[b] = key_of(rules, state, b, salt)
 
 
 class Trail(NamedTuple):
-    """The keys of a position's piles and of its waste at each height, by either salt. Those of a position
-    that one move leads to differ in few cards.
+    """The keys of a position's piles and of its waste at each height, by both salts. The position after a
+    move differs in few cards.
     """
 
     piles: Array
@@ -85,7 +85,7 @@ class Trail(NamedTuple):
 
 
 def make_trail(rules: Any) -> Trail:
-    """Room for one."""
+    """An empty trail."""
     return Trail(
         np.zeros((rules.piles, rules.pile_capacity + 1, 2), dtype=np.uint64),
         np.zeros((rules.stock_capacity + 1, 2), dtype=np.uint64),
@@ -114,8 +114,8 @@ def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
 def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
-    Between them lie one move and cards that went home: no pile, nor the waste, has lost cards and then gained
-    others, so that what lies in both is the same. In varied games that is not so: they are made anew.
+    One move and safe autoplay lie between them: no pile, nor the waste, has first lost cards and then gained
+    others, so the lower cards are the same. In varied games this does not hold: their keys are computed anew.
     """
     if rules.varied:
         return key_of(rules, state, b, SALT) | np.uint64(1), key_of(rules, state, b, SALT_2)
@@ -142,10 +142,10 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
 
 @jit_inline
 def find(table, keys):  # type: ignore[no-untyped-def]
-    """Where in uint64 ``[slots, 2]``, a power of 2 of slots, a position stands or would, and whether it does.
+    """The slot of a position in uint64 ``[slots, 2]``, a power of 2 of slots, and whether it is stored.
 
-    Two different positions are taken for one if both keys, 128 bits, are the same: of 10**8 positions any
-    two are with a chance below 10**-22. A first key of 0 says that a slot is free.
+    Two positions are mistaken for each other if both keys, 128 bits, are equal: among 10**8 positions the
+    probability is below 10**-22. A first key of 0 marks a free slot.
     """
     slots = table.shape[0]
     slot = np.int64(keys[1] & np.uint64(slots - 1))
@@ -157,16 +157,16 @@ def find(table, keys):  # type: ignore[no-untyped-def]
 
 
 def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, home: int) -> list[int]:
-    """All actions of a line that leaves out what is sure to go home, until so many cards are home.
+    """All actions of a line, with those of safe autoplay, until a number of cards are home.
 
     Parameters
     ----------
     batch
-        Its first game is written over.
+        Its first game is overwritten.
     cards
-        The position row that the line starts from.
+        The position row at the start of the line.
     forced
-        Whether the line leaves it out.
+        Whether the line leaves safe autoplay out.
     """
     rules, state = batch.rules, batch.state
     batch.set_row(0, cards)

@@ -1,7 +1,7 @@
-"""Playouts: games played to their end by the linear policy's scores, and nested rollouts of them.
+"""Playouts: games played to their end by the linear policy, and nested rollouts.
 
-Scores are those of :mod:`solitaire_env.move_features.moves`, read from the engine's state: a move of a
-playout takes about a microsecond.
+Moves are scored as in :mod:`solitaire_env.move_features.moves`, from the engine's state; a move of a playout
+takes about a microsecond.
 """
 
 from typing import Any, Final, NamedTuple
@@ -17,11 +17,11 @@ from solitaire_env.move_features.moves import best_move, score_moves
 Array = npt.NDArray[Any]
 
 NOISE: Final = 2.0
-"""Standard deviation of what is added to weights for another habit."""
+"""Standard deviation of the noise added to perturbed weights."""
 
 
 def near(weights: Array, n: int, random: np.random.Generator) -> Array:
-    """``n`` habits, float64 ``[n, NUM_MOVE]``: weights that differ from these by chance."""
+    """``n`` perturbed copies of weights, float64 ``[n, NUM_MOVE]``."""
     return weights + NOISE * random.standard_normal((n, len(weights)))
 
 
@@ -29,16 +29,16 @@ def near(weights: Array, n: int, random: np.random.Generator) -> Array:
 def play_out(  # type: ignore[no-untyped-def]
     rules, state, events, b, weights, patience, forced, line, start, room
 ):  # fmt: skip
-    """Play a game to its end by the highest scores, or until no card has gone home or come off the stock
-    for ``patience`` moves; the actions into ``line`` from ``start``. With ``forced``, what is sure to go home
-    goes home after each, and does not stand in the line.
+    """Play the moves with the highest scores until the game ends, or for ``patience`` moves without a card
+    going home or leaving the stock. Write the actions to ``line`` from index ``start``. With ``forced``, safe
+    autoplay follows each move and is not written.
 
-    Where redeals have no limit a pass through the stock is added to the patience, and only cards that go home
-    count; after worrying back only such that come to more than before.
+    Where redeals are unlimited, one pass through the stock is added to the patience and only cards that go
+    home count; with worrying back, only a new maximum of cards home counts.
 
     Returns
     -------
-    How long the line is then, and moves played.
+    The new length of the line, and the number of moves played.
     """
     length = start
     moves = still = 0
@@ -62,8 +62,8 @@ def play_out(  # type: ignore[no-untyped-def]
 
 @jit_allocating
 def finish(rules, state, events, games, weights, patience, forced, line, room):  # type: ignore[no-untyped-def]
-    """Play each of ``games``, int64 ``[n]``, from where it stands; the last one's actions into ``line``. How
-    many moves were played.
+    """Play each of ``games``, int64 ``[n]``, to its end; ``line`` gets the actions of the last one. Returns
+    the number of moves played.
     """
     moves = 0
     for b in games:
@@ -78,23 +78,23 @@ def finish(rules, state, events, games, weights, patience, forced, line, room): 
 def nested_rollouts(  # type: ignore[no-untyped-def]
     rules, state, events, habits, patience, forced, line, trial, room
 ):  # fmt: skip
-    """From the game in row 0: before each move, each legal one is tried and played out; the best line that
-    was found in all is followed. Rows 1 and 2 are written over.
+    """From the game in row 0: before each move, play out every legal move, then follow the best line found.
+    Rows 1 and 2 are overwritten.
 
     Yan and others, "Solitaire: Man Versus Machine" (2004).
 
     Parameters
     ----------
     habits
-        float64 ``[k, NUM_MOVE]``: weights that play out in turn.
+        float64 ``[k, NUM_MOVE]``: weights; playouts take the next ones each time.
     forced
-        Whether what is sure to go home goes home first and after each move; lines leave it out.
+        Whether safe autoplay is played at the start and after each move; lines leave it out.
     line, trial
         int64 ``[longest]``; the best line is written into the first.
 
     Returns
     -------
-    Most cards home, the length of the line that led there, and moves played.
+    Most cards home, the length of the line to them, and the number of moves played.
     """
     copy(rules, state, 0, 1)
     length = moves = at = tried = 0
@@ -132,19 +132,19 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
 
 
 class Known(NamedTuple):
-    """The best lines that are known from positions."""
+    """The best known lines from positions."""
 
     home: Array
-    """int64 ``[n]``: cards home after each, -1 where none is known."""
+    """int64 ``[n]``: cards home after each line, -1 without a line."""
     lengths: Array
     """int64 ``[n]``."""
     lines: Array
-    """int16 ``[n, longest]``: actions, but for what is sure to go home."""
+    """int16 ``[n, longest]``: actions, without safe autoplay."""
 
 
 def make_known(n: int, longest: int) -> Known:
-    """None of ``n`` positions, with room for lines."""
-    # Memory that is not written costs nothing, and few lines are as long.
+    """No known lines for ``n`` positions."""
+    # Memory that is not written costs nothing, and few lines are this long.
     return Known(
         np.full(n, -1, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
@@ -154,8 +154,8 @@ def make_known(n: int, longest: int) -> Known:
 
 @jit_allocating
 def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
-    """What is known after a move from one of some positions, ``froms``, int64 ``[n]``, by an action, int16
-    ``[n]``, is known from where it leads: into ``after``.
+    """Copy known lines to the next positions: where the line of ``froms``, int64 ``[n]``, begins with the action
+    played, int16 ``[n]``, its rest is written to ``after``.
     """
     for n in range(len(froms)):
         at = froms[n]
@@ -171,9 +171,9 @@ def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
 def play_out_all(  # type: ignore[no-untyped-def]
     rules, state, events, rows, weights, patience, forced, trial, room, sums, known, first
 ):  # fmt: skip
-    """Play out each of ``rows``, int8 ``[n, row_size]``, by each of the weights, float64 ``[k, NUM_MOVE]``;
-    the cards that come home into ``sums``, float64 ``[n]``, lines that lead further into ``known``, from its
-    place ``first`` on. After a win nothing more is played. How many moves were.
+    """Play out each of ``rows``, int8 ``[n, row_size]``, with each of the weights, float64 ``[k, NUM_MOVE]``.
+    Add the cards home to ``sums``, float64 ``[n]``; write better lines to ``known`` from index ``first``.
+    A win ends it. Returns the number of moves played.
     """
     moves = 0
     for n in range(len(rows)):

@@ -1,11 +1,11 @@
-"""A thoughtful solver: the order of the stock is known, and the question is whether the game can be won.
+"""A thoughtful solver: decides whether a game can be won when the order of the stock is known.
 
 1. Nested rollouts of the linear policy (:func:`agents.search.rollouts.nested_rollouts`): milliseconds a game.
-2. The same again and again, each playout with weights that differ by chance: other habits win other deals.
-3. In games of one deck or less, a search that leaves nothing out, in bounded memory. It finds what rollouts
-miss, and where it comes to its end without a win there is none.
-4. In larger games beams (:mod:`agents.search.beam`), by playouts and by what a network expects in turn, each
-three times as wide as the last of its kind, or as wide as there is time for.
+2. The same repeatedly, each playout with perturbed weights, which win other deals.
+3. In games of one deck or less, an exhaustive search in bounded memory. It finds what rollouts miss, and
+proves that there is no win if it ends without one.
+4. In larger games beam searches (:mod:`agents.search.beam`), alternately by playouts and by the values of a
+network, each three times as wide as the last of its kind, or as wide as time allows.
 
 One-card games are searched by supermoves, which stand for single moves; lines are given in the moves of the
 game itself.
@@ -39,51 +39,51 @@ Array = npt.NDArray[Any]
 Result = Literal["winnable", "unwinnable", "unknown"]
 
 Kind = Literal["playouts", "network"]
-"""What a beam goes by."""
+"""What ranks the positions of a beam."""
 
 WIDTHS: Final[dict[Kind, int]] = {"playouts": 32, "network": 128}
-"""Of the first beams."""
+"""Widths of the first beams."""
 PATIENCE: Final = 12
-"""After so many moves without a card going home or coming off the stock a playout is given up."""
+"""A playout ends after this many moves without a card going home or leaving the stock."""
 HABITS: Final = 64
-"""So many weights that differ by chance play out a further try in turn."""
+"""Number of perturbed weights that the playouts of a further try use."""
 TRIES: Final = 40
-"""So many tries are made before nothing is left out."""
+"""Number of tries before the exhaustive search."""
 FEW: Final = 16
-"""So many tries are made before the first beam."""
+"""Number of tries before the first beam."""
 WIDER: Final = 3
-"""The next beam of a kind is so many times as wide."""
+"""Factor of the width from one beam to the next of its kind."""
 LEAST: Final = 0.5
-"""If there is not time for it, it is so wide that there is, but not narrower than so many times the last."""
+"""Minimum of that factor if time is short."""
 BEHIND: Final = 0.1
-"""The network's beams are given up after one that ended so far behind the best line, of all cards."""
+"""No further network beams after one that ended this far behind the best line, as a share of all cards."""
 SLICE: Final = 100_000
-"""Moves of the exhaustive search between two looks at the clock."""
+"""Moves of the exhaustive search between two checks of the time."""
 SMALL: Final = 52
-"""Games of at most so many cards are searched exhaustively."""
+"""Games of at most this many cards are searched exhaustively."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What the solver found out about a game."""
+    """The solver's result for a game."""
 
     result: Result
-    """``unknown``: neither a win nor a proof that there is none was found."""
+    """``unknown``: neither a win nor a proof that there is none."""
     line: tuple[int, ...]
-    """Actions of the game itself, that win it, or come to the most cards home."""
+    """Actions of the game itself, to a win or to the most cards home."""
     cards_home: int
-    """After the line."""
+    """Cards home after the line."""
     nodes: int
-    """Moves that were played."""
+    """Number of moves played."""
     seconds: float
     gains: tuple[tuple[float, int], ...] = ()
-    """After so many seconds a line brought so many cards home, the most until then."""
+    """Each new maximum of cards home, with the seconds after which it was found."""
     stopped: bool = False
-    """Whether Ctrl-C ended it."""
+    """Whether Ctrl-C ended the search."""
 
 
 class Ended(NamedTuple):
-    """A beam that has ended."""
+    """A finished beam search."""
 
     width: int
     seconds: float
@@ -92,37 +92,37 @@ class Ended(NamedTuple):
 
 @dataclass
 class Search:
-    """How far the search for one game's line has come."""
+    """The state of the search in one game."""
 
     cards: Array
-    """The position row that it starts from."""
+    """The position row at the start."""
     all_cards: int
-    """So many cards are home after a win."""
+    """Number of cards home after a win."""
     random: np.random.Generator
     start: float
     """In seconds of :func:`time.perf_counter`."""
     until: float
-    """Where it ends."""
+    """When to end, on the same clock."""
     progress: Callable[[int, int], None] | None
     result: Result = "unknown"
     home: int = -1
     """Most cards home, after ``line``."""
     line: tuple[int, ...] = ()
-    """But for what is sure to go home."""
+    """The best line, without safe autoplay."""
     gains: list[tuple[float, int]] = field(default_factory=list)
-    """Each time that a line led further: after how many seconds, and to how many cards."""
+    """Each new maximum of cards home, with the seconds after which it was found."""
     nodes: int = 0
     tries: int = 0
     beams: dict[Kind, list[Ended]] = field(default_factory=lambda: {kind: [] for kind in WIDTHS})
-    """Those that have ended."""
+    """The finished beam searches."""
     store: Store | None = None
-    """Of an exhaustive search that goes on."""
+    """The positions of an unfinished exhaustive search."""
     explored: bool = False
-    """Whether one has ended, for want of room."""
+    """Whether an exhaustive search has ended, for lack of room."""
     stopped: bool = False
 
     def came(self, home: int, line: tuple[int, ...]) -> None:
-        """A line leads to so many cards home."""
+        """Take a line and the number of cards home after it."""
         if home > self.home:
             self.home, self.line = home, line
         self._gained(home)
@@ -134,25 +134,25 @@ class Search:
             self.gains.append((time.perf_counter() - self.start, home))
 
     def tell(self, nodes: int = 0, home: int = 0) -> None:
-        """Say how far it has come, and the search in hand beyond that."""
+        """Report progress, including that of the running search."""
         self._gained(max(self.home, home))
         if self.progress is not None:
             self.progress(self.nodes + nodes, max(self.home, home))
 
 
 class Solver:
-    """Solves games of one variant, one after another.
+    """Solver for games of one variant.
 
     Parameters
     ----------
     variant
         The game.
     megabytes
-        What the positions of an exhaustive search, or of a beam, may take of memory.
+        Memory for the positions of an exhaustive search or a beam.
     seed
-        Of the weights of further tries.
+        Seed of the perturbed weights.
     network
-        What beams go by, if any; it plays the variant's moves, supermoves in a one-card game.
+        Ranks the positions of beams, if given. It must play the variant, with supermoves in a one-card game.
     """
 
     def __init__(
@@ -164,11 +164,11 @@ class Solver:
         self.variant = variant
         self.strict = variant
         if variant.moves == "one card":
-            # A supermove stands for single moves: what it reaches, they reach, and in fewer steps.
-            with suppress(ValueError):  # they cannot always be expanded
+            # A supermove stands for single moves: it reaches the same positions in fewer steps.
+            with suppress(ValueError):  # some games have no supermoves that expand
                 self.variant = GameSpec(variant).seen(moves="supermove").variant
         self.forced = has_safe_moves(variant)
-        """Whether what is sure to go home goes home at once."""
+        """Whether safe autoplay follows each move."""
         self.megabytes = megabytes
         self.seed = seed
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
@@ -185,14 +185,14 @@ class Solver:
         self.beam = Beam(self.variant, megabytes / 2, self.weights, expects)
 
     def compile(self) -> None:
-        """Have all kernels compiled, or read from disk, before time counts."""
+        """Compile all kernels, or load them from disk, before time counts."""
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         store = make_store(rules, 1)
         begin(rules, state, events, False, self.trail, store)
         explore(rules, state, events, self.weights, False, 1, self.trail, store, self.room)
         for kind in self.kinds if self.variant.cards > SMALL else ():
             self.batch.deal(np.zeros(1, dtype=np.int64), [0])
-            # Without a limit of time: it would be over before the first kernel is compiled.
+            # No time limit: it would end before the first kernel is compiled.
             self.beam.search(
                 state.rows[0].copy(), 1, np.random.default_rng(0) if kind == "playouts" else None
             )
@@ -214,10 +214,9 @@ class Solver:
         Parameters
         ----------
         seconds, nodes
-            Where it ends if neither a win nor a proof was found. The nodes are counted when a try or a beam
-            has ended.
+            Limits of time and of moves played. The moves are counted after each try or beam.
         progress
-            Is told moves played and most cards home.
+            Called with the number of moves played and the most cards home.
         """
         start = time.perf_counter()
         cards = cards.copy()
@@ -246,7 +245,7 @@ class Solver:
         return Solution(s.result, tuple(line), s.home, s.nodes, spent, tuple(s.gains), s.stopped)
 
     def _try(self, s: Search) -> None:
-        """Nested rollouts, the first by the weights as they are, the others by such as differ by chance."""
+        """Nested rollouts: the first try by the linear policy's weights, the others by perturbed weights."""
         self.batch.set_row(0, s.cards)
         habits = near(self.weights, HABITS, s.random) if s.tries else self.weights[None]
         home, length, moves = nested_rollouts(
@@ -258,7 +257,7 @@ class Solver:
         s.came(home, tuple(self.lines[0, :length].tolist()))
 
     def _explore(self, s: Search) -> None:
-        """Go on with the exhaustive search."""
+        """Continue the exhaustive search."""
         assert s.store is not None
         batch = self.batch
         before = int(s.store.counts[2])
@@ -275,8 +274,8 @@ class Solver:
             s.store, s.explored = None, True
 
     def _next_beam(self, s: Search) -> tuple[Kind, int] | None:
-        """The kind of which there were fewest beams, if there are time and use for one more of it, and its
-        width; None if there are for neither.
+        """The kind with the fewest beams that has time and use for another, and the width of that beam; None
+        if there is no such kind.
         """
         left = s.until - time.perf_counter()
         for kind in sorted(self.kinds, key=lambda kind: len(s.beams[kind])):
@@ -284,14 +283,14 @@ class Solver:
                 return kind, min(WIDTHS[kind], self.beam.widest)
             last = s.beams[kind][-1]
             wider = min(WIDER, left / last.seconds, self.beam.widest / last.width)
-            # The network's beam, as wide as before, would be the same once more.
+            # The network's beam is deterministic: with the same width it would find the same.
             useful = wider > 1 and last.home >= s.home - BEHIND * s.all_cards
             if wider >= LEAST if kind == "playouts" else useful:
                 return kind, max(1, int(wider * last.width))
         return None
 
     def _search_beam(self, s: Search, kind: Kind, width: int) -> None:
-        """Search a beam."""
+        """Run one beam search."""
         start = time.perf_counter()
         random = s.random if kind == "playouts" else None
         found = self.beam.search(
@@ -305,7 +304,7 @@ class Solver:
             s.result = "unwinnable"
 
     def _begin(self, cards: Array) -> Store:
-        """An exhaustive search that waits to look at a position."""
+        """An exhaustive search before its first move."""
         store = make_store(self.batch.rules, self.megabytes)
         self.batch.set_row(0, cards)
         begin(
@@ -316,8 +315,8 @@ class Solver:
     def _strict_line(self, cards: Array, line: list[int]) -> list[int]:
         """A line in the moves of the game itself.
 
-        Carried through spaces, a sequence may come to lie in another space than the supermove says. Spaces
-        are alike: from then on the move is made that leads to the like position.
+        When single moves carry a sequence through spaces, it may end in another space than the supermove
+        says. Spaces are alike: from then on, play the move that leads to an equivalent position.
         """
         if self.variant == self.strict:
             return line
@@ -346,7 +345,7 @@ class Solver:
         return keys
 
     def _like(self, seen: Batch, key: np.uint64) -> int:
-        """The action in row 0 that leads to the position with a key; the other rows are written over."""
+        """The action in row 0 that leads to the position with a key; the other rows are overwritten."""
         legal = np.flatnonzero(seen.state.mask[0])
         row = seen.state.rows[0].copy()
         for n in range(len(legal)):
@@ -362,7 +361,7 @@ class Solver:
 
 
 def _path(store: Store) -> tuple[int, ...]:
-    """The actions that lead to the last position of a store."""
+    """The actions to the last position of a store."""
     actions = []
     at = int(store.counts[0]) - 1
     while store.parents[at] >= 0:

@@ -1,6 +1,6 @@
-"""Hidden cards that might be: every order of the cards that are not seen is as likely as any other.
+"""Sampled hidden cards: every order of the unseen cards has the same probability.
 
-They are the stock and, in some games, the cards that lie face down.
+Unseen are the stock and, in some games, the face-down cards.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 
 
 def unseen(rules: Any, observation: Array) -> Array:
-    """The cards that are not seen, int8, in order of their codes: those of the stock and the face-down ones.
+    """The unseen cards, int8, in order of their codes: the stock and the face-down cards.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ def unseen(rules: Any, observation: Array) -> Array:
 
 
 def draw_stocks(rules: Any, observation: Array, n: int, random: np.random.Generator) -> Array:
-    """``n`` orders of these, int8 ``[n, cards]``."""
+    """``n`` random orders of the unseen cards, int8 ``[n, cards]``."""
     return random.permuted(unseen(rules, observation)[None].repeat(n, 0), axis=1)
 
 
 def write_games(rules: Any, rows: Array, observations: Array, orders: Array) -> None:
-    """Write the position rows of games that look like observations.
+    """Write the position rows that match observations, with given hidden cards.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def write_games(rules: Any, rows: Array, observations: Array, orders: Array) -> 
     observations
         int8 ``[n, size]``, or one for all ``[size]``.
     orders
-        int8 ``[n, at least the hidden cards]``: the cards that lie face down, pile by pile, then those of the
-        stock, the next one last; then EMPTY.
+        int8 ``[n, at least the hidden cards]``: the face-down cards, pile by pile, then the stock, the next
+        card last; then EMPTY.
     """
     rows[:] = 0
     rows[:, : rules.row_stock] = observations

@@ -1,4 +1,4 @@
-"""What beams (:mod:`agents.search.beam`) ask a network; it alone of the solver needs torch."""
+"""Values of a network for beam search (:mod:`agents.search.beam`); the only part of the solver with torch."""
 
 from typing import Any, Final
 
@@ -15,12 +15,12 @@ from solitaire_env.core.spec import GameSpec
 Array = npt.NDArray[Any]
 
 TOGETHER: Final = 4096
-"""So many positions does the network look at together: more do not fit into a processor's cache."""
+"""Batch size of the network; larger batches do not fit into a processor's cache."""
 
 
 class Expected:
-    """What a network expects of positions: the share of cards home, and its value. The network is made to
-    count in 32 bits.
+    """The value of positions: the share of cards home plus the network's value. The network is changed to
+    compute in float32.
     """
 
     def __init__(self, variant: Variant, player: NetworkPlayer) -> None:
@@ -39,7 +39,7 @@ class Expected:
 
     @th.inference_mode()
     def __call__(self, rows: Array) -> Array:
-        """Of position rows, int8 ``[n, row_size]``: float ``[n]``."""
+        """The values of position rows, int8 ``[n, row_size]``: float ``[n]``."""
         assert self.value is not None
         seen = np.ascontiguousarray(rows[:, : self.seen])
         tableau = seen[:, : self.tableau]
