@@ -1,4 +1,4 @@
-"""What learns and what searches; not part of the installed package.
+"""Training and search; not part of the installed package.
 
 Commands: ``python -m agents.train``, ``agents.evaluate``, ``agents.solve``, and ``python -m agents COMMAND``.
 """

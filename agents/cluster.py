@@ -1,7 +1,7 @@
-"""Work on a list of items, such as deals, by the workers of a Ray cluster.
+"""Distribute a list of items, such as deals, over the workers of a Ray cluster.
 
 The driver hands out chunks of items. A worker sends each result as soon as it has it. If a worker or its
-machine is lost, the items that have no result yet are handed out again: in the end each item has one result.
+machine is lost, its items without a result are handed out again: in the end each item has one result.
 
 Ray is imported only by :func:`connect`.
 """
@@ -27,16 +27,16 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Job = TypeVar("Job")
 Work = Callable[[list[Item]], Iterator[list[tuple[int, Result]]]]
-"""Works on a chunk: yields results as they come, each with the place of its item in the chunk."""
+"""Works on a chunk: yields results as they are computed, each with the index of its item in the chunk."""
 
 PACKAGE: Final = Path(__file__).parent
 SEND_SECONDS: Final = 0.2
-"""Results of less time are sent together."""
+"""Results that take less time are sent together."""
 FIRST_SHARE: Final = 2 / 3
-"""Of a worker's part of the items that are left, a chunk has this share. With less, more chunks end with a
-few items that leave a worker half idle; with more, workers end at different times."""
+"""Size of a chunk, as a share of a worker's part of the remaining items. With a smaller share, more chunks
+end with a few items that leave a worker half idle; with a larger one, workers end at different times."""
 MOST_LOSSES: Final = 5
-"""Times that a chunk is handed out again without a result in between."""
+"""Number of times that a chunk is handed out again without a result in between."""
 NO_RAY: Final = (
     "--ray needs Ray, which is not installed: pip install -e '.[train,ray]', in a virtual environment of its "
     "own, because Ray pins the version of Gymnasium"
@@ -44,18 +44,18 @@ NO_RAY: Final = (
 
 
 class LostWorkersError(OSError):
-    """Workers are lost again and again while they work on the same items."""
+    """Workers are lost repeatedly while they work on the same items."""
 
 
 @dataclass
 class _Chunk(Generic[Item]):
-    """Items that a worker has been given."""
+    """Items assigned to a worker."""
 
     items: list[Item]
     left: dict[int, Item] = field(init=False)
-    """Items without a result, by their place in the chunk."""
+    """Items without a result, by their index in the chunk."""
     losses: int = 0
-    """Workers that were lost since the last result."""
+    """Number of workers lost since the last result."""
 
     def __post_init__(self) -> None:
         self.left = dict(enumerate(self.items))
@@ -86,7 +86,7 @@ class Cluster:
         self, prepare: Callable[[Job], Work[Item, Result]], job: Job, items: Sequence[Item], *, least: int,
         most: int,
     ) -> Iterator[list[tuple[Item, Result]]]:  # fmt: skip
-        """Have workers work on items; yields results as they come, in no order, one for each item.
+        """Process items on workers; yield results as they are computed, in any order, one for each item.
 
         Parameters
         ----------
@@ -94,9 +94,9 @@ class Cluster:
             A function of a module. Each worker calls it once with ``job``; it returns the function that works
             on a chunk.
         job
-            What the work is, as data that can be pickled.
+            Data of the work; must be picklable.
         items
-            Data that can be pickled.
+            Must be picklable.
         least, most
             Number of items in a chunk. Later chunks are smaller, so that all workers end at about the same
             time.
@@ -104,7 +104,7 @@ class Cluster:
         Raises
         ------
         LostWorkersError
-            If workers are lost again and again with the same items.
+            If workers are lost repeatedly with the same items.
         Exception
             The first error that a worker raises.
         """
@@ -126,7 +126,7 @@ class Cluster:
         try:
             while waiting or again or running:
                 workers = self.count_workers()
-                # Some wait, so that no worker does, and so that a cluster that can grow knows of them.
+                # Some chunks wait, so that no worker is idle and a cluster that can grow sees them.
                 while (waiting or again) and len(running) < 2 * workers + 1:
                     if again:
                         chunk = again.popleft()
@@ -157,7 +157,7 @@ class Cluster:
 
 
 def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
-    """What a worker that was lost left undone."""
+    """The items that a lost worker has not finished."""
     if chunk.losses >= MOST_LOSSES:
         raise LostWorkersError(
             f"{chunk.losses + 1} workers were lost one after another while they worked on "
@@ -169,7 +169,7 @@ def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
 
 
 def require_ray() -> None:
-    """Raise an ImportError that says what to install, if Ray is not."""
+    """Raise an ImportError with the packages to install, if Ray is not installed."""
     try:
         import ray  # noqa: F401
     except ImportError:
@@ -177,12 +177,12 @@ def require_ray() -> None:
 
 
 def for_workers(name: str) -> str:
-    """The name of a policy or network as workers need it: their current folder may be another."""
+    """A policy or network name for workers: with an absolute path, as their current folder may differ."""
     return str(Path(name).absolute()) if Path(name).exists() else name
 
 
 def _check_address(address: str) -> None:
-    """Refuse an address at which nobody answers; Ray would try for minutes."""
+    """Raise an error if no cluster answers at the address; Ray would try for minutes."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or "/" in host:
         return
@@ -205,7 +205,7 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
     cpus
         CPUs of each worker.
     quiet
-        Do not say what the cluster has.
+        Do not report the size of the cluster.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
         yield None
         return
     cluster = Cluster(cpus)
-    # What Ray sends home, and a notice of what its next version will do with GPUs.
+    # Ray's usage statistics, and a notice about GPUs in its next version.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     require_ray()
@@ -248,14 +248,14 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
 # ------------------------------------------------------------------------------------- in a worker
 
 _prepared: dict[str, Any] = {}
-"""The work that this process does, under the name of the call that it is done for."""
+"""The prepared function of this process, by the id of the call to :meth:`Cluster.spread`."""
 
 
 def _run_chunk(name: str, given: tuple[Any, Any, str], items: list[Any]) -> Iterator[list[Any]]:
     """Work on a chunk in a worker process."""
     work = _prepared.get(name)
     if work is None:
-        _prepared.clear()  # what another driver had this process do
+        _prepared.clear()  # the function of an earlier call
         work = _prepared[name] = _prepare(*given)
     results: list[Any] = []
     sent = time.monotonic()
@@ -269,7 +269,7 @@ def _run_chunk(name: str, given: tuple[Any, Any, str], items: list[Any]) -> Iter
 
 
 def _prepare(prepare: Callable[[Any], Any], job: Any, stamp: str) -> Any:
-    """What :meth:`Cluster.spread` was given, made ready in this process."""
+    """Call the ``prepare`` function of :meth:`Cluster.spread` in this process."""
     import ray
 
     if stamp != stamp_of_package(PACKAGE):

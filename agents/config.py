@@ -1,4 +1,4 @@
-"""The configuration of a training: the record with its defaults, and what values are refused.
+"""The configuration of training: its keys, their defaults, and the allowed values.
 
 YAML files are read in :mod:`agents.runs.config_files`.
 """
@@ -26,12 +26,12 @@ from solitaire_env.util.messages import shown
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used; says which key, what it holds and what is allowed."""
+    """An invalid configuration; the message names the key, its value and what is allowed."""
 
 
 @dataclass(config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class TrainConfig:
-    """What a training run does. Defaults stand here; a file names what differs."""
+    """Configuration of a training run. A file needs only the keys that differ from these defaults."""
 
     env: str = "Solitaire/BusyAces-v0"
     """Gymnasium id, or name of a variant; "Solitaire/Family-v0" trains one network on many games."""
@@ -49,53 +49,53 @@ class TrainConfig:
     information: Literal["player", "thoughtful"] = "player"
     """Whether the order of the stock is hidden."""
     reward: Literal["progress", "win", "progress+win"] = "progress+win"
-    """Reward scheme."""
+    """Reward: progress per card, a win, or both."""
     stall_limit: int | None = 40
-    """A game is cut off after so many steps without a card going home or coming off the stock."""
+    """A game is truncated after this many steps without a card going home or leaving the stock."""
 
     sure_home: bool = False
-    """What is sure to go home goes home by itself, in training and in the model's play: a card whose next
-    lower ones are home, of all decks (cards, built by same suit)."""
+    """Safe autoplay in training and in the model's play: cards whose next lower cards, of all decks, are home
+    go home by themselves (cards, built by same suit)."""
 
     learner: Literal["ppo", "maskable-ppo", "pqn", "playouts"] = "ppo"
-    """PPO learns how likely to make each move ("maskable-ppo" is sb3-contrib's, slower), PQN what each is
-    worth; "playouts" learns which of a network's likely moves playouts find best."""
+    """"ppo"; "maskable-ppo": sb3-contrib's, slower; "pqn": Q-learning; "playouts": learns which of a
+    network's likely moves have the best playouts."""
     network: str = "moves"
-    """"moves" reads what each legal move leads to; "piles" embeds cards and treats piles alike; "mlp" is a
-    plain multilayer perceptron; a custom network is "module:Class"."""
+    """"moves" reads features of each legal move; "piles" embeds cards and shares weights between piles; "mlp"
+    is a plain multilayer perceptron; a custom network is "module:Class"."""
     linear_start: float | None = None
-    """Start from the linear policy, its scores divided by this temperature (ppo with moves)."""
+    """Start from the linear policy, with its scores divided by this temperature (ppo with moves)."""
     start: str | None = None
-    """Model or run folder whose network training starts from. Of several, with commas between them, it is the
-    mean of their weights: a better network than each, if they went on from the same one."""
+    """Model or run folder of the initial network. Several, with commas between them, are averaged: their mean
+    plays better than each, if all were trained from the same network."""
     width: int = 64
-    """Size of a pile's vector (piles), of the layers for the value (moves)."""
+    """Size of a pile's vector (piles), or of the value's hidden layers (moves)."""
     embedding: int = 16
     """Size of a card's embedding (piles)."""
     depth: int = 8
-    """Cards of a pile that are read from its playable end, 0 for all (piles)."""
+    """Cards read of each pile, from its playable end, 0 for all (piles)."""
     rounds: int = 2
     """Rounds of pooled context (piles)."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
     """Hidden layers (moves, mlp)."""
     digs: int = 2
-    """Rounds in which the wanted cards are dug out in the mind (moves)."""
+    """Rounds of dig-out features: greedily uncover the next foundation cards (moves)."""
     onward: int = 0
-    """So many moves at most the linear policy goes on from where each move leads, until it would draw, and
-    where it comes to is read too; 0: it does not (moves, built by same suit)."""
+    """Rollout lookahead: follow the linear policy after each move until it would draw, for at most this many
+    moves, and add the features of that position; 0: off (moves, built by same suit)."""
     reach: int = 0
-    """How many cards of each pile, but for one, are taken in hand besides the unseen to see how far the
-    foundations would come; 0: it is not looked at (moves)."""
+    """Number of relaxed-reachability features: foundation progress if all unseen cards, and some cards of all
+    piles but one, were available; 0: none (moves)."""
     family: int = 0
-    """1: the family's features are read too, for a network that plays many games (moves). With
-    "Solitaire/Family-v0" they always are."""
+    """1: add the family's features, for a network that plays many games (moves). They are always added with
+    "Solitaire/Family-v0"."""
 
     minutes: float | None = 5.0
-    """Training stops after so many minutes, pauses not counted."""
+    """Training ends after this many minutes, without pauses."""
     total_steps: int | None = None
-    """Training stops after so many steps of all games together."""
+    """Training ends after this many steps of all games together."""
     num_envs: int = 512
-    """Games side by side."""
+    """Number of games in parallel."""
     n_steps: int = 64
     """Steps of each game between updates."""
     batch_size: int = 1024
@@ -103,52 +103,50 @@ class TrainConfig:
     n_epochs: int = 3
     """Passes over the steps of an update."""
     learning_rate: float = 1e-3
-    """Of Adam, at the start."""
+    """Learning rate of Adam at the start."""
     learning_rate_end: float = 1e-4
-    """Of Adam, at the end; linear in between."""
+    """Learning rate at the end; it changes linearly."""
     gamma: float = 0.999
-    """Discount a step."""
+    """Discount per step."""
     gae_lambda: float = 0.95
     """Lambda of the returns: of the generalized advantage estimate (ppo), of Q(lambda) (pqn)."""
     clip_range: float = 0.15
-    """How far an update may change a probability (ppo)."""
+    """Clipping of the probability ratio (ppo)."""
     value_steps: int = 0
-    """For so many steps, at the start, only the value is learned (ppo)."""
+    """Number of steps at the start in which only the value learns (ppo)."""
     ent_coef: float = 0.0
     """Weight of the entropy bonus (ppo)."""
     vf_coef: float = 1.0
     """Weight of the value loss; returns are at most 2 (ppo)."""
     exploration: float = 0.1
-    """Share of moves drawn from all legal ones at the start (pqn)."""
+    """Probability of a random legal move at the start (pqn)."""
     exploration_end: float = 0.01
-    """The same from the middle of the training on (pqn)."""
+    """Probability of a random legal move from the middle of the training (pqn)."""
     temperature: float = 0.01
-    """What is trained draws its moves by their values divided by this (pqn)."""
+    """The trained policy draws moves with the softmax of their values divided by this (pqn)."""
     num_playouts: int = 6
     """Playouts of each likely move (playouts)."""
     least: float = 0.003
-    """Moves that the network finds less likely are not played out (playouts)."""
+    """Minimum probability of a move that is played out (playouts)."""
     kl_coef: float = 0.001
-    """Weight of the Kullback-Leibler divergence from the network of the start: what a nat of it must bring
-    (playouts)."""
+    """Weight of the KL penalty to the initial network, in units of the reward a nat (playouts)."""
     max_grad_norm: float = 1.0
-    """Gradients are clipped to this norm."""
+    """Maximum norm of the gradient."""
     seed: int = 0
-    """Of networks, deals and choices."""
+    """Seed of networks, deals and choices."""
     device: str = "cpu"
-    """torch's name of the device: "cpu", "cuda", "auto" for a GPU where there is one."""
+    """Torch device: "cpu", "cuda", or "auto" for a GPU if there is one."""
     threads: int = 0
-    """Cores to train on, 0 for all. Each has a process with its share of the games (maskable-ppo: threads of
-    torch)."""
+    """Number of cores, 0 for all. Each has a process with its share of the games (maskable-ppo: number of
+    torch threads)."""
     checkpoint_minutes: float = 1.0
-    """A stop loses at most so much."""
+    """Minutes between checkpoints."""
     held_out_deals: str | None = "20000:20500"
-    """Deals by which the best network of the second half of the training is chosen, and kept; null: the last
-    is kept."""
+    """Deals for choosing the best network of the second half of the training; null: keep the last network."""
     eval_deals: str = "0:1000"
-    """Deals on which the policies are compared at the end."""
+    """Deals of the comparison at the end."""
     wandb: str | None = None
-    """Project of Weights & Biases that the run is sent to; needs the extra wandb."""
+    """Weights & Biases project that receives the run; needs the extra wandb."""
 
     @field_validator("games", mode="before")
     @classmethod
@@ -160,7 +158,7 @@ class TrainConfig:
     @classmethod
     def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, bool) != (info.field_name == "sure_home"):
-            # Pydantic would take each for the other.
+            # Pydantic would convert one into the other.
             raise ValueError(
                 f"allowed: {'a number or text' if isinstance(value, bool) else 'true and false'}"
             )
@@ -199,12 +197,12 @@ class TrainConfig:
 
     @property
     def name(self) -> str:
-        """Of the game, or ``family``: what run folders are called."""
+        """Name of the game, or ``family``; run folders start with it."""
         return "family" if self.is_family else self.variant.name
 
     @property
     def title(self) -> str:
-        """Of the game, or how many games there are."""
+        """Title of the game, or the number of games."""
         return f"{len(self.variants)} games" if self.is_family else self.variant.title
 
     @property
@@ -214,15 +212,15 @@ class TrainConfig:
 
     @property
     def variant(self) -> Variant:
-        """The game that is learned, with house rules and action set."""
+        """The game, with house rules and action set."""
         if self.is_family:
             raise ValueError(f"{FAMILY_ID} is many games, allowed here: a single one")
         return resolve_variant(env_variant(self.env), build=self.build, spaces=self.spaces, moves=self.moves)
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The games that are learned, with house rules and action set. Of a family, those of one card have
-        supermoves where the configuration says so and they take them.
+        """The games, with house rules and action set. In a family, one-card games have supermoves if the
+        configuration asks for them and the game takes them.
         """
         if not self.is_family:
             return (self.variant,)
@@ -233,7 +231,7 @@ class TrainConfig:
 
     @property
     def _published(self) -> tuple[Variant, ...]:
-        """The games by their published rules, but for house rules."""
+        """The games by their published rules and the house rules."""
         if not self.is_family:
             return (env_variant(self.env).with_rules(build=self.build, spaces=self.spaces),)
         games = self.games or "train"
@@ -244,32 +242,32 @@ class TrainConfig:
 
     @property
     def game(self) -> GameSpec:
-        """The game as the network sees it, with the reward that it learns from; no limits."""
+        """The game as the network sees it, with the training reward and without limits."""
         return GameSpec(self.variant, Settings(self.observation, self.information, self.reward))
 
     @property
     def spec(self) -> GameSpec | FamilySpec:
-        """What the network is made for: the game, or the games."""
+        """The specification of the network: the game, or the games."""
         return self.family_spec if self.is_family else self.game
 
     @property
     def family_spec(self) -> FamilySpec:
-        """The games as the network sees them, with the reward that it learns from."""
+        """The games as the network sees them, with the training reward."""
         settings = Settings(reward=self.reward, stall_limit=self.stall_limit)
         return FamilySpec(self.variants, settings, self.moves)
 
     @property
     def played_game(self) -> tuple[GameSpec, Moves | None]:
-        """The game that is played, and the action set of policies that leave it open, if it is another.
+        """The game of evaluation, and the action set of policies that leave it open, if it differs.
 
-        A one-card game is played by its own rule also when the network chooses supermoves.
+        A one-card game is played by its own rules even when the network chooses supermoves.
         """
         self.variant  # noqa: B018 - refuses many games
         return self.played_games[0]
 
     @property
     def played_games(self) -> list[tuple[GameSpec, Moves | None]]:
-        """The same of each game."""
+        """The same for each game."""
         return [
             (GameSpec(published), "supermove")
             if self._has_shortcuts(published)
@@ -278,12 +276,12 @@ class TrainConfig:
         ]
 
     def rate_at(self, share: float) -> float:
-        """The learning rate after that share of the training, 0 to 1."""
+        """The learning rate after a share of the training, 0 to 1."""
         return self.learning_rate + (self.learning_rate_end - self.learning_rate) * share
 
     @property
     def network_sizes(self) -> dict[str, Any]:
-        """What the network's constructor takes besides the game; nothing for a custom network."""
+        """Arguments of the network's constructor besides the game; none for a custom network."""
         if ":" in self.network:
             return {}
         if self.network == "mlp":
@@ -299,11 +297,11 @@ class TrainConfig:
         return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
 
 
-# ------------------------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------------------------ validation
 
 
 class Limit(NamedTuple):
-    """What the value of a key may be."""
+    """The allowed values of some keys."""
 
     keys: tuple[str, ...]
     holds: Callable[[Any], bool]
@@ -361,14 +359,14 @@ LIMITS: Final = (
 
 
 class Conflict(NamedTuple):
-    """Keys whose values do not go together."""
+    """Keys whose values cannot be combined."""
 
     found: Callable[[TrainConfig], bool]
     message: Callable[[TrainConfig], str]
 
 
 def _many_need(key: str, *allowed: Any) -> Conflict:
-    """Refuses other values of a key where one network learns many games."""
+    """A conflict of training many games with other values of a key."""
     names = " or ".join("null" if value is None else shown(value) for value in allowed)
     return Conflict(
         lambda c: c.is_family and getattr(c, key) not in allowed,
@@ -391,7 +389,7 @@ FAMILY_CONFLICTS: Final = (
     _many_need("sure_home", False),
     _many_need("onward", 0),
 )
-"""Where one network learns many games; looked at before the games are."""
+"""Conflicts of training many games; checked before the games are read."""
 
 CONFLICTS: Final = (
     Conflict(
@@ -428,7 +426,7 @@ CONFLICTS: Final = (
         ),
     ),
     Conflict(
-        # The standard deviation of one advantage is not a number.
+        # The standard deviation of a single advantage is undefined.
         lambda c: c.learner == "maskable-ppo" and c.num_envs * c.n_steps % c.batch_size == 1,
         lambda c: (
             f"num_envs x n_steps is {c.num_envs * c.n_steps} and batch_size {c.batch_size}: "
@@ -446,13 +444,13 @@ CONFLICTS: Final = (
 )
 
 
-# ------------------------------------------------------------------------------- records from values
+# ------------------------------------------------------------------------------- making a configuration
 
 _ADAPTER = TypeAdapter(TrainConfig)
 
 
 def make_config(values: dict[str, Any], where: str) -> TrainConfig:
-    """A validated configuration; errors say where the values came from."""
+    """A validated configuration; errors name the source of the values."""
     try:
         return _ADAPTER.validate_python(values)
     except ValidationError as error:
@@ -460,17 +458,17 @@ def make_config(values: dict[str, Any], where: str) -> TrainConfig:
 
 
 def explain(error: ValidationError, where: str) -> ConfigError:
-    """What is wrong with a configuration, in a sentence."""
+    """The errors of a configuration in a sentence."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        # The likest first; there are too many for a sentence.
+        # Show the first only; there are too many for a sentence.
         likest = get_close_matches(key, TrainConfig.__dataclass_fields__, n=6, cutoff=0)
         return ConfigError(
             f"{where}: unknown key {shown(key)}, allowed: {', '.join(likest)}, and what --help lists"
         )
     message = first["ctx"]["error"] if first["type"] == "value_error" else first["msg"]
-    # What the whole configuration is refused for names its keys itself.
+    # Errors about the whole configuration name their keys themselves.
     return ConfigError(
         f"{where}: {key} is {shown(first['input'])}: {message}" if key else f"{where}: {message}"
     )

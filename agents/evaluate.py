@@ -1,7 +1,7 @@
 """Evaluate a policy:
 ``python -m agents.evaluate --policy greedy --env Solitaire/BusyAces-v0 --deals 0:1000``.
 
-What stands on stdout is the same each time; progress and times go to stderr.
+Stdout is the same each time; progress and times go to stderr.
 """
 
 import sys
@@ -35,7 +35,7 @@ class Arguments:
     deals: str = "0:1000"
     """Deals: N, FIRST:END, ms:N, pysol:N, or several with commas."""
     moves: Moves | None = None
-    """Action set of policies that leave it open; in a one-card game supermoves are played card by card."""
+    """Action set of policies that leave it open; one-card games play a supermove card by card."""
     build: Build | None = None
     """House rule: what builds on the tableau."""
     spaces: Spaces | None = None
@@ -43,15 +43,15 @@ class Arguments:
     json: Path | None = None
     """Write the summary to this file."""
     games: Path | None = None
-    """Write every game to this JSON-lines file; games that stand there are not played again."""
+    """Write every game to this JSON-lines file; games already in it are not played again."""
     transcripts: Path | None = None
-    """Write every game as text into this folder, as it ends."""
+    """Write every game as text to this folder, as it ends."""
     num_envs: int = NUM_ENVS
-    """Games in parallel; no game depends on it. With a slow policy fewer let the first games end sooner."""
+    """Games in parallel; results do not depend on it. With a slow policy, fewer games end sooner."""
     prior: str = "shipped"
-    """Whose network search goes by: shipped, a run or model folder."""
+    """Network that guides the policy search: shipped, a run or model folder."""
     search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
-    """What a move of search may cost."""
+    """Search budget of a move."""
     trust_model: bool = False
     """Open an SB3 zip, which can run code; import the module of a custom network."""
     ray: RayAddress = None
@@ -60,13 +60,13 @@ class Arguments:
     ray_cpus: int = 1
     """CPUs of each worker of the cluster."""
     timing: bool = False
-    """Say on stderr how long it took."""
+    """Report the time on stderr."""
     quiet: bool = False
     """No progress line."""
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(
         Arguments, args=args, prog="python -m agents.evaluate", config=(tyro.conf.FlagCreatePairsOff,)
     )

@@ -1,8 +1,8 @@
 """Several games as one network sees them in training.
 
-Each game shows its own observation and has its own action numbers; an entry before the observation says which
-game it is. What is read of it are the same features in every game (:mod:`agents.networks.family`). So a
-network is bound to the features, not to the games.
+Each game keeps its own observation and action numbers; an entry before the observation is the number of the
+game. The features of an observation are the same in every game (:mod:`agents.networks.family`), so a network
+depends on the features, not on the games.
 """
 
 from collections.abc import Sequence
@@ -21,15 +21,15 @@ from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.registration import step_limit
 
 MOST_GAMES: Final = 127
-"""The number of a game is an int8."""
+"""Game numbers are int8."""
 SHORTER: Final = 4
-"""A game of the training is cut off after a quarter of the registered steps: as long as the longest wins. In
-games with redeals without limit nothing else ends those that are lost, and they would fill the training."""
+"""Training truncates a game after a quarter of the registered step limit: as long as the longest wins. Lost
+games with unlimited redeals do not end otherwise, and would fill the training."""
 
 
 class NumberedLayout(FamilyLayout):
-    """Observations that begin with the number of the game, then hold its own one; actions have the numbers of
-    the game.
+    """Observations that begin with the number of the game, followed by its own observation; actions keep the
+    numbers of their game.
     """
 
     def __init__(self, variants: Sequence[Variant]) -> None:
@@ -44,7 +44,7 @@ class NumberedLayout(FamilyLayout):
 
     @cached_property
     def slices(self) -> dict[str, slice]:
-        """The number of the game, and its own observation."""
+        """The slices of the game number and of the game's own observation."""
         return {"rules": slice(0, 1), "own": slice(1, 1 + max(map(len, self.places)))}
 
     @cached_property
@@ -61,16 +61,16 @@ class NumberedLayout(FamilyLayout):
 
 @dataclass(frozen=True)
 class FamilySpec:
-    """Several games as one network sees them: what :class:`GameSpec` is of one game.
+    """Several games as one network sees them, as :class:`GameSpec` describes one game.
 
     Parameters
     ----------
     variants
         The games, with the action sets that the network chooses from.
     settings
-        What is observed and paid, and when an episode ends; the step limit is that of the training.
+        Observation, reward and limits of an episode; the step limit is that of the training.
     moves
-        ``"supermove"`` where games of single cards are played by supermoves, if they take them.
+        ``"supermove"``: one-card games are played by supermoves, if they take them.
     """
 
     variants: tuple[Variant, ...]
@@ -96,19 +96,19 @@ class FamilySpec:
 
     @property
     def num_actions(self) -> int:
-        """Number of actions of the game that has most."""
+        """Number of actions of the game with the most."""
         return len(self.layout.texts)
 
     @cached_property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits that differ where the games or their layouts do."""
+        """Sixteen hexadecimal digits, a hash of the games and their layouts."""
         return layout_hash({"games": [[game.variant.name, game.hash] for game in self.games]})
 
     @property
     def space(self) -> Box:
-        """The space of the observations."""
+        """The observation space."""
         return Box(low=0, high=127, shape=(self.layout.size,), dtype=np.int8)
 
     def make_batch(self, size: int) -> FamilyBatch:
-        """``size`` games, each of any variant."""
+        """A batch of ``size`` games, each of any variant."""
         return FamilyBatch(self.games, size, self.layout)

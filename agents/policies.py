@@ -1,4 +1,4 @@
-"""Policies that need what only ``agents`` has: search, networks in torch, zips of Stable-Baselines3.
+"""Policies that only ``agents`` can load: search, networks in torch, zips of Stable-Baselines3.
 
 The package finds the first two by name through the entry points ``solitaire_env.policies`` of
 ``pyproject.toml``.
@@ -22,14 +22,14 @@ SEARCH = "search"
 
 
 def load_search(name: str, spec: GameSpec, prior: str = "shipped", budget: "Budget | None" = None) -> Policy:
-    """The player that looks ahead, by a network: ``shipped``, or a run or model folder."""
-    from agents.search.player import Searcher  # torch is loaded only when it is asked for
+    """The policy ``search`` with a network: ``shipped``, or a run or model folder."""
+    from agents.search.player import Searcher  # torch is loaded only when it is needed
 
     return Searcher(spec.variant, torch_network(prior, spec), budget)
 
 
 def torch_network(name: str, spec: GameSpec) -> "NetworkPlayer":
-    """A network in torch, as search and the solver's beams ask it: ``shipped``, or a run or model folder."""
+    """A network in torch, for search and the solver's beams: ``shipped``, or a run or model folder."""
     from agents.runs.models import load_model
     from solitaire_env.util.files import model_folder
 
@@ -48,7 +48,7 @@ def load_folder(name: str, spec: GameSpec) -> Policy:
 
 
 def load_zip(path: Path, spec: GameSpec) -> Policy:
-    """A model that sb3-contrib's MaskablePPO saved. Opening it runs whatever code the file holds."""
+    """A model that sb3-contrib's MaskablePPO saved. Opening it runs any code in the file."""
     from sb3_contrib import MaskablePPO
 
     try:
@@ -75,12 +75,12 @@ def make_policy(
     Parameters
     ----------
     name
-        As :func:`solitaire_env.policies.load_policy` takes it, or an SB3 zip.
+        As in :func:`solitaire_env.policies.load_policy`, or an SB3 zip.
     moves
         Action set of a policy that leaves it open.
     trust_model
-        SB3 zips run code from the file; only with this are they opened. With it the module of a custom
-        network that a model folder names is imported.
+        Open SB3 zips, which run code from the file, and import the module of a custom network that a model
+        folder names.
     prior, budget
         For ``search``: see :func:`load_search`.
     """

@@ -4,7 +4,7 @@ The learners are in :mod:`agents.learners`. A run folder holds
 the resolved configuration (``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the
 learning curve (``curve.csv``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``),
 the evaluation (``evaluation/*.jsonl``), a transcript of the best game (``best_game.txt``), and pictures; with
-``wandb`` what is sent to Weights & Biases (``wandb/``, ``wandb.txt``).
+``wandb`` the data sent to Weights & Biases (``wandb/``, ``wandb.txt``).
 """
 
 import sys
@@ -31,18 +31,18 @@ class Arguments:
     runs: Path = Path("runs")
     """Folder in which run folders are made."""
     resume: Path | None = None
-    """Run folder to go on with; its configuration is used."""
+    """Run folder to resume; its configuration is used."""
     ray: RayAddress = None
     """Train by PPO of Ray's RLlib on a cluster: HOST:PORT, auto (the one that runs here), or local (a new one
     on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     ray_learners: int = 0
-    """Workers of the cluster that learn; the others play. With 0 this process learns."""
+    """Number of workers of the cluster that learn; the others play. With 0 this process learns."""
     quiet: bool = False
     """No progress line."""
 
 
 def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> int:
-    """Train, compare, and say where things are; the exit status."""
+    """Train, compare, and print the paths of the results; the exit status."""
     from agents.reports.compare import compare
     from agents.reports.family import compare_family
     from agents.reports.plots import plot
@@ -82,7 +82,7 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
 
 
 def _print_next(config: TrainConfig, run: Path) -> None:
-    """Commands that go on from a run."""
+    """Print commands to use a run."""
     if config.is_family:
         print(f"\nnext: python -m agents family-table {run}")
         print(f"      python -m solitaire_env watch GAME --policy {run}")
@@ -121,7 +121,7 @@ def _plan(config: TrainConfig) -> str:
 
 
 def check_start(config: TrainConfig, *, resume: bool) -> None:
-    """Refuse what a training cannot start with, before anything is made."""
+    """Check that training can start, before any file is written."""
     from agents.learners.initial_weights import start_of
     from agents.learners.training import check_device
     from agents.networks import network_class

@@ -1,4 +1,4 @@
-"""What the learners share: games, network and team, and the loop of playing and learning."""
+"""Common parts of the learners: games, network and team, and the loop of playing and learning."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -22,9 +22,9 @@ class TeamLearner(BaseAlgorithm):
     env
         This process's games.
     learning_rate
-        Of Adam; called before each update.
+        Learning rate of Adam; called before each update.
     policy_kwargs
-        What :class:`NetworkPolicy` is made with.
+        Arguments of :class:`NetworkPolicy`.
     team
         The processes.
     """
@@ -74,24 +74,24 @@ class TeamLearner(BaseAlgorithm):
         return self
 
     def begin(self) -> None:
-        """Take up the games as the environment dealt them."""
+        """Take over the games as the environment dealt them."""
         self.kept = self.policy.network.make_kept()
         self.seen = np.asarray(self._last_obs)
 
     def see(self, observations: Any) -> None:
-        """Note the positions in which the next actions are chosen, ``[games, size]``."""
+        """Store the positions in which the next actions are chosen, ``[games, size]``."""
         self.seen = np.asarray(observations)
 
     def begin_rollout(self, callback: Any) -> None:
-        """Forget the positions of the last rollout."""
+        """Clear the positions of the last rollout."""
         self.kept.clear()
         self.see(self.seen)
         self._steps_before = self.num_timesteps
         callback.on_rollout_start()
 
     def step(self, actions: Rows, callback: Any) -> tuple[Any, Any] | None:
-        """Play actions, int64 ``[games]``: rewards and ends, ``[games]`` each; None when the callback ends
-        the training.
+        """Play actions, int64 ``[games]``, and return rewards and ends, ``[games]`` each; None when the
+        callback ends the training.
         """
         observations, rewards, dones, infos = self.env.step(actions)
         self.see(observations)
@@ -100,14 +100,14 @@ class TeamLearner(BaseAlgorithm):
         return (rewards, dones) if callback.on_step() else None
 
     def end_rollout(self, callback: Any) -> None:
-        """Count the steps of all processes, where only this one's were counted."""
+        """Count the steps of all processes; until then only this one's are counted."""
         played = self.team.sum([self.num_timesteps - self._steps_before])
         self.num_timesteps = self._steps_before + int(played[0])
         callback.on_rollout_end()
 
     @abstractmethod
     def play(self, callback: Any) -> Any:
-        """One rollout: what is to be learned from it; None when the callback ends the training."""
+        """Play one rollout and return the data to learn from; None when the callback ends the training."""
 
     @abstractmethod
     def train(self, played: Any, /) -> None:

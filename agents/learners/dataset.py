@@ -1,4 +1,4 @@
-"""What imitation learns from: transcripts of games, played again, as positions and what was done in them."""
+"""The dataset of imitation: replayed transcripts of games, as positions and the moves made in them."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,11 +22,11 @@ from solitaire_env.util.progress import ProgressLine
 Array = npt.NDArray[Any]
 
 EVALUATION_DEALS: Final = (deals.STANDARD, deals.HELD_OUT)
-"""Policies are compared on these: who learned them would be asked what it was told."""
+"""Deals of the evaluation. A policy that learned from them could not be compared on them."""
 HELD_OUT: Final = 10
-"""Of so many deals one is held out: what is learned is measured on it."""
+"""One of this many deals is held out, to measure what was learned."""
 TOGETHER: Final = 256
-"""So many games are played again side by side."""
+"""Number of games that are replayed in parallel."""
 
 
 # ----------------------------------------------------------------------------- reading transcripts
@@ -44,13 +44,13 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_game(path: Path, config: TrainConfig, *, evaluation_deals: bool = False) -> Game:
-    """A transcript that may be learned from.
+    """A transcript to learn from.
 
     Raises
     ------
     ValueError
-        Naming the file, if it is none, is of another game, of a deal that is kept for evaluation, or of a
-        player that may have seen more than the configuration's.
+        If the file is no transcript, or is of another game, of a deal reserved for evaluation, or of a player
+        that may have seen more than the configuration allows. The message names the file.
     """
     try:
         game = parse_transcript(path.read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def _rules(variant: Variant) -> str:
 def read_games(
     paths: Sequence[Path], config: TrainConfig, line: ProgressLine, *, evaluation_deals: bool = False
 ) -> list[Game]:
-    """The games of all transcripts, those without a move left out."""
+    """The games of all transcripts, without those that have no moves."""
     files = files_of(paths)
     games = []
     for done, path in enumerate(files, 1):
@@ -109,18 +109,18 @@ def read_games(
 
 
 class Positions(NamedTuple):
-    """What is learned: a position and what was done in it, a row each."""
+    """Positions and the moves made in them, one per row."""
 
     observations: Array
-    """As the configuration's network sees them, ``[n, size]``."""
+    """As the configured network sees them, ``[n, size]``."""
     masks: Array
     """uint8 ``[n, actions / 8]``, packed bits."""
     actions: Array
     """int16 ``[n]``."""
     returns: Array
-    """float32 ``[n]``: what was still earned in the configuration's reward, discounted a decision."""
+    """float32 ``[n]``: returns from here in the configured reward, with one discount per decision."""
     teaches: Array
-    """bool ``[n]``: whether the move is learned, or the return alone."""
+    """bool ``[n]``: whether the move is learned, or only the return."""
     held: Array
     """bool ``[n]``: whether the deal is held out."""
 
@@ -129,7 +129,7 @@ class Positions(NamedTuple):
 
 
 def hold_out(games: Sequence[Game], taught: Sequence[bool], seed: int) -> set[str]:
-    """The starts of the deals that are held out: one of ten whose moves are learned, and of the others."""
+    """The starts of the held-out deals: a tenth of those whose moves are learned, and of the others."""
     random = np.random.default_rng(seed)
     teaching = dict.fromkeys(game.start for game, teaches in zip(games, taught, strict=True) if teaches)
     others = dict.fromkeys(game.start for game in games if game.start not in teaching)
@@ -149,21 +149,21 @@ def positions_of(
     games: Sequence[Game], config: TrainConfig, line: ProgressLine, *, all_games: bool, memory: int,
     cluster: Cluster | None = None,
 ) -> Positions:  # fmt: skip
-    """Play games again, as far as there is memory for their positions.
+    """Replay games, as many as fit into memory.
 
     Parameters
     ----------
     all_games
-        The moves of all games are learned, not of those alone that were won.
+        Learn the moves of all games, not only those of games that were won.
     memory
-        Megabytes that positions may take; games for which there is no room are left out.
+        Megabytes for positions; games beyond that are left out.
     cluster
-        Whose workers play, if any; the positions are the same.
+        Workers that replay, if any; the positions are the same.
 
     Raises
     ------
     ValueError
-        Naming the file, if a game cannot be played, or ends otherwise than it says.
+        If a game cannot be replayed, or does not end as its transcript says. The message names the file.
     """
     settings = Settings(config.observation, config.information, config.reward)
     space = observation_space(config.game)
@@ -204,13 +204,13 @@ def positions_of(
 
 
 Replayed = tuple[Array, Array, Array, Array, Array]
-"""What :func:`~agents.learners.replays.replay` returns."""
+"""The result of :func:`~agents.learners.replays.replay`."""
 
 
 def _replay_all(
     parts: list[list[Game]], config: TrainConfig, settings: Settings, cluster: Cluster | None
 ) -> Iterator[Replayed]:
-    """Play parts of the games again; yields the decisions of each part, in order."""
+    """Replay parts of the games; yield the decisions of each part, in order."""
     if cluster is None:
         yield from (replay(games, config.variant, settings, config.gamma) for games in parts)
         return
@@ -227,7 +227,7 @@ def _replay_all(
 def prepare_replay(
     job: tuple[Variant, Settings, float],
 ) -> Callable[[list[tuple[int, list[Game]]]], Iterator[list[tuple[int, Replayed]]]]:
-    """What plays numbered parts of the games again, in a worker."""
+    """Make the function that replays numbered parts of the games in a worker."""
     variant, settings, gamma = job
 
     def work(parts: list[tuple[int, list[Game]]]) -> Iterator[list[tuple[int, Replayed]]]:

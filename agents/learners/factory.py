@@ -21,7 +21,7 @@ Learner = PPO | MaskablePPO | PQN | RolloutLearner
 
 
 def make_model(config: TrainConfig, env: TrainingEnv, team: Team | None = None) -> Learner:
-    """The learner of a configuration; ``team.share`` is how much of the training is done, 0 to 1."""
+    """The learner of a configuration; ``team.share`` is the completed share of the training, 0 to 1."""
     team = team or Team()
 
     def rate(_: float) -> float:

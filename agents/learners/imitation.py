@@ -47,9 +47,9 @@ class Student:
     Parameters
     ----------
     config
-        The network, what it starts from, and the learning rate.
+        The network, its initial weights, and the learning rate.
     positions
-        What it learns.
+        The positions to learn from.
     kl_coef
         Weight of the Kullback-Leibler divergence from the initial network.
     """
@@ -78,7 +78,7 @@ class Student:
         return observations, masks, actions, returns, teaches
 
     def learn(self, rows: Array, rate: float) -> float:
-        """Take one step of Adam on some positions; the loss of their moves."""
+        """Take one step of Adam on some positions; return the loss of their moves."""
         observations, masks, actions, returns, teaches = self._batch(rows)
         optimizer = self.policy.optimizer
         for group in optimizer.param_groups:
@@ -98,7 +98,7 @@ class Student:
 
     @th.no_grad()
     def score(self, rows: Array) -> Score:
-        """How well some positions are predicted."""
+        """The score on some positions."""
         taught, losses, hits, errors = 0, 0.0, 0, 0.0
         for first in range(0, len(rows), 4096):
             observations, masks, actions, returns, teaches = self._batch(rows[first : first + 4096])
@@ -129,8 +129,8 @@ def learn(
 ) -> tuple[Score, bool]:
     """Learn positions in a run folder: the best score, and whether the learning was completed.
 
-    The model that is kept is the one with the lowest loss on the held-out deals. The first Ctrl-C ends
-    learning after the current step.
+    The model with the lowest loss on the held-out deals is kept. The first Ctrl-C ends learning after the
+    current step.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def learn(
 
 
 def _share_of(minutes: float | None, epochs: int | None) -> Callable[[float, float], float]:
-    """Gives how much of the learning is done, 0 to 1, after some epochs and seconds."""
+    """A function of epochs and seconds: the completed share of the learning, 0 to 1."""
 
     def share(passes: float, seconds: float) -> float:
         of_time = seconds / (60 * minutes) if minutes else 0.0

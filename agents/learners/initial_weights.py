@@ -1,4 +1,4 @@
-"""What a training starts from: the linear policy's weights, or those of stored models."""
+"""Initial weights of a training: the linear policy's, or those of stored models."""
 
 from typing import Protocol
 
@@ -22,7 +22,7 @@ class HasNetwork(Protocol):
 
 
 def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
-    """Give a policy the weights that a configuration has it start from, if any."""
+    """Give a policy the initial weights of a configuration, if any."""
     if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout:
         assert isinstance(policy.spec, GameSpec)
         policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
@@ -46,7 +46,7 @@ def start_of(config: TrainConfig) -> Start | None:
     Raises
     ------
     ValueError
-        If one is no model, or does not fit the configuration.
+        If a folder is no model, or does not fit the configuration.
     """
     if not config.starts:
         return None

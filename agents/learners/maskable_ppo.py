@@ -24,7 +24,7 @@ from agents.networks.sb3_policy import NetworkPolicy
 def make_maskable_ppo(
     config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any]
 ) -> MaskablePPO:
-    """The learner; ``policy`` is what :class:`NetworkPolicy` is made with."""
+    """The learner; ``policy`` holds the arguments of :class:`NetworkPolicy`."""
     return MaskablePPO(
         NetworkPolicy, env, learning_rate=rate, policy_kwargs=policy,
         **{key: getattr(config, key) for key in KEYS},

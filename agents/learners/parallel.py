@@ -1,4 +1,4 @@
-"""Minibatches and their gradients, of all processes of a team together."""
+"""Minibatches and their gradients, over all processes of a team."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -17,7 +17,7 @@ PART: Final = 512
 def make_minibatches(
     team: Team, positions: int, batch_size: int, random: np.random.Generator
 ) -> tuple[list[Rows], float]:
-    """This process's part of the minibatches of a pass, and how many positions of all processes are in one.
+    """This process's part of the minibatches of a pass, and the number of positions of a whole minibatch.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ def set_gradients(
     rows: Rows,
     max_norm: float,
 ) -> npt.NDArray[np.float64]:
-    """Set the gradients of a sum over positions, and give the sums of what is logged.
+    """Set the gradients of a sum over positions, and return the sums of logged values.
 
     Parameters
     ----------
     parameters
-        Whose ``grad`` is set; None where the loss does not depend on one.
+        Parameters whose ``grad`` is set; None if the loss does not depend on one.
     loss_of
-        Gives the loss of some positions, int64 ``[n]``, which is a sum over them, and what is logged of
-        them, ``[numbers]``, sums as well.
+        Returns the loss of some positions, int64 ``[n]``, as a sum over them, and their logged values,
+        ``[numbers]``, also as sums.
     rows
-        int64: the positions of this process; those of the others are added.
+        int64: the positions of this process; those of the other processes are added.
     max_norm
-        The gradients of all parameters together are scaled down to this norm.
+        Maximum norm of all gradients together.
     """
     sums: list[th.Tensor] = []
     logged: list[th.Tensor] = []

@@ -2,7 +2,7 @@
 
 Schulman et al., "Proximal Policy Optimization Algorithms" (2017). Each update plays ``n_steps`` of all games,
 estimates advantages (``gamma``, ``gae_lambda``) and takes ``n_epochs`` passes over minibatches of
-``batch_size`` positions. What is read of a position is kept for all passes. Each minibatch is shared
+``batch_size`` positions. The features of a position are kept for all passes. Each minibatch is shared
 by the processes of a team.
 
 :mod:`agents.learners.maskable_ppo` is sb3-contrib's, which computes the same loss in several times the time.
@@ -38,7 +38,7 @@ class Steps(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What a position is to learn, arrays ``[positions]``."""
+    """Training targets of positions, arrays ``[positions]``."""
 
     actions: th.Tensor
     logs: th.Tensor
@@ -48,7 +48,7 @@ class Targets(NamedTuple):
 
 
 def estimate_advantages(steps: Steps, last: Floats, gamma: float, gae_lambda: float) -> Floats:
-    """Generalized advantage estimates, ``[steps, games]``; ``last`` ``[games]`` are the values after them."""
+    """Generalized advantage estimates, ``[steps, games]``; ``last`` ``[games]`` are the final values."""
     advantages = np.empty_like(steps.rewards)
     after, trace = last, np.zeros_like(last)
     for t in reversed(range(len(advantages))):
@@ -60,8 +60,8 @@ def estimate_advantages(steps: Steps, last: Floats, gamma: float, gae_lambda: fl
 
 
 class PPO(TeamLearner):
-    """See the module; parameters are keys of :class:`agents.config.TrainConfig`, and those that all learners
-    share.
+    """PPO, see the module. Parameters are keys of :class:`agents.config.TrainConfig`, and those that all
+    learners share.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class PPO(TeamLearner):
     # ------------------------------------------------------------------------------- playing
 
     def play(self, callback: Any) -> Targets | None:
-        """``n_steps`` of all games; None when the callback ends the training."""
+        """Play ``n_steps`` of all games; None when the callback ends the training."""
         self.begin_rollout(callback)
         shape = (self.n_steps, self.env.num_envs)
         steps = Steps(
@@ -94,14 +94,14 @@ class PPO(TeamLearner):
                 return None
             steps.rewards[t], steps.ended[t] = played
         self.end_rollout(callback)
-        _, _, last = self.act()  # kept as well, but never learned from
+        _, _, last = self.act()  # also kept, but never learned from
         advantages = estimate_advantages(steps, last, self.gamma, self.gae_lambda)
         parts = (steps.actions, steps.logs, advantages, advantages + steps.values)
         return Targets(*(th.from_numpy(part.ravel()).to(self.device) for part in parts))
 
     def act(self) -> tuple[Rows, Floats, Floats]:
-        """Keep the present positions, and choose a move of each: the actions, the logarithms of their
-        probabilities and the values of the positions, ``[games]`` each.
+        """Keep the current positions and choose a move in each: actions, logarithms of their probabilities,
+        and values of the positions, ``[games]`` each.
         """
         rows = self.kept.add(self.seen, self.env.action_masks())
         with th.no_grad():
@@ -114,7 +114,7 @@ class PPO(TeamLearner):
     # ------------------------------------------------------------------------------- learning
 
     def loss(self, rows: Rows, targets: Targets, n: float) -> tuple[th.Tensor, th.Tensor]:
-        """The part of some positions in the loss of a minibatch of ``n``, and what is logged of them: losses
+        """The contribution of some positions to the loss of a minibatch of ``n``, and logged values: losses
         of policy, value and entropy, the divergence from the policy that played, and clipped probabilities.
         """
         seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
@@ -137,7 +137,7 @@ class PPO(TeamLearner):
         return total / n, th.stack([number.detach().float() for number in logged]) / n
 
     def train(self, targets: Targets) -> None:
-        """Take the passes of an update."""
+        """Run the passes of an update."""
         self._update_learning_rate(self.policy.optimizer)
         returns, advantages = targets.returns, targets.advantages
         moments = [part.sum().item() for part in (advantages, advantages**2, returns, returns**2)]
@@ -155,7 +155,7 @@ class PPO(TeamLearner):
             self.logger.record(f"train/{name}", float(number))
 
     def learn_minibatch(self, rows: Rows, targets: Targets, size: float) -> npt.NDArray[np.float64]:
-        """Take one step of Adam with a minibatch of ``size`` positions; what is logged of it."""
+        """Take one step of Adam with a minibatch of ``size`` positions; return the logged values."""
         logged = set_gradients(
             self.team, list(self.policy.parameters()), lambda part: self.loss(part, targets, size), rows,
             self.max_grad_norm,
@@ -168,12 +168,12 @@ KEYS: Final = (
     "n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range", "ent_coef", "vf_coef",
     "max_grad_norm", "seed", "device",
 )  # fmt: skip
-"""Keys of a configuration that PPO takes as they are, here and in sb3-contrib."""
+"""Keys of a configuration that PPO takes unchanged, here and in sb3-contrib."""
 
 
 def make_ppo(
     config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any], team: Team
 ) -> PPO:
-    """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
+    """The learner of a configuration; ``policy`` holds the arguments of :class:`NetworkPolicy`."""
     keys = {key: getattr(config, key) for key in KEYS}
     return PPO(env, learning_rate=rate, policy_kwargs=policy, team=team, **keys)

@@ -5,8 +5,8 @@ network. All games play some steps with the current network, mostly the move of 
 returns of the moves are computed backwards from the end of these steps, by Peng's Q(lambda), and the network
 is fitted to them. Layer normalization in the network keeps the values from diverging.
 
-SB3's DQN does not serve: its buffer keeps no masks, its maximum includes illegal actions, and it learns a
-batch a step. So this is an algorithm of its own on SB3's base class, with SB3's callbacks and loggers.
+SB3's DQN cannot be used: its buffer stores no masks, its maximum includes illegal actions, and it learns one
+batch per step. So this is a separate algorithm on SB3's base class, with SB3's callbacks and loggers.
 """
 
 from collections.abc import Callable
@@ -30,9 +30,9 @@ Array = npt.NDArray[Any]
 
 
 AVERAGE = 0.999
-"""Of the average weights so much is kept in a minibatch."""
+"""Decay of the average weights per minibatch."""
 HIGH = 1e3
-"""Above every value."""
+"""Higher than every value."""
 
 
 class Steps(NamedTuple):
@@ -46,12 +46,12 @@ class Steps(NamedTuple):
 
 
 def returns(steps: Steps, gamma: float, trace: float) -> Array:
-    """What each move is worth by what came of it, ``[steps, games]``: Peng's Q(lambda).
+    """The returns of moves, ``[steps, games]``: Peng's Q(lambda).
 
     Parameters
     ----------
     trace
-        Lambda: 0 trusts the value after one step, 1 what was paid to the end of the steps.
+        Lambda: 0 uses the value after one step, 1 all rewards to the end of the steps.
     """
     worth = np.empty_like(steps.rewards)
     after = steps.best[-1]
@@ -63,18 +63,18 @@ def returns(steps: Steps, gamma: float, trace: float) -> Array:
 
 
 class PQN(TeamLearner):
-    """Learn what each legal move is worth.
+    """Learn the value of each legal move.
 
-    What it came to is ``average.module``: the network whose weights are the average of those that the last
-    thousand minibatches or so led to, which is steadier than any of them.
+    The result is ``average.module``: the network with the average weights of about the last thousand
+    minibatches, which is steadier than the network after any of them.
 
     Parameters
     ----------
     share
-        Tells how much of the training is done, 0 to 1.
+        Returns the completed share of the training, 0 to 1.
     exploration
-        Shares of moves that are drawn from the legal ones, all alike: at the start, and from the middle of
-        the training on; linear in between.
+        Probabilities of a uniformly random legal move: at the start, and from the middle of the training on;
+        linear in between.
     trace
         Lambda of the returns.
     """
@@ -96,19 +96,19 @@ class PQN(TeamLearner):
         self.policy.average = self.average  # so that checkpoints keep it
 
     def see(self, observations: Any) -> None:
-        """Note the positions, and what their moves are worth."""
+        """Store the positions and the values of their moves."""
         super().see(observations)
         self.masks = self.env.action_masks()
         self.values = self.value()
 
     def value(self) -> Scores:
-        """Keep the present positions: what their legal moves are worth."""
+        """Keep the current positions; return the values of their legal moves."""
         rows = self.kept.add(self.seen, self.masks)
         with th.inference_mode():
             return self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
 
     def choose(self) -> Array:
-        """Moves of highest value, ``[games]``, and now and then any legal one."""
+        """Moves of highest value, ``[games]``, sometimes replaced by a random legal move."""
         seen = self.values
         first, last = self.exploration
         share = first + (last - first) * min(1.0, 2 * self.done())
@@ -119,7 +119,7 @@ class PQN(TeamLearner):
         return actions
 
     def play(self, callback: Any) -> Steps | None:
-        """Some steps of all games; None when the callback ends the training."""
+        """Play ``n_steps`` of all games; None when the callback ends the training."""
         self.begin_rollout(callback)
         n = len(self.masks)
         steps = Steps(
@@ -140,7 +140,7 @@ class PQN(TeamLearner):
         return steps
 
     def train(self, steps: Steps) -> None:
-        """Learn what the moves of these steps were worth."""
+        """Learn the returns of the moves of these steps."""
         self._update_learning_rate(self.policy.optimizer)
         worth = th.from_numpy(returns(steps, self.gamma, self.trace).ravel()).to(self.device)
         last = self.values.actions[self.values.choose(self.values.scores)].cpu().numpy()
@@ -172,7 +172,7 @@ def make_pqn(
     config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any],
     share: Callable[[], float], team: Team,
 ) -> PQN:  # fmt: skip
-    """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
+    """The learner of a configuration; ``policy`` holds the arguments of :class:`NetworkPolicy`."""
     keys = ("n_steps", "batch_size", "n_epochs", "gamma", "max_grad_norm", "seed", "device")
     return PQN(
         env, learning_rate=rate, policy_kwargs=policy, team=team, share=share, trace=config.gae_lambda,

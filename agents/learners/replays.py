@@ -1,4 +1,4 @@
-"""Transcripts played again through the runner: what was decided in their games, and what it returned."""
+"""Transcripts replayed through the runner: the decisions of their games, and the returns."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 
 class Game(NamedTuple):
-    """A transcript, its actions as numbers."""
+    """A transcript with its actions as numbers."""
 
     path: Path
     player: str
@@ -29,9 +29,9 @@ class Game(NamedTuple):
     result: str
     cards_home: int
     single: bool
-    """Whether its moves are single cards, which may have been supermoves of the configuration's game."""
+    """Whether its moves are single cards, which may be parts of supermoves of the configured game."""
     actions: Array
-    """int16 ``[steps]``, in the configuration's action set."""
+    """int16 ``[steps]``, in the configured action set."""
 
 
 @cache
@@ -44,12 +44,12 @@ def numbers_by_text(variant: Variant) -> dict[str, int]:
 def replay(
     games: Sequence[Game], variant: Variant, settings: Settings, gamma: float
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Play some games again.
+    """Replay some games.
 
     Returns
     -------
-    For each decision the game, int64 ``[n]``, the observation, ``[n, size]``, the mask as packed bits, the
-    action, and the discounted return from there on.
+    For each decision: the game, int64 ``[n]``, the observation, ``[n, size]``, the mask as packed bits, the
+    action, and the discounted return from there.
     """
     parts = []
     for single in (False, True):
@@ -65,7 +65,7 @@ def replay(
 def _replay(
     games: Sequence[Game], variant: Variant, played: Variant, settings: Settings, gamma: float
 ) -> tuple[Array, ...]:
-    """Play games of one action set again."""
+    """Replay games of one action set."""
     policy = _Replayed(games, GameSpec(variant, settings), single=played != variant)
     told: list[tuple[Array, ...]] = []
 
@@ -94,7 +94,7 @@ def _replay(
 
 
 def _starts(games: Sequence[Game], variant: Variant) -> list[Start]:
-    """What the games start from, each deal checked against the position that the transcript begins with."""
+    """The starts of the games; each deal is checked against the position at the start of the transcript."""
     batch = Batch(GameSpec(variant), 1)
     starts: list[Start] = []
     for game in games:
@@ -112,10 +112,9 @@ def _starts(games: Sequence[Game], variant: Variant) -> list[Start]:
 
 
 class _Replayed(Scripted):
-    """Plays the actions of transcripts; with ``single`` it answers the supermoves that single cards spell
-    out.
+    """Plays the actions of transcripts. With ``single``, single cards are combined to supermoves.
 
-    Where the single cards begin several supermoves, the longest was meant; all lead where the game went.
+    If the single cards begin several supermoves, the longest is taken; all lead to positions of the game.
     """
 
     name = "transcript"
@@ -131,7 +130,7 @@ class _Replayed(Scripted):
         self._join = _Supermoves(spec.variant) if single else None
 
     def places_of(self, rows: npt.NDArray[np.int64], runner: Runner) -> npt.NDArray[np.int64]:
-        """Which of the transcripts the games in some rows are."""
+        """The transcript index of the games in some rows."""
         return np.array([self._places[number] for number in runner.numbers[rows].tolist()], dtype=np.int64)
 
     def __call__(
@@ -143,7 +142,7 @@ class _Replayed(Scripted):
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
         """The next decision of each game."""
-        assert games is not None  # the runner tells a stateful policy
+        assert games is not None  # the runner passes it to stateful policies
         rows = {number: row for row, number in enumerate(self.runner.numbers.tolist())}
         pairs = zip(games.tolist(), masks, strict=True)
         return np.array([self._decide(game, rows[game], mask) for game, mask in pairs], dtype=np.int64)
@@ -171,7 +170,7 @@ class _Replayed(Scripted):
                 self.runner.active[row] = False
 
     def check_end(self, end: Finished) -> None:
-        """Refuse a transcript that goes on after its game's end, or says that it ended otherwise."""
+        """Raise an error if a transcript continues after its game's end, or states another end."""
         place = self._ended.pop(end.number)
         game, played = self.games[place[0]], place[1]
         if played < len(game.actions):
@@ -179,12 +178,12 @@ class _Replayed(Scripted):
         _check_end(game, "won" if end.won else "stuck", end.cards_home)
 
     def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
-        """Games begin."""
+        """Take new games."""
         super().begun(games, starts)
         self._ended: dict[int, tuple[int, int]] = getattr(self, "_ended", {})
 
     def ended(self, games: Sequence[int]) -> None:
-        """Games are over: how much of their lines was played is checked by :meth:`check_end`."""
+        """Keep how many actions of the ended games were played, for :meth:`check_end`."""
         for game in games:
             self._ended[game] = self._places[game], self._played[game]
         super().ended(games)
@@ -206,23 +205,23 @@ class _Supermoves:
         numbers = numbers_by_text(variant)
         singles = numbers_by_text(variant.with_rules(moves="one card"))
         self.ours = np.array([numbers[text] for text in singles])
-        """The number of each action of the game of single cards in ours."""
+        """The number of each action of the one-card game in ours."""
         layout = action_layout(variant)
         actions = [layout.decode(number) for number in range(layout.size)]
         self.may_begin = [
             action.kind in ("cell", "space") and action.cards == 1 and action.source < layout.rules.piles
             for action in actions
         ]
-        """Actions by which a supermove may begin: its last card is put aside."""
+        """Actions by which a supermove may begin: its last card moves to a cell or space."""
         carries = [number for number, action in enumerate(actions) if action.kind in ("tableau", "space")]
         self.carries = [
             np.array([other for other in carries if actions[other].source == action.source], dtype=np.int64)
             for action in actions
         ]
-        """For each action those that carry a sequence from the same source."""
+        """For each action, the supermoves from the same source."""
 
     def __call__(self, runner: Runner, row: int, singles: list[int]) -> tuple[int, int]:
-        """The action that a game's next single moves spell out, and how many of them."""
+        """The action that a game's next single moves form, and their number."""
         best, most = singles[0], 1
         if not self.may_begin[best]:
             return best, most

@@ -44,7 +44,7 @@ PROGRESS: Final = "progress.json"
 """File of that folder: steps, seconds and games of the training."""
 ENV: Final = "solitaire"
 PATIENCE: Final = 600.0
-"""Seconds after which a worker that plays is given up; the first time it may have to compile."""
+"""Seconds after which a worker that plays is given up; its first rollout may include compilation."""
 MASKED: Final = -1e8
 """Logit of an action that is not legal."""
 
@@ -132,7 +132,7 @@ class NetworkModule(TorchRLModule, ValueFunctionAPI):
             self.load_state_dict({name: th.as_tensor(values) for name, values in weights.items()})
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Logits of all actions, and what the value is computed from."""
+        """Logits of all actions, and the inputs of the value layer."""
         joined = batch[Columns.OBS]
         size = self.spec.observation_size
         masks = joined[:, size:].cpu().numpy().astype(np.int8, copy=False)
@@ -153,24 +153,24 @@ class NetworkModule(TorchRLModule, ValueFunctionAPI):
 
 
 class CountGames(RLlibCallback):
-    """Counts how games end."""
+    """Counts the ends of games."""
 
     def on_episode_end(self, *, episode: Any, metrics_logger: Any, **_: Any) -> None:
-        """A game has ended."""
+        """Count a finished game."""
         info = episode.get_infos(-1)
         metrics_logger.log_value("won", float(info["is_success"]), reduce="mean", window=WINDOW)
         metrics_logger.log_value("home", float(info["cards_home"]), reduce="mean", window=WINDOW)
 
 
 WINDOW: Final = 1000
-"""The rates of progress line and curve are those of this many games, the last ones."""
+"""Number of last games that the rates of progress line and curve refer to."""
 
 
 # ------------------------------------------------------------------------------------- in the driver
 
 
 def check_config(config: TrainConfig) -> None:
-    """Refuse what RLlib's PPO cannot do."""
+    """Raise an error if RLlib's PPO does not support the configuration."""
     config.variant  # noqa: B018 - refuses many games
     for key, allowed in (("learner", ("ppo", "maskable-ppo")), ("value_steps", (0,)), ("wandb", (None,))):
         value = getattr(config, key)
@@ -199,7 +199,7 @@ def _model_config(config: TrainConfig, weights: Weights | None) -> dict[str, Any
 
 
 def initial_weights(config: TrainConfig) -> Weights:
-    """What the training of a configuration starts from."""
+    """The initial weights of a configuration."""
     th.manual_seed(config.seed)
     module = make_module(config)
     initialize(config, module)
@@ -212,7 +212,7 @@ def make_algorithm(config: TrainConfig, weights: Weights, runners: int, learners
     Parameters
     ----------
     weights
-        Of the network at the start.
+        Initial weights of the network.
     runners
         Number of workers that play; with 0 this process plays.
     learners
@@ -268,7 +268,7 @@ class _Training:
 
     @property
     def share(self) -> float:
-        """How much of the training is done, 0 to 1."""
+        """The completed share of the training, 0 to 1."""
         shares = []
         if self.config.minutes is not None:
             shares.append(self.seconds / (60 * self.config.minutes))
@@ -277,7 +277,7 @@ class _Training:
         return min(1.0, max(shares))
 
     def update(self) -> dict[str, float]:
-        """Play and learn once; the rates of the last games."""
+        """Play and learn once; return the rates of the last games."""
         start = time.monotonic()
         rate = self.config.rate_at(self.share)
         self.algorithm.learner_group.foreach_learner(_set_rate, rate=rate)
@@ -303,7 +303,7 @@ class _Training:
         )  # fmt: skip
 
     def checkpoint(self) -> None:
-        """Write what a resumed training needs."""
+        """Write the checkpoint of a resumable training."""
         folder = self.run / CHECKPOINT
         self.algorithm.save_to_path(str(folder.absolute()))
         known = {"steps": self.steps, "games": self.games, "seconds": self.seconds}

@@ -1,14 +1,14 @@
 """Rollout learning (``learner: playouts``): fit a network to rollouts of its likely moves.
 
 The return of a game says little about a single move: in Eighty Thieves, games that differ in one move differ
-by about one card, and games on other stocks by fourteen. Here the network plays, and before each of its moves
-the likely ones are each played out by the compiled linear policy, all on the same sampled stock orders. This
-gives the advantage of a move within half a card. The network learns to maximize the expected advantage of its
-moves, with a KL penalty to the network of the start: a move that is good for the linear policy need not be
+by about one card, and games with other stocks by fourteen. Here the network plays, and before each of its
+moves the compiled linear policy plays out the likely ones, all on the same sampled stock orders. This
+estimates the advantage of a move within half a card. The network learns to maximize the expected advantage of
+its moves, with a KL penalty to the initial network: a move that is good for the linear policy need not be
 good for the network.
 
 It is a small step of policy iteration with rollouts (Lagoudakis and Parr, "Reinforcement Learning as
-Classification", 2003). Nothing but observations is read: the network plays better without search.
+Classification", 2003). Only observations are read: the network plays better without search.
 """
 
 from collections.abc import Callable
@@ -38,9 +38,9 @@ from solitaire_env.policies.linear import weights_for
 Array = npt.NDArray[Any]
 
 CANDIDATES: Final = 6
-"""At most this many moves of a position are played out, the likeliest."""
+"""Maximum number of moves of a position that are played out, the likeliest."""
 BATCH: Final = 1024
-"""Decisions that are looked at together before an update."""
+"""Number of decisions in an update."""
 TOGETHER: Final = 4096
 """Number of rollouts that are played together; at least those of one move."""
 
@@ -51,7 +51,7 @@ class RolloutEvaluator:
     Parameters
     ----------
     spec
-        The game, with the reward in which rollouts are paid.
+        The game, with the reward of the rollouts.
     num_playouts
         Rollouts of each move.
     """
@@ -71,7 +71,7 @@ class RolloutEvaluator:
         self, observations: Array, games: Array, actions: Array, random: np.random.Generator
     ) -> Array:
         """The values of actions, int64 ``[k]``, in the positions ``observations[games]``, int8 ``[n, size]``:
-        float64 ``[k]``. All actions of a position are played out on the same stock orders.
+        float64 ``[k]``. All actions of a position use the same stock orders.
         """
         rules = self.batch.rules
         stocks = np.zeros((len(observations), self.num_playouts, rules.cards), dtype=np.int8)
@@ -106,13 +106,12 @@ class Decisions(NamedTuple):
     """Positions with more than one likely move; the first axis of each array is ``[n]``."""
 
     rows: Array
-    """Their numbers among the kept positions, int64 ``[n]``."""
+    """int64 ``[n]``: their numbers among the kept positions."""
     gains: Array
     """float32 ``[n, actions]``: advantages, the value of a move minus the mean of the likely moves, weighted
     by their probabilities; 0 for moves that were not played out."""
     before: Array
-    """float32 ``[n, actions]``: log probabilities of the network of the start; 0 where an action is not
-    legal."""
+    """float32 ``[n, actions]``: log probabilities of the initial network; 0 for illegal actions."""
 
 
 class RolloutLearner(TeamLearner):
@@ -125,7 +124,7 @@ class RolloutLearner(TeamLearner):
     min_prob
         Moves with a lower probability are not played out.
     kl_coef
-        Weight of the Kullback-Leibler divergence from the network of the start, in units of the reward a nat.
+        Weight of the Kullback-Leibler divergence from the initial network, in units of the reward a nat.
     """
 
     def __init__(
@@ -145,12 +144,12 @@ class RolloutLearner(TeamLearner):
         self.hold()
 
     def hold(self) -> None:
-        """Take the present network as the one that the KL penalty refers to."""
+        """Make the current network the reference of the KL penalty."""
         self.start = deepcopy(self.policy.network).requires_grad_(False)
         self.policy.start = self.start  # so that checkpoints keep it
 
     def play(self, callback: Any) -> Decisions | None:
-        """Some steps of all games; None when the callback ends the training."""
+        """Play ``n_steps`` of all games; None when the callback ends the training."""
         self.policy.set_training_mode(False)
         self.begin_rollout(callback)
         parts: list[Decisions] = []
@@ -167,7 +166,7 @@ class RolloutLearner(TeamLearner):
         return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
 
     def decide(self, kept_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
-        """The present positions with more than one likely move, and the advantages of these moves."""
+        """The current positions with more than one likely move, and the advantages of these moves."""
         games, actions = seen.games.cpu().numpy(), seen.actions.cpu().numpy()
         shares = logs.exp().cpu().numpy().astype(np.float64)
         order = np.lexsort((-shares, games))
@@ -189,7 +188,7 @@ class RolloutLearner(TeamLearner):
         return Decisions(kept_rows[rows], gains, before)
 
     def train(self, decisions: Decisions) -> None:
-        """Learn from decisions. What is logged is computed before the update."""
+        """Learn from decisions. Logged values are computed before the update."""
         self._update_learning_rate(self.policy.optimizer)
         n = len(decisions.rows)
         with th.inference_mode():
@@ -220,7 +219,7 @@ class RolloutLearner(TeamLearner):
                     self.policy.optimizer.step()
 
     def _expect(self, decisions: Decisions, part: Array) -> tuple[th.Tensor, th.Tensor]:
-        """Sums over some decisions: the expected advantage, and the KL divergence from the start."""
+        """Sums over some decisions: expected advantage, and KL divergence from the initial network."""
         seen = self.policy.network.score_kept(self.kept, decisions.rows[part])  # type: ignore[arg-type]
         logs = seen.logs()
         shares = logs.exp()
@@ -235,7 +234,7 @@ class RolloutLearner(TeamLearner):
 def make_rollout_learner(
     config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any], team: Team
 ) -> RolloutLearner:
-    """The learner of a configuration; ``policy`` is what :class:`NetworkPolicy` is made with."""
+    """The learner of a configuration; ``policy`` holds the arguments of :class:`NetworkPolicy`."""
     keys = ("n_steps", "batch_size", "n_epochs", "num_playouts", "kl_coef", "max_grad_norm", "seed", "device")
     return RolloutLearner(
         env, learning_rate=rate, policy_kwargs=policy, team=team, min_prob=config.least,

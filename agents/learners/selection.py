@@ -1,7 +1,7 @@
-"""Chooses which of a training's networks is kept: the one that wins most on held-out deals.
+"""Selects the network of a training that wins most on held-out deals.
 
-The last network of a training is not always the best of its last. From the middle of the training on it is
-tried now and then on deals that nothing reports, all the same ones.
+The last network of a training is not always the best one. In the second half of the training, networks are
+evaluated on the same deals, which no report uses.
 """
 
 import csv
@@ -20,31 +20,31 @@ from solitaire_env.policies.linear import has_weights
 from solitaire_env.util.files import write_text
 
 SHARES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""How much of the training is done when the network is tried."""
+"""Shares of the training after which the network is evaluated."""
 HELD_OUT: Final = "held_out.csv"
-"""File of a run folder with a row a trial: steps, deals won, cards home a deal, of all games together."""
+"""File of a run folder, one row per evaluation: steps, deals won, mean cards home, over all games."""
 BEST: Final = "best"
 """Folder of a run that holds the best network so far."""
 RIVAL: Final = "linear"
-"""The policy that a training is compared with on the held-out deals, where the game has weights for it."""
+"""Policy that the networks are compared with on the held-out deals, if the game has weights for it."""
 
 
 def _due_at(share: float) -> float:
-    """The last of the shares at which a network is tried; 0 before the first."""
+    """The last share at which a network is evaluated; 0 before the first."""
     return max((point for point in SHARES if point <= share), default=0.0)
 
 
 class Selection:
-    """Tries the networks of a training.
+    """Evaluates the networks of a training.
 
     Parameters
     ----------
     config
-        Names the deals.
+        Defines the deals.
     run
-        The run folder; what it holds of an earlier part of the training counts.
+        The run folder; evaluations of an earlier part of the training in it count.
     save
-        Writes the present network as a model folder.
+        Writes the current network as a model folder.
     """
 
     def __init__(self, config: TrainConfig, run: Path, save: Callable[[Path], None]) -> None:
@@ -68,11 +68,11 @@ class Selection:
             self.best = max((int(row["won"]), float(row["cards_home"])) for row in rows)
 
     def begin(self, share: float) -> None:
-        """Say how much of the training was done before."""
+        """Set the share of the training that was done before."""
         self.tried = _due_at(share)
 
     def try_at(self, share: float, steps: int) -> None:
-        """Try the present network, if it is time for it."""
+        """Evaluate the current network, if it is time for it."""
         due = _due_at(share)
         if self.deals and due > self.tried:
             self.tried = due
@@ -93,8 +93,8 @@ class Selection:
         write_text(path, f"{old}{steps},{score[0]},{score[1]:.3f}\n")
 
     def _play(self, name: str) -> tuple[int, float]:
-        """The held-out deals of each game played by a policy, on all cores: other processes that train wait
-        meanwhile. Games won, and cards home a game.
+        """Play the held-out deals of each game with a policy, on all cores, while other training processes
+        wait. Returns games won, and mean cards home.
         """
         threads = get_num_threads()
         set_num_threads(max_threads())
@@ -108,7 +108,7 @@ class Selection:
         return sum(summary.wins for summary in played), fmean(summary.cards_home for summary in played)
 
     def keep(self, model: Path) -> None:
-        """Put the best network in the place of the last one."""
+        """Replace the last network with the best one."""
         if self.best is not None:
             shutil.rmtree(model, ignore_errors=True)
             shutil.copytree(self.run / BEST, model)

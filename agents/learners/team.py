@@ -2,8 +2,8 @@
 
 A minibatch is many short calls of torch, and Python runs one of them at a time: threads would wait for each
 other. So there is a process for each core. All begin with the same weights; the gradients of each minibatch
-are added up in shared memory, and all take the same step, so that the weights stay the same without being
-sent. The process that was started by the user leads: it alone shows progress and writes files.
+are added up in shared memory, and all take the same step, so the weights stay equal without being sent. The
+process that the user started is the leader: only it shows progress and writes files.
 """
 
 import os
@@ -24,7 +24,7 @@ ROOM: Final = 2**20
 
 
 class Team:
-    """A process's place among those that train together.
+    """A process's place in a team that trains one network.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Team:
     size
         Number of processes.
     memory
-        Shared by all: float64 ``[2, size, ROOM]``; None where there is one process.
+        Shared by all: float64 ``[2, size, ROOM]``; None for a single process.
     barrier
         All processes wait here for each other.
     """
@@ -42,7 +42,7 @@ class Team:
         self.rank = rank
         self.size = size
         self.share = 0.0
-        """How much of the training is done, 0 to 1, as the leader said at the start of a rollout."""
+        """Completed share of the training, 0 to 1, as the leader sent it at the start of a rollout."""
         self._memory = memory
         self._barrier = barrier
         self._calls = 0
@@ -51,7 +51,7 @@ class Team:
             self._rooms = np.ndarray((2, size, ROOM), dtype=np.float64, buffer=memory.buf)
 
     def sum(self, numbers: npt.ArrayLike) -> Floats:
-        """Add up numbers of all processes, ``[n]`` each; all get the same sums.
+        """Add up ``[n]`` numbers of all processes; all get the same sums.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Team:
         sums = np.empty_like(mine)
         for first in range(0, len(mine), ROOM):
             part = slice(first, first + ROOM)
-            # Two rooms in turn: whoever writes to one again knows that all have read it.
+            # Two alternating buffers: when a process writes to one again, all have read it.
             self._calls += 1
             room = self._rooms[self._calls % 2, :, : len(mine[part])]
             room[self.rank] = mine[part]
@@ -76,21 +76,21 @@ class Team:
         return sums
 
     def begin_rollout(self, share: float, value_only: bool) -> bool:
-        """Hear from the leader how much of the training is done, and whether only the value learns."""
+        """Get from the leader the completed share of the training, and whether only the value learns."""
         said = self.sum([share, value_only] if self.rank == 0 else [0.0, 0.0])
         self.share = float(said[0])
         return bool(said[1])
 
     def part_of(self, games: int) -> int:
-        """How many of ``games`` are this process's."""
+        """Number of ``games`` of this process."""
         return games // self.size + (self.rank < games % self.size)
 
     def first_of(self, games: int) -> int:
-        """How many of ``games`` belong to the processes before this one."""
+        """Number of ``games`` of the processes before this one."""
         return self.rank * (games // self.size) + min(self.rank, games % self.size)
 
     def end(self) -> None:
-        """End the others, and give the memory back."""
+        """End the other processes, and free the memory."""
         for helper in self._helpers:
             helper.kill()
         for helper in self._helpers:
@@ -106,7 +106,7 @@ def lead(size: int, help_: Callable[..., None], *arguments: Any) -> Team:
     """Start the other processes of a team: each calls ``help_(team, *arguments)``."""
     if size == 1:
         return Team()
-    context = get_context("spawn")  # a forked process has no threads, and torch has begun some
+    context = get_context("spawn")  # a forked process has no threads, and torch has started some
     memory = SharedMemory(create=True, size=2 * size * ROOM * 8)
     barrier = context.Barrier(size)
     team = Team(0, size, memory, barrier)
@@ -120,7 +120,7 @@ def lead(size: int, help_: Callable[..., None], *arguments: Any) -> Team:
 
 
 def _watch(helpers: list[Any], barrier: Any) -> None:
-    """Let nobody wait for a process that has ended."""
+    """Break the barrier when a process has ended, so that no other waits for it."""
     connection.wait([helper.sentinel for helper in helpers])
     barrier.abort()
 
@@ -128,7 +128,7 @@ def _watch(helpers: list[Any], barrier: Any) -> None:
 def _join(
     rank: int, size: int, name: str, barrier: Any, help_: Callable[..., None], arguments: tuple[Any, ...]
 ) -> None:
-    """What another process does."""
+    """Main function of the other processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader ends this one
     os.environ["SOLITAIRE_ENV_QUIET"] = "1"
     leader = parent_process()

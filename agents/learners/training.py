@@ -1,4 +1,4 @@
-"""The training loop: learns in a run folder, with progress, learning curve, checkpoints and the model."""
+"""The training loop in a run folder, with progress, learning curve, checkpoints and the model."""
 
 import signal
 import time
@@ -31,11 +31,11 @@ from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, bar, clock
 
 WINDOW: Final = 1000
-"""The rates in progress line and curve are those of this many games, the last ones."""
+"""Number of last games that the rates in progress line and curve refer to."""
 
 
 LEAST_GAMES: Final = 64
-"""Games that are worth a process of their own."""
+"""Minimum number of games of a process."""
 
 
 class Watch(BaseCallback):
@@ -68,12 +68,12 @@ class Watch(BaseCallback):
 
     @property
     def seconds(self) -> float:
-        """Training time, with that of earlier parts of the run."""
+        """Training time, including earlier parts of the run."""
         return self.seconds_before + time.monotonic() - self.start
 
     @property
     def share(self) -> float:
-        """How much of the training is done, 0 to 1."""
+        """The completed share of the training, 0 to 1."""
         shares = []
         if self.config.minutes is not None:
             shares.append(self.seconds / (60 * self.config.minutes))
@@ -83,12 +83,12 @@ class Watch(BaseCallback):
 
     @property
     def speed(self) -> float:
-        """Steps a second, since the start or the last resumption."""
+        """Steps per second, since the start or the last resumption."""
         return (self.model.num_timesteps - self.steps_before) / max(time.monotonic() - self.start, 1e-9)
 
     @property
     def progress(self) -> dict[str, Any]:
-        """What a checkpoint keeps besides the tensors."""
+        """The state of a checkpoint besides the tensors."""
         return {"steps": self.model.num_timesteps, "seconds": self.seconds, "games": self.games}
 
     def _on_rollout_start(self) -> None:
@@ -125,7 +125,7 @@ class Watch(BaseCallback):
         return f"training {bar(share)} {done} steps, {self.speed:,.0f}/s, {rates}, {ends}"
 
     def _on_rollout_end(self) -> None:
-        # The rates are those of this process's games.
+        # The rates cover only this process's games.
         self.games = self.games_before + int(self.team.sum([self.games - self.games_before])[0])
         if self.won:
             for name, numbers in (
@@ -138,7 +138,7 @@ class Watch(BaseCallback):
         if self.on_update is not None:
             self.on_update(self)
         if time.monotonic() - self.saved > 60 * self.config.checkpoint_minutes:
-            # Before the update that follows: weights and counts belong together.
+            # Before the next update, so that weights and counts match.
             save_checkpoint(self.run / CHECKPOINT, self.model, self.progress)
             self.saved = time.monotonic()
 
@@ -158,7 +158,7 @@ def learn(
 
     Parameters
     ----------
-    on_update
+        Called before each update; an exception from it ends the training.
         Called before each update; what it raises ends the training.
     """
     team = lead(_team_size(config), _help, config, run, resume)
@@ -195,7 +195,7 @@ def _team_size(config: TrainConfig) -> int:
 
 
 class _Follower(BaseCallback):
-    """The callback of the processes that do not lead: they do at the same places what :class:`Watch` does."""
+    """Callback of the other processes: the counterpart of :class:`Watch`."""
 
     def __init__(self, team: Team) -> None:
         super().__init__()
@@ -217,7 +217,7 @@ class _Follower(BaseCallback):
 
 
 def _help(team: Team, config: TrainConfig, run: Path, resume: bool) -> None:
-    """What the processes do that do not lead, until they are ended."""
+    """Main function of the other processes, until they are ended."""
     _, model, _ = _make(config, run, team, resume=resume)
     model.set_logger(Logger(None, []))
     model.learn(total_timesteps=2**62, callback=_Follower(team), reset_num_timesteps=False)
@@ -226,7 +226,7 @@ def _help(team: Team, config: TrainConfig, run: Path, resume: bool) -> None:
 def _make(
     config: TrainConfig, run: Path, team: Team, *, resume: bool
 ) -> tuple[TrainingEnv, Learner, dict[str, Any]]:
-    """The games and the learner of a process, and how far the run was before."""
+    """The games and the learner of a process, and the progress of the run before."""
     threads = 1 if team.size > 1 else config.threads or usable_cores()
     set_num_threads(min(threads, max_threads()))
     th.set_num_threads(threads)
@@ -234,7 +234,7 @@ def _make(
     th.distributions.Distribution.set_default_validate_args(False)
     warm_up(config)
     env = make_env(config, team.part_of(config.num_envs))
-    # A checkpoint replaces the weights that the training started from.
+    # A checkpoint replaces the initial weights.
     model = make_model(replace(config, start=None) if resume else config, env, team)
     progress = {"steps": 0, "seconds": 0.0, "games": 0}
     if resume:
@@ -243,14 +243,14 @@ def _make(
     if resume and team.rank == 0:
         write_text(run / "config.yaml", dump_config(config))  # with what the command line changes
         cut_curve(run / CURVE, model.num_timesteps)
-    # When a run is resumed, other deals than those with which it began; of each process its own.
+    # A resumed run has other deals than at its start, and each process has its own.
     env.seed(config.seed + model.num_timesteps + team.first_of(config.num_envs))
     th.manual_seed(config.seed + team.rank)
     return env, model, progress
 
 
 def _save(config: TrainConfig, folder: Path, model: Learner, env: TrainingEnv) -> None:
-    """Write the present network as a model folder."""
+    """Write the current network as a model folder."""
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
     values = isinstance(model, PQN)
@@ -268,7 +268,7 @@ def _save(config: TrainConfig, folder: Path, model: Learner, env: TrainingEnv) -
 
 
 def check_device(name: str) -> None:
-    """Refuse a device that this machine does not have, where SB3 would silently take the CPU."""
+    """Raise an error if this machine does not have the device; SB3 would silently use the CPU."""
     here = ["auto", "cpu"]
     if th.backends.mps.is_available():
         here.append("mps")

@@ -1,4 +1,4 @@
-"""The vector environment that all learners play in."""
+"""The vector environment of all learners."""
 
 from typing import Any, Final
 
@@ -13,25 +13,25 @@ from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_
 from solitaire_env.sb3 import SolitaireVecEnv
 
 MOST_FORCED: Final = 8
-"""Most moves that are played for a game within a step; then the learner is asked in any case."""
+"""Maximum number of moves played for a game within a step; then the learner chooses in any case."""
 
 
 class TrainingEnv(SolitaireVecEnv):
-    """The native vector environment, in which a truncated game counts as lost, and only choices are asked.
+    """The native vector environment, in which a truncated game counts as lost and forced moves are skipped.
 
-    PPO would add the value of the position at which a game was truncated: standing still would pay as well as
-    playing on, and in games that cannot be won it would pay better.
+    PPO would add the value of the position at which a game was truncated: making no progress would pay as
+    well as playing, and in games that cannot be won it would pay better.
 
-    After each action, moves that are no choice are played in the same step, and their rewards are added:
-    where only one move is legal, and, with ``sure_home``, safe autoplay. In a third of the positions of some
-    games one move is legal.
+    After each action, moves without a choice are played in the same step and their rewards are added: the
+    only legal move of a position and, with ``sure_home``, safe autoplay. In some games a third of the
+    positions have only one legal move.
     """
 
     def __init__(self, *args: Any, sure_home: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sure_home = sure_home
         self.steps = 0
-        """Steps of all games in the last call, forced moves among them, but not safe autoplay."""
+        """Steps of all games in the last call, with forced moves but without safe autoplay."""
 
     def _play(self) -> int:
         super()._play()
@@ -49,7 +49,7 @@ class TrainingEnv(SolitaireVecEnv):
             self.steps += int(np.count_nonzero(forced))
             rewards += batch.rewards
             for end, now in zip(ends, flags, strict=True):
-                # A game at its stall limit continues where a card goes home by itself.
+                # A game at its stall limit continues if a card goes home by safe autoplay.
                 end[played] = now[played]
         batch.rewards[:] = rewards
         for flag, end in zip(flags, ends, strict=True):
@@ -59,8 +59,8 @@ class TrainingEnv(SolitaireVecEnv):
     def _moves_without_choice(
         self, ended: npt.NDArray[np.bool_]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """The move of each game that is no choice, int64 ``[num_envs]``, -1 where there is none; and which of
-        them are forced. A game that has ended makes none but safe autoplay.
+        """The move of each game without a choice, int64 ``[num_envs]``, -1 elsewhere, and which of them are
+        forced. A game that has ended only makes safe autoplay.
         """
         batch = self.batch
         actions = np.empty(self.num_envs, dtype=np.int64)
@@ -73,7 +73,7 @@ class TrainingEnv(SolitaireVecEnv):
         return actions, forced
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The moves to choose among, bool ``[num_envs, actions]``."""
+        """The moves to choose from, bool ``[num_envs, actions]``."""
         masks = super().action_masks()
         if not self.sure_home:
             return masks
@@ -81,7 +81,7 @@ class TrainingEnv(SolitaireVecEnv):
         return keep_safe_moves(masks, autoplay_safe_moves(self.batch.rules, self.batch.state))
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Play the actions; finished games are dealt again."""
+        """Play the actions; deal new games where one has ended."""
         observations, rewards, dones, infos = super().step_wait()
         for row in np.flatnonzero(dones).tolist():
             infos[row]["TimeLimit.truncated"] = False
@@ -89,14 +89,14 @@ class TrainingEnv(SolitaireVecEnv):
 
 
 class FamilyTrainingEnv(TrainingEnv):
-    """The same with many games: one that ends is followed by any of them.
+    """The same with many games: after an episode ends, the next one is of any game.
 
     Parameters
     ----------
     spec
         The games.
     num_envs
-        How many are played at a time.
+        Number of games that are played at a time.
     """
 
     game: FamilySpec  # type: ignore[assignment]
@@ -108,7 +108,7 @@ class FamilyTrainingEnv(TrainingEnv):
         self._set_up(spec.make_batch(num_envs), spec.space, spec.num_actions)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        """How many games are played."""
+        """The number of games."""
         return f"{type(self).__name__}({len(self.game.variants)} games, num_envs={self.num_envs})"
 
 

@@ -1,7 +1,7 @@
 """Torch networks that score the legal moves of games and estimate the value of a position.
 
-All have ``score(observations, masks)``, which gives :class:`~agents.networks.scores.Scores`, and
-``value(observations)``. No learners, no files, no search: those are in the folders beside this one.
+All have ``score(observations, masks)``, which returns :class:`~agents.networks.scores.Scores`, and
+``value(observations)``. No learners, files or search here: see the folders beside this one.
 """
 
 from importlib import import_module
@@ -31,8 +31,8 @@ NETWORKS: Final[dict[str, type[Network]]] = {
     "piles": PileNetwork,
     "mlp": MlpNetwork,
 }
-"""The networks by their names in a configuration; each is made with a GameSpec and its sizes. Custom networks
-that :func:`network_class` imported are added."""
+"""The networks by their names in a configuration; their constructors take a GameSpec and sizes.
+:func:`network_class` adds the custom networks that it imports."""
 
 
 def network_class(name: str) -> type[Network]:

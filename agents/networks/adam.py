@@ -11,12 +11,12 @@ BETAS = (0.9, 0.999)
 
 
 class Adam:
-    """Adam over some parameters, with what learners and checkpoints use of ``torch.optim.Adam``.
+    """Adam over some parameters, with the methods of ``torch.optim.Adam`` that learners and checkpoints use.
 
     Parameters
     ----------
     parameters
-        What learns.
+        The parameters to train.
     lr
         Step size; ``param_groups[0]["lr"]`` changes it.
     eps
@@ -29,13 +29,13 @@ class Adam:
         self.state: dict[int, dict[str, th.Tensor]] = {}
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Clear the gradients."""
         for parameter in self.param_groups[0]["params"]:
             parameter.grad = None
 
     @th.no_grad()
     def step(self) -> None:
-        """Change each parameter that has a gradient."""
+        """Update each parameter that has a gradient."""
         [group] = self.param_groups
         for index, parameter in enumerate(group["params"]):
             gradient = parameter.grad
@@ -62,11 +62,11 @@ class Adam:
             parameter.addcdiv_(first, root, value=-size)
 
     def state_dict(self) -> dict[str, Any]:
-        """The moments of each parameter, by its place: ``{"state": {0: {"exp_avg": ...}}}``."""
+        """The moments of each parameter, by its index: ``{"state": {0: {"exp_avg": ...}}}``."""
         return {"state": self.state}
 
     def load_state_dict(self, saved: dict[str, Any], strict: bool = True) -> None:
-        """Take up moments that :meth:`state_dict` gave."""
+        """Load moments that :meth:`state_dict` returned."""
         parameters = self.param_groups[0]["params"]
         self.state = {
             int(index): {

@@ -12,7 +12,7 @@ Array = npt.NDArray[Any]
 
 
 class FamilyReader:
-    """Reads the moves of many games, each by a :class:`MoveReader` of its own, with the family's features.
+    """Reads the moves of many games with a :class:`MoveReader` for each, and the family's features.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class FamilyReader:
             seen = reader.read(
                 observations[rows, 1 : 1 + self.widths[number]], masks[rows, : reader.rules.actions], weights
             )
-            # The moves of a game stand together, there and here.
+            # The moves of a game are consecutive, in both arrays.
             shift = ends[rows] - np.cumsum(counts[rows])
             places = np.arange(len(seen.actions)) + shift[seen.games]
             out.actions[places] = seen.actions

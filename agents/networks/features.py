@@ -26,8 +26,8 @@ class FeaturesNetwork(nn.Module):
     Parameters
     ----------
     spec
-        The game as the network sees it, with ``observation="cards"``, or several games, of which the family's
-        features are always read.
+        The game as the network sees it, with ``observation="cards"``, or several games, for which the
+        family's features are always read.
     digs, reach, rollout, family
         The features that are read: see :class:`~solitaire_env.move_features.reader.MoveReader`.
     """
@@ -61,8 +61,8 @@ class FeaturesNetwork(nn.Module):
         moves
             float32 ``[moves, sizes[0]]``: the features of the moves.
         positions
-            float32 ``[games, sizes[1]]``: the features of the positions before them. The value features must
-            depend on these alone: :meth:`value` gives no moves.
+            float32 ``[games, sizes[1]]``: the features of the positions before the moves. The value features
+            may depend only on these: :meth:`value` passes no moves.
         """
 
     def look(self, observations: Array, masks: Array) -> MoveFeatures:
@@ -75,18 +75,18 @@ class FeaturesNetwork(nn.Module):
         return self.score_features(self.look(codes, masks), observations.device)
 
     def make_kept(self) -> KeptFeatures:
-        """Makes room for positions that are scored more than once."""
+        """Make a store for positions that are scored more than once."""
         return KeptFeatures(self.look, self.sizes)
 
     def score_kept(self, kept: KeptFeatures, rows: Rows) -> Scores:
-        """The same for positions that were kept, int64 ``[n]``."""
+        """The same for kept positions, int64 ``[n]``."""
         return self.score_features(kept.unpack(rows), next(self.parameters()).device)
 
     def score_features(self, seen: MoveFeatures, device: th.device) -> Scores:
-        """The same for features that were read."""
+        """The same from features."""
         scores: Scores = self(*(th.from_numpy(part).to(device) for part in seen))
         return scores
 
     def value(self, observations: th.Tensor) -> th.Tensor:
-        """The value features alone, ``[n, width]``."""
+        """Only the value features, ``[n, width]``."""
         return self.score(observations, np.zeros((len(observations), 0), dtype=np.int8)).features

@@ -1,4 +1,4 @@
-"""Positions that are kept: each is read once as it is played, and learned from in every pass of an update."""
+"""Kept positions: each is read once when it is played, and learned from in every pass of an update."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
@@ -14,42 +14,40 @@ Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
 ROOM: Final = 2**12
-"""Positions, moves and numbers that there is room for at first; it doubles when it is full."""
+"""Initial capacity for positions, moves and numbers; it doubles when it is full."""
 
 
 class Packed(NamedTuple):
-    """Features as the kernels read them (:func:`agents.networks.kernels.pack`)."""
+    """Features in the format of the kernels (:func:`agents.networks.kernels.pack`)."""
 
     move_ends: Array
-    """int64 ``[positions + 1]``: where the moves of each position end; the first entry is 0."""
+    """int64 ``[positions + 1]``: end of the moves of each position; the first entry is 0."""
     entry_ends: Array
-    """int64 ``[moves + 1]``: where the numbers of each move end; the first entry is 0."""
+    """int64 ``[moves + 1]``: end of the numbers of each move; the first entry is 0."""
     columns: Array
-    """uint16 ``[numbers]``: which feature."""
+    """uint16 ``[numbers]``: index of the feature."""
     values: Array
-    """float32 ``[numbers]``: what it is."""
+    """float32 ``[numbers]``: its value."""
     positions: Array
     """float32 ``[positions, features]``."""
 
 
 class Kept(Protocol):
-    """Positions and their legal moves, as a network keeps them; they are numbered in the order in which they
-    were added.
-    """
+    """Positions and their legal moves in a network's format, numbered in the order of :meth:`add`."""
 
     size: int
     """Number of positions."""
 
     def add(self, observations: Array, masks: Array) -> Rows:
-        """Keep positions, observations ``[n, size]`` and masks ``[n, actions]``: their numbers, ``[n]``."""
+        """Add observations ``[n, size]`` and masks ``[n, actions]``; return their numbers, ``[n]``."""
         ...
 
     def clear(self) -> None:
-        """Forget all positions."""
+        """Remove all positions."""
         ...
 
     def count_moves(self, rows: Rows) -> int:
-        """How many legal moves some positions have in all."""
+        """Total number of legal moves of some positions."""
         ...
 
     def choose(self, actions: Rows) -> "Kept":
@@ -58,7 +56,7 @@ class Kept(Protocol):
 
 
 class KeptObservations:
-    """Observations and masks as they are, for networks that read nothing else."""
+    """Unchanged observations and masks, for networks that read nothing else."""
 
     def __init__(self) -> None:
         self.observations: list[Array] = []
@@ -134,7 +132,7 @@ class KeptFeatures:
         return self.add_features(self.look(observations, masks))
 
     def add_features(self, features: MoveFeatures) -> Rows:
-        """Keep features that were read."""
+        """Add features that were read before."""
         old, n = self.packed, len(features.positions)
         first_move = old.move_ends[self.size]
         last_move = first_move + len(features.games)
@@ -162,7 +160,7 @@ class KeptFeatures:
         return rows
 
     def unpack(self, rows: Rows) -> MoveFeatures:
-        """The features of some positions as they were added, but for rounding."""
+        """The features of some positions as they were added, except for rounding."""
         ends = self.ends(rows)
         moves = np.empty((ends[-1], self.sizes[0]), dtype=np.float32)
         unpack(rows, ends, *self.packed, moves, NUM_MOVE)
@@ -190,15 +188,15 @@ class KeptFeatures:
         return chosen
 
     def ends(self, rows: Rows) -> Rows:
-        """Where the moves of each of some positions end, when they stand one after another: int64
-        ``[n + 1]``, the first entry 0.
+        """Where the moves of each of some positions end, if they are consecutive: int64 ``[n + 1]``, the
+        first entry 0.
         """
         ends = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(self.packed.move_ends[rows + 1] - self.packed.move_ends[rows], out=ends[1:])
         return ends
 
     def moves(self, rows: Rows, ends: Rows) -> Rows:
-        """Where the moves of some positions stand in ``actions``, int64 ``[moves]``; ``ends`` as from
+        """The indices of the moves of some positions in ``actions``, int64 ``[moves]``; ``ends`` as from
         :meth:`ends`.
         """
         shift = self.packed.move_ends[rows] - ends[:-1]
@@ -206,7 +204,7 @@ class KeptFeatures:
 
 
 def _with_room(array: Array, needed: int) -> Array:
-    """The array, or a larger one that begins with it."""
+    """The array, or a larger copy that begins with it."""
     if needed <= len(array):
         return array
     larger = np.zeros((max(needed, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)

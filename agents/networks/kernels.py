@@ -1,9 +1,9 @@
-"""Compiled parts of the network "moves" in float32, forward and backward; :mod:`agents.networks.layers` makes
-them layers of torch.
+"""Compiled parts of the network "moves" in float32, forward and backward; :mod:`agents.networks.layers` wraps
+them as layers of torch.
 
-Torch multiplies dense matrices faster than what is written here could, but a move's features are nearly all 0
-once the position before the move is taken off them, and torch's layer normalization and softmax over the
-moves of a game write every step to memory.
+Torch multiplies dense matrices faster than this code could. But nearly all features of a move are 0 after
+subtracting those of the position before it, and torch's layer normalization and softmax over the moves of a
+game write every intermediate result to memory.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ ONE: Final = np.float32(1)
 
 @jit_fast
 def pack(moves, positions, games, own, entry_ends, columns, values):  # type: ignore[no-untyped-def]
-    """Write the features of moves as those numbers that are not 0, and where they stand.
+    """Write the nonzero features of moves and their indices.
 
     The features of the position after a move, which follow the ``own`` features of the move itself, are
     written as differences from the features of the position before it.
@@ -30,7 +30,7 @@ def pack(moves, positions, games, own, entry_ends, columns, values):  # type: ig
     moves, positions, games
         As in :class:`solitaire_env.move_features.reader.MoveFeatures`.
     entry_ends
-        int64 ``[moves + 1]``: where the numbers of each move end; the first entry is given.
+        int64 ``[moves + 1]``: where the numbers of each move end; the first entry is an input.
     columns, values
         uint16 and float32; with room for all numbers and one more.
     """
@@ -51,7 +51,7 @@ def pack(moves, positions, games, own, entry_ends, columns, values):  # type: ig
 
 @jit_fast
 def unpack(rows, ends, move_ends, entry_ends, columns, values, positions, moves, own):  # type: ignore[no-untyped-def]
-    """Write the features of some positions' moves as they were before :func:`pack`, but for rounding."""
+    """Write the features of some positions' moves as they were before :func:`pack`, except for rounding."""
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):
             for column in range(own):
@@ -70,9 +70,9 @@ def read_moves(rows, ends, move_ends, entry_ends, columns, values, weight, here,
     Parameters
     ----------
     rows
-        int64 ``[n]``: which of the kept positions.
+        int64 ``[n]``: numbers of kept positions.
     ends
-        int64 ``[n + 1]``: where the moves of each end in ``out``.
+        int64 ``[n + 1]``: where the moves of each position end in ``out``.
     move_ends, entry_ends, columns, values
         Of :class:`agents.networks.kept.Packed`.
     weight, here
@@ -105,7 +105,7 @@ def read_moves_back(  # type: ignore[no-untyped-def]
     rows, ends, move_ends, entry_ends, columns, values, gradient, weight, here
 ):  # fmt: skip
     """Add to the gradient of :func:`read_moves`' weights, and write that of ``here``; ``gradient`` is that of
-    its output.
+    the output.
     """
     outputs = weight.shape[1]
     for n in range(rows.shape[0]):
@@ -126,7 +126,7 @@ def normalize(rows, scale, shift, factors, out):  # type: ignore[no-untyped-def]
     """Layer normalization and ReLU.
 
     ``rows`` ``[n, size]`` are normalized in place, before ``scale`` and ``shift``; ``factors`` ``[n]``
-    becomes what they were multiplied by; ``out`` is what the next layer reads.
+    are set to the factors of the normalization; ``out`` is the input of the next layer.
     """
     size = np.float32(rows.shape[1])
     for n in range(rows.shape[0]):
@@ -149,7 +149,7 @@ def normalize(rows, scale, shift, factors, out):  # type: ignore[no-untyped-def]
 
 @jit_fast
 def normalize_back(gradient, rows, out, factors, scale, of_scale, of_shift):  # type: ignore[no-untyped-def]
-    """Turn the gradient of ``out`` in place into that of the rows before :func:`normalize`; add to the
+    """Replace the gradient of ``out`` by that of the rows before :func:`normalize`, in place; add to the
     gradients of scale and shift.
     """
     size = np.float32(rows.shape[1])
@@ -172,8 +172,8 @@ def normalize_back(gradient, rows, out, factors, scale, of_scale, of_shift):  # 
 
 @jit_fast
 def weigh_moves(rows, ends, move_ends, entry_ends, columns, values, weight, out):  # type: ignore[no-untyped-def]
-    """Write ``own features @ weight`` for each move, ``[moves]``; arguments as for :func:`read_moves`, but
-    for ``weight``, ``[own features]``.
+    """Write ``own features @ weight`` for each move, ``[moves]``; arguments as for :func:`read_moves`, except
+    ``weight``, ``[own features]``.
     """
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):
@@ -202,7 +202,7 @@ def weigh_moves_back(rows, ends, move_ends, entry_ends, columns, values, gradien
 
 @jit_fast
 def log_softmax(scores, ends, logs):  # type: ignore[no-untyped-def]
-    """Write the logarithms of the probabilities of each game's moves, which end at ``ends[n + 1]``."""
+    """Write the log probabilities of each game's moves, which end at ``ends[n + 1]``."""
     for n in range(ends.shape[0] - 1):
         highest = np.float32(-np.inf)
         for k in range(ends[n], ends[n + 1]):
@@ -217,7 +217,7 @@ def log_softmax(scores, ends, logs):  # type: ignore[no-untyped-def]
 
 @jit_fast
 def log_softmax_back(gradient, logs, ends, of_scores):  # type: ignore[no-untyped-def]
-    """Write the gradient of the scores, given that of the logarithms."""
+    """Write the gradient of the scores from that of the log probabilities."""
     for n in range(ends.shape[0] - 1):
         total = ZERO
         for k in range(ends[n], ends[n + 1]):

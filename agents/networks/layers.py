@@ -1,6 +1,6 @@
-"""Layers of torch over the compiled kernels: what is read of moves, layer normalization, softmax over moves.
+"""Torch layers over the compiled kernels: weighted sums of move features, layer normalization, softmax.
 
-They hold for float32 on the CPU; :class:`agents.networks.moves.MovesNetwork` computes the same elsewhere.
+They support float32 on the CPU; :class:`agents.networks.moves.MovesNetwork` computes the same elsewhere.
 """
 
 from typing import Any
@@ -42,9 +42,9 @@ def read_moves(weight: th.Tensor, here: th.Tensor, kept: KeptFeatures, rows: Row
     here
         ``[n, outputs]``.
     rows
-        int64 ``[n]``: which of the kept positions.
+        int64 ``[n]``: numbers of kept positions.
     ends
-        As :meth:`KeptFeatures.ends` gives them.
+        As returned by :meth:`KeptFeatures.ends`.
     """
     out: th.Tensor = _ReadMoves.apply(weight, here, kept, rows, ends)  # type: ignore[no-untyped-call]
     return out
@@ -84,14 +84,14 @@ class _NormalizeReLU(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: th.Tensor) -> Any:
         rows, out, factors, scale = ctx.saved_tensors
-        gradient = gradients[0].contiguous()  # of a layer, which needs it no more: it is written over
+        gradient = gradients[0].contiguous()  # of a layer that no longer needs it: it is overwritten
         sums = th.zeros_like(scale), th.zeros_like(scale)
         kernels.normalize_back(*(t.numpy() for t in (gradient, rows, out, factors, scale, *sums)))
         return gradient, *sums
 
 
 def normalize_relu(rows: th.Tensor, norm: th.nn.Module) -> th.Tensor:
-    """Layer normalization and ReLU, ``[n, size]``; ``rows`` are written over."""
+    """Layer normalization and ReLU, ``[n, size]``; ``rows`` are overwritten."""
     out: th.Tensor = _NormalizeReLU.apply(rows, norm.weight, norm.bias)  # type: ignore[no-untyped-call]
     return out
 
@@ -114,8 +114,8 @@ class _LogSoftmax(Function):
 
 
 def log_softmax(scores: th.Tensor, ends: Rows) -> th.Tensor:
-    """The logarithms of the probabilities of the moves of games, ``[moves]``, scores being logits; the moves
-    of game n end at ``ends[n + 1]``.
+    """The log probabilities of the moves of games, ``[moves]``, from scores as logits; the moves of game n
+    end at ``ends[n + 1]``.
     """
     logs: th.Tensor = _LogSoftmax.apply(scores, ends)  # type: ignore[no-untyped-call]
     return logs

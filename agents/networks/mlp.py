@@ -20,7 +20,7 @@ NUM_CODES: Final = 64
 
 
 class DenseNetwork(nn.Module):
-    """A network that scores all actions, legal or not; ``forward(observations)`` gives them, and features."""
+    """A network that scores all actions, legal or not; ``forward(observations)`` also returns features."""
 
     width: int
     """Number of value features."""
@@ -32,16 +32,16 @@ class DenseNetwork(nn.Module):
         return Scores(games, actions, scores[games, actions], features)
 
     def make_kept(self) -> KeptObservations:
-        """Makes room for positions that are scored more than once."""
+        """Make a store for positions that are scored more than once."""
         return KeptObservations()
 
     def score_kept(self, kept: KeptObservations, rows: Rows) -> Scores:
-        """The same for positions that were kept, int64 ``[n]``."""
+        """The same for kept positions, int64 ``[n]``."""
         observations, masks = kept.of(rows)
         return self.score(th.from_numpy(observations).to(next(self.parameters()).device), masks)
 
     def value(self, observations: th.Tensor) -> th.Tensor:
-        """The features for the value alone, ``[n, width]``."""
+        """Only the value features, ``[n, width]``."""
         features: th.Tensor = self(observations)[1]
         return features
 

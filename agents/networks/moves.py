@@ -34,9 +34,9 @@ class MovesNetwork(FeaturesNetwork):
     digs
         Rounds of dig-out features (:mod:`solitaire_env.move_features.dig_outs`).
     onward
-        Rollout lookahead: the linear policy plays on from each move, for at most this many moves, and the
-        features of the position where it stops are added (:mod:`solitaire_env.move_features.lookahead`). 0
-        turns it off.
+        Rollout lookahead: follow the linear policy after each move, for at most this many moves, and add the
+        features of the position where it stops (:mod:`solitaire_env.move_features.lookahead`). 0 turns it
+        off.
     reach
         Number of relaxed-reachability features (:mod:`solitaire_env.move_features.reachability`).
     family
@@ -51,8 +51,8 @@ class MovesNetwork(FeaturesNetwork):
         super().__init__(spec, digs, reach, onward, bool(family))
         self.width = width
         self.habit: th.Tensor
-        """The linear policy's weights that rollout lookahead plays by; part of the model, not trained. With
-        zeros it does not play on."""
+        """Weights of the linear policy for rollout lookahead; part of the model, not trained. With zeros it
+        plays no moves."""
         if onward:
             self.register_buffer("habit", th.zeros(NUM_MOVE))
         move, size = self.sizes
@@ -80,12 +80,12 @@ class MovesNetwork(FeaturesNetwork):
         return self.score_kept(kept, kept.add(codes, masks))
 
     def score_kept(self, kept: KeptFeatures, rows: Rows) -> Scores:
-        """The same for positions that were kept, int64 ``[n]``."""
+        """The same for kept positions, int64 ``[n]``."""
         if not self._is_compiled:
             return super().score_kept(kept, rows)
         ends = kept.ends(rows)
         positions = th.from_numpy(kept.packed.positions[rows])
-        # Moves are kept as differences from the position before them.
+        # Moves are stored as differences from the position before them.
         after = self.read_move.weight[:, NUM_MOVE:]
         here = F.linear(positions, self.read_position.weight + after, self.read_move.bias)
         hidden = read_moves(self.read_move.weight.t(), here, kept, rows, ends)
@@ -104,7 +104,7 @@ class MovesNetwork(FeaturesNetwork):
         return weight.dtype == th.float32 and weight.device.type == "cpu"
 
     def forward(self, games: th.Tensor, actions: th.Tensor, moves: th.Tensor, positions: th.Tensor) -> Scores:
-        """The same by torch's layers, on any device and with any precision."""
+        """The same by torch layers, on any device and with any precision."""
         hidden = self.read_move(moves) + self.read_position(positions)[games]
         hidden = th.relu(self.norms[0](hidden))
         for layer, norm in zip(self.body, self.norms[1:], strict=True):
@@ -114,12 +114,12 @@ class MovesNetwork(FeaturesNetwork):
 
     @th.no_grad()
     def divide_scores(self, divisor: float) -> None:
-        """Divide all scores by a number, for good."""
+        """Divide all scores by a number, permanently."""
         self.head.weight /= divisor
         self.linear.weight /= divisor
 
     def value(self, observations: th.Tensor) -> th.Tensor:
-        """The features for the value alone, ``[n, width]``."""
+        """Only the value features, ``[n, width]``."""
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
         seen = self.look(codes, np.zeros((len(codes), 0), dtype=np.int8)).positions
         features: th.Tensor = self.to_value(th.from_numpy(seen).to(observations.device))

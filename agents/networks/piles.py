@@ -1,4 +1,4 @@
-"""PileNetwork: reads the cards themselves and treats alike what is alike.
+"""PileNetwork: reads the cards themselves, with the same weights for all piles.
 
 Tableau piles share their weights, and so do cells. Permuting the piles permutes the scores of their actions
 and leaves the value unchanged.
@@ -63,7 +63,7 @@ class PileNetwork(DenseNetwork):
         self._make_heads()
 
     def _make_constants(self) -> None:
-        """What is looked up by card code, depth or action."""
+        """Make the tables by card code, depth or action."""
         self.rank: th.Tensor
         self.suit: th.Tensor
         self.from_end: th.Tensor
@@ -74,12 +74,12 @@ class PileNetwork(DenseNetwork):
         self.register_buffer("suit", codes & 3, persistent=False)
         self.register_buffer("from_end", th.arange(self.depth), persistent=False)
         self.register_buffer("slot", th.arange(self.depth) * NUM_CODES, persistent=False)
-        # The places of the moves onto piles, in order of their numbers, in the source x target matrix.
+        # Indices of the moves onto piles in the source x target matrix, in order of their numbers.
         pairs = [s * self.piles + t for s in range(self.sources) for t in range(self.piles) if s != t]
         self.register_buffer("pair_index", th.tensor(pairs), persistent=False)
 
     def _make_tokens(self, embedding: int) -> None:
-        """The layers that make a token of a source, and a vector of all the rest."""
+        """Make the layers of the tokens of sources, and of a vector for everything else."""
         width = self.width
         self.embed = nn.Embedding(NUM_CODES, embedding, padding_idx=0)
         self.pile_cards = nn.Linear(self.depth * embedding, width, bias=False)
@@ -93,7 +93,7 @@ class PileNetwork(DenseNetwork):
         self.read_rest = nn.Linear(2 * NUM_CODES + 4 * self.decks + 2, width)
 
     def _make_rounds(self, rounds: int) -> None:
-        """The layers by which tokens read the context."""
+        """Make the layers by which tokens read the context."""
         kinds = 1 + int(self.waste) + int(bool(self.cells))
         width = self.width
         self.to_context = nn.ModuleList(nn.Linear((2 * kinds + 1) * width, width) for _ in range(rounds))
@@ -106,7 +106,7 @@ class PileNetwork(DenseNetwork):
                 layer.weight += th.eye(width)
 
     def _make_heads(self) -> None:
-        """The layers that make scores and value features of tokens and context."""
+        """Make the layers of scores and value features, from tokens and context."""
         width = self.width
         self.score_draw = nn.Linear(width, 1)
         self.score_source = nn.Linear(width, 1 + int(self.has_cell) + self.space_counts)
@@ -160,8 +160,8 @@ class PileNetwork(DenseNetwork):
         return tokens, self.read_rest(th.cat((in_play, in_waste, home, stock, spaces), -1))
 
     def _distances(self, foundations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """How many cards of its suit must go home before a card can, by card code, ``[batch, 64]`` twice: on
-        the fullest foundation and on the emptiest.
+        """How many cards of its suit must go home before a card can, by card code, ``[batch, 64]`` twice: for
+        the fullest foundation and for the emptiest.
         """
         needed = (self.rank - 1).float().unsqueeze(0)
         fullest = (needed - foundations.amax(-1)[:, self.suit]) / self.ranks
@@ -188,10 +188,10 @@ class PileNetwork(DenseNetwork):
         return last * (place >= 0), heights
 
     def _table(self, weights: nn.Linear) -> th.Tensor:
-        """What each card adds to a token at each depth, ``[depth * 64, width]``.
+        """The contribution of each card to a token at each depth, ``[depth * 64, width]``.
 
-        Summing its rows does embedding, concatenation and linear layer in one step, in two thirds of the
-        time. A table learned directly, without the embedding that all depths share, learned far worse.
+        A sum of its rows does embedding, concatenation and linear layer in one step, in two thirds of the
+        time. A table learned directly, without the embedding shared by all depths, learned far worse.
         """
         by_depth = weights.weight.view(self.width, self.depth, -1)
         return th.einsum("ce,wde->dcw", self.embed.weight, by_depth).reshape(-1, self.width)

@@ -20,27 +20,27 @@ Array = npt.NDArray[Any]
 class NetworkPlayer(Policy):
     """A network as a policy: it draws a legal action from the network's probabilities.
 
-    Always taking the likeliest action would repeat moves that undo each other for ever.
+    Always choosing the likeliest action would repeat moves that undo each other forever.
 
     Parameters
     ----------
     network
-        Is changed to compute in float64. In float32 the rounding of a sum depends on the batch size and on
-        the machine, and now and then another action would be drawn.
+        It is changed to compute in float64. In float32 the rounding of a sum depends on the batch size and on
+        the machine, and occasionally another action would be drawn.
     spec
         The game as the network sees it.
     name
-        Of the policy.
+        Name of the policy.
     seed
-        Of the draws where the caller gives no random numbers.
+        Seed of the draws if the caller passes no random numbers.
     value
-        Gives the value, ``[n, 1]``, from the network's value features; None where it was not kept.
+        Maps the network's value features to the value, ``[n, 1]``; None if it was not kept.
     temperature
         Of a network whose scores are values of moves: they are divided by it, and the value is the highest
-        of them. None where scores are logits.
+        of them. None if scores are logits.
     sure_home
-        Whether safe autoplay (:mod:`solitaire_env.move_features.autoplay`) is played first, and the network
-        chooses only where there is none.
+        Whether safe autoplay (:mod:`solitaire_env.move_features.autoplay`) is played first, so that the
+        network chooses only where there is none.
     """
 
     stochastic = True
@@ -63,7 +63,7 @@ class NetworkPlayer(Policy):
         self._explained: tuple[Array, Array, Array | None] | None = None
 
     def _in_64_bits(self, network: Any) -> Any:
-        """The network itself; its linear layers compute in float64 from now on, for any input."""
+        """The network, with linear layers that compute in float64 from now on, for any input."""
         for part in network.double().modules():
             if isinstance(part, th.nn.Linear):
                 self._widening.append(
@@ -72,7 +72,7 @@ class NetworkPlayer(Policy):
         return network
 
     def in_32_bits(self) -> "NetworkPlayer":
-        """The player itself, which computes in float32 from now on: two thirds of the time."""
+        """The player, which computes in float32 from now on: it takes two thirds of the time."""
         for handle in self._widening:
             handle.remove()
         self.network.float()
@@ -81,7 +81,7 @@ class NetworkPlayer(Policy):
         return self
 
     def choices(self, observations: Array, masks: Array) -> Array:
-        """The masks of the moves that it chooses among: where safe autoplay is possible, that alone."""
+        """The masks of the moves to choose from: only safe autoplay where it is possible."""
         return masks if self.autoplay is None else self.autoplay.keep(observations, masks)
 
     @th.inference_mode()
@@ -115,7 +115,7 @@ class NetworkPlayer(Policy):
 
     @property
     def fingerprint(self) -> str:
-        """That of the weights, in float32 as they are stored."""
+        """The fingerprint of the weights, in float32 as they are stored."""
         digest = hashlib.sha256()
         for name, tensor in sorted(self.network.state_dict().items()):
             digest.update(name.encode())

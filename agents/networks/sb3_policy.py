@@ -18,15 +18,15 @@ from solitaire_env.core.spec import GameSpec
 class NetworkPolicy(MaskableActorCriticPolicy):
     """sb3-contrib's masked actor-critic policy over a network, its value one linear layer more.
 
-    Scores, probabilities and entropies are those of the legal moves alone, kept one after another: most of
-    the actions are never legal together.
+    Scores, probabilities and entropies cover only the legal moves, in one flat list: most actions are never
+    legal together.
 
     Parameters
     ----------
     kind
-        Name of the network, as :func:`agents.networks.network_class` takes it.
+        Name of the network, as in :func:`agents.networks.network_class`.
     spec, sizes
-        What its constructor takes.
+        Arguments of its constructor.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         self._network = (kind, sizes)
         self.spec = spec
         self.value_only = False
-        """While it is set, only the value learns."""
+        """While it is true, only the value learns."""
         super().__init__(*args, **kwargs)
 
     def _build(self, lr_schedule: Any) -> None:
@@ -49,7 +49,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         self.optimizer = Adam(self.parameters(), lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[assignment]
 
     def log_probabilities(self, observations: th.Tensor, masks: Any) -> tuple[Scores, th.Tensor]:
-        """The network's scores, and logarithms of the probabilities of the moves."""
+        """The network's scores, and the log probabilities of the moves."""
         n = len(observations)
         if masks is None:
             masks = np.ones((n, int(self.action_space.n)), dtype=np.int8)  # type: ignore[attr-defined]
@@ -58,8 +58,8 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         return seen, seen.logs()
 
     def choose(self, seen: Scores, logs: th.Tensor, deterministic: bool) -> tuple[th.Tensor, th.Tensor]:
-        """Actions, and logarithms of their probabilities, ``[n]`` each."""
-        # The highest of the logarithms with Gumbel noise is a draw from the probabilities.
+        """Actions, and their log probabilities, ``[n]`` each."""
+        # The maximum of log probabilities with Gumbel noise is a draw from the probabilities.
         keys = logs if deterministic else logs - th.empty_like(logs).exponential_().clamp_(min=1e-30).log_()
         chosen = seen.choose(keys)
         return seen.actions[chosen], logs[chosen]
@@ -67,7 +67,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     def forward(
         self, obs: th.Tensor, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
-        """Actions, values and logarithms of probabilities."""
+        """Actions, values and log probabilities."""
         seen, logs = self.log_probabilities(obs, action_masks)
         actions, chosen_logs = self.choose(seen, logs, deterministic)
         return actions, self.value_net(seen.features), chosen_logs
@@ -75,7 +75,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     def evaluate_actions(
         self, obs: th.Tensor, actions: th.Tensor, action_masks: Any = None
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
-        """Values, and logarithms of the probabilities of actions and entropies."""
+        """Values, log probabilities of actions, and entropies."""
         seen, logs = self.log_probabilities(obs, action_masks)
         chosen_logs = seen.of(actions, logs)
         entropy = logs.new_zeros(len(obs)).index_add(0, seen.games, -logs.exp() * logs)
@@ -84,7 +84,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         return self.value_net(seen.features), chosen_logs, entropy
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableCategoricalDistribution:
-        """The probabilities of all actions, as sb3-contrib gives them."""
+        """The probabilities of all actions, as sb3-contrib returns them."""
         seen, _ = self.log_probabilities(obs, action_masks)
         logits = seen.dense(int(self.action_space.n))  # type: ignore[attr-defined]
         distribution = MaskableCategoricalDistribution(logits.shape[1])

@@ -9,7 +9,7 @@ from agents.networks.layers import log_softmax
 
 
 class Scores(NamedTuple):
-    """What a network says of games: a score for each legal move, game by game, and features for the value."""
+    """A network's output for games: a score for each legal move, game by game, and features for the value."""
 
     games: th.Tensor
     """int64 ``[moves]``."""
@@ -21,12 +21,12 @@ class Scores(NamedTuple):
     """float ``[games, width]``, from which a linear layer reads the value."""
 
     def highest(self, numbers: th.Tensor) -> th.Tensor:
-        """The highest of some numbers of the moves, for each game: ``[games]`` of ``[moves]``."""
+        """The maximum over the moves of each game: ``[games]`` of ``[moves]``."""
         lowest = numbers.new_full((len(self.features),), -th.inf)
         return lowest.scatter_reduce(0, self.games, numbers, "amax")
 
     def choose(self, numbers: th.Tensor) -> th.Tensor:
-        """For each game, which of the moves has the highest number: places ``[games]``."""
+        """The index of the move with the highest number of each game: ``[games]``."""
         highest = (numbers == self.highest(numbers)[self.games]).nonzero()[:, 0]
         chosen = highest.new_full((len(self.features),), -1).index_copy(0, self.games[highest], highest)
         if (chosen < 0).any():
@@ -39,7 +39,7 @@ class Scores(NamedTuple):
         return numbers.new_zeros(len(self.features)).index_add(0, self.games[taken], numbers[taken])
 
     def logs(self) -> th.Tensor:
-        """Logarithms of the probabilities of the moves, the scores being logits: ``[moves]``."""
+        """Log probabilities of the moves, the scores being logits: ``[moves]``."""
         if self.scores.dtype == th.float32 and self.scores.device.type == "cpu":
             games = self.games.numpy()
             return log_softmax(self.scores, np.searchsorted(games, np.arange(len(self.features) + 1)))

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: one safetensors file, from which it goes on as if it had not been stopped."""
+"""Checkpoints of a training: one safetensors file, from which it resumes exactly."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from solitaire_env.util.messages import one_line
 
 
 def save_checkpoint(path: Path, model: BaseAlgorithm, progress: dict[str, Any]) -> None:
-    """Weights, Adam's moments and how far training is, in one safetensors file, whole or not at all."""
+    """Write weights, Adam's moments and progress to one safetensors file, atomically."""
     tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
@@ -34,7 +34,7 @@ def _layout_of(model: BaseAlgorithm) -> str:
 
 
 def load_checkpoint(path: Path, model: BaseAlgorithm) -> dict[str, Any]:
-    """Put a checkpoint into a model that the same configuration made; how far training was."""
+    """Load a checkpoint into a model of the same configuration; return the progress of the training."""
     tensors = load_weights(path)
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}
@@ -60,7 +60,7 @@ def load_checkpoint(path: Path, model: BaseAlgorithm) -> dict[str, Any]:
 
 
 def _read_progress(text: str) -> dict[str, Any]:
-    """How far a training is, as a checkpoint keeps it."""
+    """The progress of a training in a checkpoint."""
     progress = json.loads(text)
     numbers = progress if isinstance(progress, dict) else {}
     if set(numbers) != {"steps", "seconds", "games"} or not all(

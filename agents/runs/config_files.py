@@ -12,9 +12,9 @@ from solitaire_env.registration import env_variant, is_family
 from solitaire_env.util.messages import one_line, shown
 
 MAX_DEPTH: Final = 10
-"""Most brackets within brackets."""
+"""Maximum nesting of brackets."""
 MAX_TEXT: Final = 20_000
-"""Longest file that is read, in characters; one with every key needs a twentieth of it."""
+"""Maximum length of a file, in characters; a file with every key needs a twentieth of it."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -46,12 +46,12 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
     Parameters
     ----------
     env
-        Which block to take, an id or a variant's name; not needed when the file has one.
+        Block to take, an id or a variant's name; not needed if the file has only one.
 
     Raises
     ------
     ConfigError
-        Naming the file and what is wrong with it.
+        The message names the file and the error.
     """
     blocks = _read_blocks(path)
     default = blocks.pop("default", None)
@@ -67,7 +67,7 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
     if len(names) > 1:
         raise ConfigError(f"{path}: blocks {shown(names)} are for the same env, allowed: one")
     if blocks and not names and default is None:
-        # The whole file would be ignored without a word.
+        # Otherwise the whole file would be ignored silently.
         raise ConfigError(
             f"{path}: has no block for {shown(wanted)} and no 'default:' one, "
             f"allowed: {one_line(', '.join(blocks))}"
@@ -90,7 +90,7 @@ def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:
         data = yaml.load(text, _Loader)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except Exception as error:  # PyYAML raises what it meets: IndexError for '!!int' without a number
+    except Exception as error:  # PyYAML raises unexpected types: IndexError for '!!int' without a number
         raise ConfigError(f"{path}: not YAML ({one_line(error)})") from None
     if not isinstance(data, dict) or not all(
         isinstance(block, dict) or block is None for block in data.values()

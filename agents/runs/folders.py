@@ -1,4 +1,4 @@
-"""Run folders: what a training is made with, and what it started from."""
+"""Run folders: versions of a training, and the records of the trainings before it."""
 
 import csv
 import os
@@ -26,8 +26,8 @@ CURVE_COLUMNS = ("steps", "minutes", "games", "win_rate", "cards_home", "episode
 BASELINES: Final = ("random", "greedy", "linear")
 """Policies that every run is compared with; their games are in ``evaluation/`` too."""
 HISTORY = "history"
-"""Folder of a run with the records of the trainings before it: ``history/1``, the first, and so on. The last
-are those of the networks that it started from."""
+"""Folder of a run with the records of earlier trainings: ``history/1``, the first, and so on. The last
+records are those of the initial networks."""
 
 
 def new_run(runs: Path, config: TrainConfig) -> Path:
@@ -52,25 +52,25 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
 
 
 def policy_name(run: Path) -> str:
-    """What the results of a run call its policy: the folder's name, where that is no other policy's."""
+    """The policy name in the results of a run: the folder's name, unless a baseline has that name."""
     return run.name if run.name not in BASELINES else f"run-{run.name}"
 
 
 def history_of(folder: Path) -> list[Path]:
-    """The records of the trainings that went before a network's last, the first of them first."""
+    """The records of the trainings before that of a folder, the first one first."""
     return sorted((folder / HISTORY).glob("[0-9]*"), key=lambda path: int(path.name))
 
 
 def starts_of(folder: Path, config: TrainConfig) -> list[Path]:
-    """The records of the networks that the training of a folder started from: they were kept last."""
+    """The records of the initial networks of a folder's training, which are stored last."""
     return history_of(folder)[-len(config.starts) :] if config.starts else []
 
 
 def keep_history(starts: Sequence[Path], run: Path) -> None:
-    """Keep how the networks were made that a training starts from, as far as their folders tell.
+    """Copy the records of the trainings of the initial networks, where their folders have them.
 
-    ``start`` in a configuration that is kept names the records of what that training started from. A training
-    from which several of the networks descend is told once.
+    ``start`` in a copied configuration names the records of that training's initial networks. A training that
+    several of the networks descend from is copied once.
     """
     kept: dict[bytes, str] = {}
     names: list[dict[str, str]] = []
@@ -86,12 +86,12 @@ def keep_history(starts: Sequence[Path], run: Path) -> None:
 
 
 def _told(folder: Path) -> bytes:
-    """What tells a training from others."""
+    """Bytes that identify a training."""
     return b"".join(path.read_bytes() for path in _records(folder))
 
 
 def _records(folder: Path) -> list[Path]:
-    """The files that tell of a training, but for its configuration, in which the numbers of records stand."""
+    """The record files of a training, without its configuration, which contains numbers of records."""
     files = [
         *(folder / name for name in ("versions.json", CURVE, "imitation.json")),
         model_folder(folder) / CARD,
@@ -100,7 +100,7 @@ def _records(folder: Path) -> list[Path]:
 
 
 def _keep(source: Path, run: Path, renamed: dict[str, str]) -> str:
-    """Keep the record of a training, where those that went before it have other names now; its name."""
+    """Copy the record of a training, with the new names of the records before it; return its name."""
     name = f"{HISTORY}/{len(history_of(run)) + 1}"
     (run / name).mkdir(parents=True)
     for path in _records(source):
@@ -114,7 +114,7 @@ def _keep(source: Path, run: Path, renamed: dict[str, str]) -> str:
 
 
 def versions(config: TrainConfig) -> dict[str, Any]:
-    """What a run is made with."""
+    """Versions of packages and machine of a training."""
     packages = ("gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
     git = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40"],
@@ -134,7 +134,7 @@ def versions(config: TrainConfig) -> dict[str, Any]:
 
 
 def _gpu() -> str | None:
-    import torch as th  # only who trains waits for it
+    import torch as th  # only training waits for it
 
     return th.cuda.get_device_name() if th.cuda.is_available() else None
 
@@ -150,7 +150,7 @@ def write_row(path: Path, row: Sequence[object]) -> None:
 
 
 def cut_curve(path: Path, steps: int) -> None:
-    """Leave out what a curve tells of steps after the checkpoint: they are made again."""
+    """Remove the rows of a curve after the checkpoint: they will be written again."""
     if path.exists():
         head, *rows = path.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
         kept = [row for row in rows if re.match("[0-9]{1,19},", row) and int(row.partition(",")[0]) <= steps]

@@ -1,4 +1,4 @@
-"""Ending a training at the first Ctrl-C without losing what was learned."""
+"""End a training at the first Ctrl-C without losing what was learned."""
 
 import signal
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Interrupt:
-    """Whether the user has asked for the end."""
+    """Whether the user has requested the end."""
 
     requested = False
 

@@ -54,7 +54,7 @@ def save_model(
 
 
 def _about_game(spec: GameSpec) -> dict[str, Any]:
-    """What a card says of the game of its network."""
+    """Entries of a model card about the game of its network."""
     return {
         "env": env_id(spec.variant),
         "moves": spec.variant.moves,
@@ -64,7 +64,7 @@ def _about_game(spec: GameSpec) -> dict[str, Any]:
 
 
 def _about_family(spec: FamilySpec, sizes: dict[str, Any]) -> dict[str, Any]:
-    """What a card says of the games of its network: ``games`` are those that it was trained on."""
+    """Entries of a model card about the games of its network: ``games`` are those that it was trained on."""
     layout = family_layout(sizes)
     return {
         "env": FAMILY_ID,
@@ -86,7 +86,7 @@ def load_model(folder: Path, game: GameSpec, name: str | None = None) -> Network
     game
         The game that is to be played; the model's own action set and observation replace those of the game.
     name
-        Of the policy; the folder's name by default.
+        Name of the policy; the folder's name by default.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def load_weights(path: Path) -> dict[str, th.Tensor]:
 
 
 def _make_player(model: Model, name: str) -> NetworkPlayer:
-    """The policy that a model folder holds."""
+    """The policy in a model folder."""
     network, value = _make_network(model, model.spec)
     return NetworkPlayer(
         network, model.spec, name, value=value, temperature=model.temperature, sure_home=model.sure_home
@@ -115,7 +115,7 @@ def _make_player(model: Model, name: str) -> NetworkPlayer:
 
 
 def _make_network(model: Model, spec: GameSpec | FamilySpec) -> tuple[Network, th.nn.Linear | None]:
-    """The network that a model folder holds, and its value head."""
+    """The network in a model folder, and its value head."""
     network: Network
     try:
         network = NETWORKS[model.network](spec, **model.sizes)
@@ -134,22 +134,22 @@ def _make_network(model: Model, spec: GameSpec | FamilySpec) -> tuple[Network, t
 
 
 Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
-"""Weights of a network, and of its value head where it was kept."""
+"""Weights of a network, and of its value head if it was kept."""
 
 
 def load_start(
     path: Path, kind: str, sizes: dict[str, Any], spec: GameSpec | FamilySpec, *, values: bool = False
 ) -> Start:
-    """The weights of a run or model folder, for a network of that kind, with those sizes, to start from.
+    """The weights of a run or model folder, as initial weights of a network of that kind and sizes.
 
-    ``values`` says whether its scores are to be values of moves, or logits. Values become logits when they
-    are divided by the model's temperature: the policy is unchanged.
+    ``values``: whether the scores of the network are values of moves, or logits. Values become logits when
+    they are divided by the model's temperature: the policy is unchanged.
 
     Raises
     ------
     ValueError
-        If it is no model, or one for another layout, of another kind, with other sizes, or its scores are
-        logits where values are needed.
+        If it is no model, or one of another layout, kind or size, or its scores are logits where values are
+        needed.
     """
     folder = model_folder(path)
     game = spec.games[0] if isinstance(spec, FamilySpec) else spec

@@ -1,4 +1,4 @@
-"""Training runs on Weights & Biases: what TensorBoard is told, sent there as well."""
+"""Training runs on Weights & Biases: copies of the TensorBoard logs."""
 
 import os
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line
 
 ID = "wandb.txt"
-"""File of a run folder with the id of the run there: a resumed training goes on with the same one."""
+"""File of a run folder with the id of the run there, which a resumed training continues."""
 
 
 def check_wandb(config: TrainConfig) -> None:
-    """Refuse a configuration that asks for Weights & Biases where that is not installed."""
+    """Raise an error if a configuration needs Weights & Biases and it is not installed."""
     if config.wandb is not None and find_spec("wandb") is None:
         raise ImportError("wandb in the configuration needs wandb: pip install -e '.[wandb]'")
 
 
 @contextmanager
 def tracked(config: TrainConfig, run: Path, *, quiet: bool) -> Iterator[None]:
-    """Send what TensorBoard is told meanwhile to Weights & Biases, if the configuration names a project."""
+    """Copy TensorBoard logs to Weights & Biases meanwhile, if the configuration names a project."""
     if config.wandb is None:
         yield
         return
@@ -35,7 +35,7 @@ def tracked(config: TrainConfig, run: Path, *, quiet: bool) -> Iterator[None]:
     path = run / ID
     if not path.exists():
         write_text(path, uuid4().hex[:8] + "\n")
-    # It takes the package agents for one that talks to language models, and advises another product.
+    # It mistakes the package agents for one that uses language models, and advertises another product.
     os.environ.setdefault("WANDB_DISABLE_WEAVE", "true")
     tensorboard.patch(root_logdir=str(run / "logs"))
     try:
@@ -47,7 +47,7 @@ def tracked(config: TrainConfig, run: Path, *, quiet: bool) -> Iterator[None]:
             name=run.name,
             config=asdict(config),
             sync_tensorboard=True,
-            # The progress line is no log.
+            # The progress line is not a log.
             settings=wandb.Settings(console="off", silent=quiet),
         )
         try:

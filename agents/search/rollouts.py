@@ -154,8 +154,8 @@ def make_known(n: int, longest: int) -> Known:
 
 @jit_allocating
 def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
-    """Copy known lines to the next positions: where the line of ``froms``, int64 ``[n]``, begins with the action
-    played, int16 ``[n]``, its rest is written to ``after``.
+    """Copy known lines to the next positions: where the line of ``froms``, int64 ``[n]``, begins with the
+    action played, int16 ``[n]``, its rest is written to ``after``.
     """
     for n in range(len(froms)):
         at = froms[n]
