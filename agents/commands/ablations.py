@@ -62,7 +62,7 @@ COMMANDS: Final = {"add": Subcommand(Add, add)}
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     return run_subcommand("python -m agents ablations", COMMANDS, args, INTERRUPTED)
 
 

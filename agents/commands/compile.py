@@ -1,4 +1,4 @@
-"""Compile all that the package and ``agents`` need, on several cores: ``python -m agents compile``.
+"""Compile all kernels of the package and ``agents`` on several cores: ``python -m agents compile``.
 
 The jobs are those of :mod:`solitaire_env.compilation` and, for the kernels of ``agents``, those here.
 """
@@ -18,7 +18,7 @@ from solitaire_env.variants import VARIANTS
 
 @dataclass
 class Arguments:
-    """Compile all that environments, policies, training and search need; the code is kept on disk."""
+    """Compile all kernels of environments, policies, training and search; the code is kept on disk."""
 
     workers: int | None = None
     """Number of processes; by default one for each core, at most 4."""
@@ -28,7 +28,7 @@ class Arguments:
 
 # ----------------------------------------------------------------------------------------- the jobs
 #
-# Each imports what it calls: only the workers wait for numba, and only one of them for torch.
+# Each imports the modules it calls: only the workers load numba, and only one of them torch.
 
 
 def _finish_playouts() -> None:
@@ -51,7 +51,7 @@ def _nest_rollouts() -> None:
 
 
 def _key_positions() -> None:
-    """The keys of positions, and the beginning of a search, which follows them."""
+    """The keys of positions, and the first steps of an exhaustive search, which need the same kernels."""
     from agents.search.exhaustive import begin, make_store
     from agents.search.positions import SALT, keys_of
     from agents.search.solver import Solver
@@ -85,7 +85,7 @@ def _search_beam() -> None:
 
 
 def _train_network() -> None:
-    """What networks are trained by, forward and backward."""
+    """The network kernels of training, forward and backward."""
     import torch
 
     from agents.learners.training_env import find_only_moves
@@ -96,7 +96,7 @@ def _train_network() -> None:
     from solitaire_env.move_features.columns import NUM_MOVE
     from solitaire_env.move_features.reader import MoveFeatures
 
-    # No reader, whose kernels are another job's: this one need not wait, and imports torch meanwhile.
+    # Without a reader, which another job compiles: this job need not wait, and imports torch meanwhile.
     rows = np.arange(2)
     moves = np.ones((2, NUM_MOVE + 1), dtype=np.float32)
     features = MoveFeatures(rows, rows, moves, np.ones((2, 1), dtype=np.float32))
@@ -128,13 +128,13 @@ JOBS: Final = (
 
 
 def run(a: Arguments) -> int:
-    """Compile and say what was done."""
+    """Compile and report what was done."""
     print(describe(compile_all(JOBS, a.workers, a.quiet)))
     return 0
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(
         Arguments, args=args, prog="python -m agents compile", config=(tyro.conf.FlagCreatePairsOff,)
     )

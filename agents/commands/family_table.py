@@ -1,8 +1,8 @@
-"""How a network plays every game: ``python -m agents family-table runs/family-1``.
+"""How well a network plays every game: ``python -m agents family-table runs/family-1``.
 
-The network, ``greedy`` and ``random`` play numbered deals of each game. A row a game is stored in
-``results/family/`` as it is played; the same command goes on after an interruption. Then ``docs/family.md``
-is written from the rows; ``--check`` plays nothing and says whether the page is what they give.
+The network, ``greedy`` and ``random`` play numbered deals of each game. Each game's row is stored in
+``results/family/`` when it is finished; run the same command to resume. Then ``docs/family.md`` is written
+from the rows; ``--check`` plays nothing and checks that the page is up to date.
 """
 
 import os
@@ -69,7 +69,7 @@ def _games() -> list[tuple[Variant, Moves | None]]:
 
 
 def _begin(model: Path, *, force: bool) -> None:
-    """Store what the network is; rows of another one are removed, or the network is refused."""
+    """Store the description of the network; rows of another one are removed, or the network is refused."""
     folder = model_folder(model)
     card = read_card(folder, (KIND,))
     if card["games"] is None:
@@ -88,7 +88,7 @@ def _begin(model: Path, *, force: bool) -> None:
 
 
 def _check() -> int:
-    """Whether the page is what the rows give; the exit status."""
+    """Check that the page is up to date; the exit status."""
     if family.PAGE.is_file() and family.PAGE.read_text(encoding="utf-8") == family.page():
         return 0
     why = "not what the stored results give; run: python -m agents family-table"
@@ -97,7 +97,7 @@ def _check() -> int:
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(
         Arguments, args=args, prog="python -m agents family-table", config=(tyro.conf.FlagCreatePairsOff,)
     )

@@ -1,12 +1,12 @@
 """fc-solve as a teacher of Eights Down, which it calls Eight Off:
 ``python -m agents fc-solve --deals 20000:21000 -o lines``.
 
-fc-solve (Freecell Solver by Shlomi Fish, Debian package freecell-solver-bin) reads a board and prints moves
-that win it. They are played here move by move, beside a board on which only fc-solve's own moves are made.
+fc-solve (Freecell Solver by Shlomi Fish, Debian package freecell-solver-bin) reads a board and prints winning
+moves. They are replayed here move by move, next to a board on which fc-solve's own moves are made.
 
-What the two call by different names: cells are alike, and so are spaces. We fill the lowest, fc-solve any, so
-after some moves its piles and cells lie in another order. In one pack a place is known by its last card.
-fc-solve also moves whole piles to a space, which changes nothing but a name: no action of ours.
+The two name places differently: cells are alike, and so are spaces. We fill the lowest, fc-solve any, so
+after some moves its piles and cells are in another order. With a single pack, the last card identifies a
+place. fc-solve also moves whole piles to a space, which only renames a pile: we have no such action.
 """
 
 import os
@@ -33,11 +33,11 @@ from solitaire_env.util.progress import ProgressLine
 EIGHT_OFF: Final = get_variant("eights-down")
 
 SPACES: Final = {"any": "all", "kings": "kings"}
-"""Not where spaces stay empty: fc-solve then leaves out legal moves, those that empty a pile."""
+"""Not for games whose spaces stay empty: there fc-solve omits legal moves that empty a pile."""
 BUILDS: Final = {"same suit": "suit", "alternate color": "alternate_color", "any suit": "rank"}
 
 HOME: Final = "the foundations"
-"""Where a card goes home, in fc-solve's words."""
+"""The foundations, as fc-solve calls them."""
 _MOVE: Final = re.compile(
     rf"Move (a|\d+) cards? from ((?:stack|freecell) \d+) to ((?:stack|freecell) \d+|{HOME})"
 )
@@ -52,7 +52,7 @@ _VERDICTS: Final = {
 
 
 class Move(NamedTuple):
-    """Places are named as fc-solve names them: ``stack 0``, ``freecell 3``, ``the foundations``."""
+    """A move; its places are named as in fc-solve: ``stack 0``, ``freecell 3``, ``the foundations``."""
 
     cards: int
     source: str
@@ -63,18 +63,18 @@ class Move(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What fc-solve says of a board."""
+    """fc-solve's result for a board."""
 
     verdict: str
     """``won``, ``impossible`` or ``given up``."""
     moves: list[Move]
-    """The moves that win, where it is won."""
+    """The winning moves, if it is won."""
     positions: int
-    """Positions that were looked at, the first among them."""
+    """Number of positions searched, including the first."""
 
 
 class Board(Protocol):
-    """The cards in piles and cells, as text, the playable card last; an empty cell holds none."""
+    """The cards in piles and cells, as text, the playable card last; an empty cell has none."""
 
     tableau: list[list[str]]
     cells: list[list[str]]
@@ -106,7 +106,7 @@ def need(program: str) -> str:
 
 
 def command(variant: Variant, *options: str) -> list[str]:
-    """The command that asks fc-solve; its standard input is the board."""
+    """The command that runs fc-solve; its standard input is the board."""
     flags = [
         ("--freecells-num", str(variant.cells), variant.cells != EIGHT_OFF.cells),
         ("--stacks-num", str(variant.piles), variant.piles != EIGHT_OFF.piles),
@@ -119,7 +119,7 @@ def command(variant: Variant, *options: str) -> list[str]:
 
 
 def ask(variant: Variant, board: str, *options: str) -> str:
-    """What fc-solve prints about a board."""
+    """The output of fc-solve for a board."""
     need("fc-solve")
     done = subprocess.run(
         command(variant, *options),
@@ -132,13 +132,13 @@ def ask(variant: Variant, board: str, *options: str) -> str:
 
 
 def board_text(board: Board) -> str:
-    """A board with no card home, as fc-solve reads it: the cells, then the piles, bottom card first."""
+    """A board with no card home, in fc-solve's format: the cells, then the piles, bottom card first."""
     cells = [f"Freecells: {' '.join(''.join(cell) or '-' for cell in board.cells)}"] if board.cells else []
     return "".join(f"{line}\n" for line in (*cells, *map(" ".join, board.tableau)))
 
 
 def read_answer(printed: str) -> Answer:
-    """The moves and the verdict among the lines that fc-solve prints."""
+    """The moves and the result in the output lines of fc-solve."""
     moves, verdict, positions = [], None, 0
     for line in printed.splitlines():
         if line.startswith("Move "):
@@ -165,9 +165,9 @@ def place(board: Board, name: str) -> list[str]:
 
 
 def our_action(theirs: Board, move: Move, ours: Board, spaces: str) -> str | None:
-    """The text of our action for a move of fc-solve's, or None where it only gives a pile another name.
+    """The text of our action for a move of fc-solve's, or None if it only renames a pile.
 
-    ``spaces`` is what fills a space.
+    ``spaces`` is the variant's rule for filling spaces.
     """
     names = {pile[-1]: f"t{n}" for n, pile in enumerate(ours.tableau, 1) if pile}
     names |= {cell[-1]: f"c{n}" for n, cell in enumerate(ours.cells, 1) if cell}
@@ -186,7 +186,7 @@ def our_action(theirs: Board, move: Move, ours: Board, spaces: str) -> str | Non
 
 
 def take(board: Board, move: Move) -> list[str]:
-    """Make a move of fc-solve's on its board: the cards that were moved. Those that go home are gone."""
+    """Make a move of fc-solve's on its board; return the moved cards. Cards that go home are removed."""
     source = place(board, move.source)
     cards = source[-move.cards :]
     del source[-move.cards :]
@@ -196,12 +196,12 @@ def take(board: Board, move: Move) -> list[str]:
 
 
 def solve(variant: Variant, deal: int | str, *options: str) -> Transcript | str:
-    """The game that fc-solve wins from a deal; or its verdict, ``impossible`` or ``given up``.
+    """The game of a deal that fc-solve wins; otherwise its result, ``impossible`` or ``given up``.
 
     Raises
     ------
     ValueError
-        If it answers what is not understood, or moves that are not legal here.
+        If its output is not understood, or its moves are not legal here.
     """
     env = SolitaireEnv(variant, on_invalid="raise")
     _, info = env.reset(options={"deal": deal})
@@ -254,11 +254,11 @@ class Arguments:
     spaces: Literal["any", "kings"] | None = None
     """House rule: what fills a space."""
     preset: str = "video-editing"
-    """fc-solve's name of a way to search; not lg, which makes moves that Eight Off does not have."""
+    """Search preset of fc-solve; not lg, which makes moves that Eight Off does not have."""
     positions: int = 500_000
-    """fc-solve gives up after so many positions."""
+    """Maximum number of positions that fc-solve searches."""
     jobs: int = 2
-    """Deals side by side."""
+    """Number of deals in parallel."""
     quiet: bool = False
     """No progress line."""
 
@@ -302,7 +302,7 @@ def run(a: Arguments) -> int:
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(
         Arguments,
         args=args,

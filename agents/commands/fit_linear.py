@@ -1,7 +1,7 @@
 """Find weights for the linear policy: ``python -m agents fit-linear busy-aces``.
 
-By the cross-entropy method (Rubinstein, 1999): of many sets of weights, drawn from a normal distribution, the
-best are kept, the distribution is fitted to them, and so on.
+Uses the cross-entropy method (Rubinstein, 1999): draw many sets of weights from a normal distribution, fit
+the distribution to the best of them, and repeat.
 """
 
 import sys
@@ -36,10 +36,10 @@ START: Final = {
     "source: the card under it goes home now": 1.0, "source: a wanted card lies near the top": 0.5,
     "target: a wanted card lies near the top": -1.0,
 }  # fmt: skip
-"""Where the search begins: home first, then onto piles, and nothing that breaks a sequence. All else is 0."""
+"""Initial means: home first, then onto piles, and nothing that breaks a sequence. All others are 0."""
 
 FIRST_DEAL: Final = 2**20
-"""Deals below it are kept for evaluation."""
+"""Deals below it are reserved for evaluation."""
 
 
 @dataclass
@@ -49,29 +49,27 @@ class Arguments:
     env: tyro.conf.Positional[str]
     """Gymnasium id, or name of a variant; a one-card game is played with supermoves."""
     generations: int = 60
-    """Times that the distribution is fitted anew."""
+    """Number of times that the distribution is fitted."""
     population: int = 64
     """Sets of weights in a generation."""
     elite: int = 10
     """Sets that the distribution is fitted to."""
     deals: int = 96
-    """Deals that each set plays; each generation has others."""
+    """Deals that each set plays; every generation has other deals."""
     noise: float = 0.3
-    """Added to the standard deviations at first, less and less down to nothing after four fifths."""
+    """Added to the standard deviations; falls linearly to zero after four fifths of the generations."""
     stall_limit: int = 60
-    """A game is given up after so many moves without a card going home or coming off the stock."""
+    """A game is truncated after this many moves without a card going home or leaving the stock."""
     seed: int = 0
-    """Of weights and deals."""
+    """Seed of weights and deals."""
     out: Path = WEIGHTS
-    """JSON file into which the weights are written, beside those of other games."""
+    """JSON file for the weights; those of other games in it are kept."""
     quiet: bool = False
     """No progress line."""
 
 
 class LinearSets(Linear):
-    """The linear policy with a set of weights for each game: the first ``per_set`` games play the first
-    set.
-    """
+    """The linear policy with different weights per game: the first ``per_set`` games use the first set."""
 
     stateful = True
 
@@ -82,13 +80,13 @@ class LinearSets(Linear):
         self._sets: dict[int, int] = {}
 
     def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
-        """Games take their weights in the order in which they begin."""
+        """Assign the sets of weights to games in the order in which they begin."""
         for game in games:
             self._sets[game] = self._begun // self.per_set
             self._begun += 1
 
     def ended(self, games: Sequence[int]) -> None:
-        """Forget games that are over."""
+        """Forget games that have ended."""
         for game in games:
             del self._sets[game]
 
@@ -101,7 +99,7 @@ class LinearSets(Linear):
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
         """Actions int64 ``[n]``, each game by its own weights."""
-        assert games is not None  # the runner tells a stateful policy
+        assert games is not None  # the runner passes it to stateful policies
         sets = np.array([self._sets[game] for game in games.tolist()], dtype=np.int64)
         return self.best(observations, masks, sets)
 
@@ -124,7 +122,7 @@ def play_sets(
 
 
 def tune(variant: Variant, a: Arguments, line: ProgressLine) -> dict[str, Any]:
-    """Find weights; they and how they were found, as they stand in the file."""
+    """Find weights; return them with a record of the search, in the format of the file."""
     random = np.random.Generator(np.random.PCG64(a.seed))
     mean = np.array([START.get(name, 0.0) for name in MOVE_NAMES])
     spread = np.ones(len(mean))
@@ -181,7 +179,7 @@ def run(a: Arguments) -> int:
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(
         Arguments,
         args=args,

@@ -1,9 +1,9 @@
 """Clone a player: ``python -m agents imitate configs/busy-aces.yaml games/``.
 
-Transcripts of games are played again (:mod:`agents.learners.dataset`), and the network of a configuration
-learns from their positions: which move the player made there, and what the game came to. What it learned is a
-run folder, from which PPO can go on (``start``): configuration, versions, what was learned from
-(``imitation.json``), a row an epoch (``imitation.csv``) and the model (``model/``).
+Transcripts of games are replayed (:mod:`agents.learners.dataset`), and the network of a configuration learns
+the player's moves and the returns from their positions. The result is a run folder, from which PPO can
+continue (``start``): configuration, versions, a summary of the data (``imitation.json``), a row per epoch
+(``imitation.csv``) and the model (``model/``).
 """
 
 import sys
@@ -37,18 +37,18 @@ class Arguments:
     runs: Path = Path("runs")
     """Folder in which run folders are made."""
     epochs: int | None = None
-    """Learning stops after so many passes over the positions, or when its minutes are over."""
+    """Learning ends after this many passes over the positions, or after the minutes of the configuration."""
     all_games: bool = False
-    """The moves of all games are learned, not of those alone that were won."""
+    """Learn the moves of all games, not only those of games that were won."""
     keep: float = 0.0
-    """How much the network is held to what it began as, the weight of the Kullback-Leibler divergence from it
-    (1: a position's aim lies half-way between its old probabilities and the player's move)."""
+    """Weight of the KL penalty to the initial network (with 1, the target of a position is half-way between
+    its old probabilities and the player's move)."""
     evaluation_deals: bool = False
-    """Learn also from the deals that are kept for evaluation, 0-999 and 100000-100999."""
+    """Learn also from the deals reserved for evaluation, 0-999 and 100000-100999."""
     memory: int = 2000
-    """Positions may take so many megabytes; games for which there is no room are left out."""
+    """Megabytes for positions; games beyond that are left out."""
     ray: RayAddress = None
-    """Play the games again on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on
+    """Replay the games on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on
     this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     quiet: bool = False
     """No progress line."""
@@ -73,7 +73,7 @@ def parse_arguments(args: list[str]) -> Arguments:
 
 
 def check(a: Arguments) -> None:
-    """Refuse what cannot be learned so, before anything is read or made."""
+    """Check the options, before any file is read or written."""
     a.config.variant  # noqa: B018 - refuses many games
     for name in ("epochs", "memory"):
         value = getattr(a, name)
@@ -83,7 +83,7 @@ def check(a: Arguments) -> None:
         raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
     if a.config.minutes is None and a.epochs is None:
         raise ValueError("minutes is null and no epochs are given, allowed: at least one of them set")
-    from agents.learners.initial_weights import start_of  # torch is loaded only by who learns
+    from agents.learners.initial_weights import start_of  # torch is loaded only for learning
 
     start_of(a.config)
 
@@ -120,7 +120,7 @@ def imitate(a: Arguments) -> tuple[Path, bool]:
 
 
 def about_of(a: Arguments, games: list[Game], positions: Positions) -> dict[str, Any]:
-    """What is learned from, as ``imitation.json`` says it."""
+    """The contents of ``imitation.json``."""
     players = Counter(game.player for game in games)
     return {
         "transcripts": [str(path) for path in a.transcripts],
@@ -135,7 +135,7 @@ def about_of(a: Arguments, games: list[Game], positions: Positions) -> dict[str,
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
 
     def run() -> int:
         a = parse_arguments(sys.argv[1:] if args is None else args)

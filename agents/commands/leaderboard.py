@@ -40,7 +40,7 @@ MADE: Final = {
     "search": "the shipped network, moves tried on sampled stock orders; the solver where nothing is hidden",
     "shipped": "a network, trained with `agents.train`: `solitaire_env/policies/weights/GAME/README.md`",
 }
-"""How the policies with a name were made."""
+"""Descriptions of the policies that have a name."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Add:
     moves: Literal["one card", "supermove"] | None = None
     """Action set of a policy that leaves it open."""
     author: str | None = None
-    """Who made it."""
+    """Author."""
     made: str | None = None
     """How it was made, in a sentence."""
     steps: int | None = None
@@ -74,9 +74,9 @@ class Add:
     minutes: float | None = None
     """Minutes that training took."""
     machine: str | None = None
-    """Where it was trained."""
+    """Machine of the training."""
     force: bool = False
-    """Replace the games that are stored already."""
+    """Replace stored games."""
     trust_model: bool = False
     """Open an SB3 zip, which can run code."""
     quiet: bool = False
@@ -130,7 +130,7 @@ def add(a: Add) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     _one_thread()
     line = ProgressLine(a.quiet)
-    # Once before the clock runs: kernels are compiled, or loaded from the cache.
+    # Play once before timing: kernels are compiled, or loaded from the cache.
     warm = _play(a, game, name, a.moves, "0", None, line)
     done = _play(a, game, name, a.moves, ",".join(map(stored.deals_text, parts)), path, line)
     measured = done if done.answers else warm
@@ -150,7 +150,7 @@ def add(a: Add) -> int:
 
 
 def _about(a: Add, game: str, name: str) -> About:
-    """What is stored about a policy, its speed not measured yet; what cannot be stored is refused."""
+    """The stored description of a policy, without its speed. Raises an error if it cannot be stored."""
     author, made = a.author or (AUTHOR if a.policy in MADE else None), a.made or MADE.get(a.policy)
     if author is None or made is None:
         raise ValueError(
@@ -183,7 +183,7 @@ def _before(path: Path, about: About, *, force: bool) -> About | None:
 
 
 def _training(a: Add, game: str) -> Training | None:
-    """What the training took, from the options, a run folder or the linear policy's weights."""
+    """Cost of the training, from the options, a run folder or the linear policy's weights."""
     if (a.steps, a.minutes, a.machine) != (None, None, None):
         return Training(steps=a.steps, minutes=a.minutes, machine=a.machine)
     if a.policy == "linear":
@@ -194,7 +194,7 @@ def _training(a: Add, game: str) -> Training | None:
 
 
 def _parts(deals: str, path: Path) -> list[range]:
-    """The sets of deals that a file will have: those asked for, and those of which it has some."""
+    """The sets of deals that a file will have: those requested, and those of which it has some."""
     asked = set(parse_deals(deals))
     there = {game.deal for game in read_games(path)} if path.exists() else set()
     if asked != {deal for part in stored.parts() if asked & set(part) for deal in part}:
@@ -220,7 +220,7 @@ def _play(
 
 
 def replay(a: Replay) -> int:
-    """Play stored games again, and print whether they are the same."""
+    """Play stored games again, and print whether they are equal."""
     name, game = stored.check_name(a.name or a.policy), env_variant(a.env).name
     entry = stored.read_entry(stored.STORE, game, name)
     rows = {row.deal: row for games in entry.games for row in games}
@@ -244,7 +244,7 @@ COMMANDS: Final = {
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status. ``leaderboard --check`` is short for ``leaderboard write --check``."""
+    """Run the command; its exit status. ``leaderboard --check`` means ``leaderboard write --check``."""
     rest = list(sys.argv[1:] if args is None else args)
     if rest == ["--check"]:
         rest = ["write", "--check"]

@@ -1,4 +1,4 @@
-"""How the commands of ``agents`` read their options, and how each of them ends."""
+"""Reading the options of the commands of ``agents``, and their exit status."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -25,21 +25,21 @@ RayAddress = Annotated[
         str_from_instance=lambda value: [value] if value else [],
     ),
 ]
-"""Of the option ``--ray [ADDRESS]``: what :func:`agents.cluster.connect` takes."""
+"""Value of the option ``--ray [ADDRESS]``, as :func:`agents.cluster.connect` takes it."""
 
 INTERRUPTED: Final = "Interrupted; games that ended are kept. Run the same command to resume."
-"""What commands say at Ctrl-C that store each game as it ends."""
+"""Message at Ctrl-C of commands that store each game as it ends."""
 
 
 def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stopped") -> int:
     """Run a command; its exit status.
 
-    A mistake of the user's is told in a sentence, not as a trace, with status 2; Ctrl-C gives 130.
+    A user's mistake is reported in a sentence instead of a trace, with status 2; Ctrl-C gives 130.
 
     Parameters
     ----------
     stopped
-        What is said at Ctrl-C; a function where that hangs on how far the command has come.
+        Message at Ctrl-C, or a function that returns it.
     """
     try:
         return run()
@@ -52,7 +52,7 @@ def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stop
 
 
 def value_of(args: list[str], option: str) -> str | None:
-    """Of ``--option VALUE`` or ``--option=VALUE``, before the rest of the command line is read."""
+    """The value of ``--option VALUE`` or ``--option=VALUE``, before the full command line is parsed."""
     for place, arg in enumerate(args):
         name, joined, value = arg.partition("=")
         if name == option:
@@ -61,7 +61,7 @@ def value_of(args: list[str], option: str) -> str | None:
 
 
 def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog: str) -> Options:
-    """A command line that begins with a configuration file, which ``kind`` takes."""
+    """Parse a command line that begins with a configuration file, which ``kind`` takes."""
     config = TrainConfig()
     rest = list(args)
 
@@ -89,15 +89,15 @@ class Subcommand(NamedTuple):
     options: type[Any]
     """Dataclass of its options; the first line of its docstring says what the command does."""
     run: Callable[[Any], int]
-    """Gives the exit status."""
+    """Returns the exit status."""
 
 
 def run_subcommand(
     prog: str, commands: Mapping[str, Subcommand], args: list[str] | None, stopped: str = "stopped"
 ) -> int:
-    """Run the subcommand that a command line names; its exit status.
+    """Run the subcommand of a command line; its exit status.
 
-    Without one nothing is done: the usage is printed, and the exit status is 2.
+    Without a subcommand, print the usage; the exit status is 2.
     """
     rest = list(sys.argv[1:] if args is None else args)
     if not rest or rest[0] not in commands:

@@ -30,7 +30,7 @@ class Arguments:
 
 
 def run(a: Arguments) -> int:
-    """Draw, and say what was drawn; the exit status."""
+    """Draw, and print the paths of the pictures; the exit status."""
     single = len(a.paths) == 1 and (a.paths[0] / "config.yaml").is_file()
     folder = a.out or (a.paths[0] if single else Path("pictures"))
     written = plot(a.paths, folder, a.format, quiet=a.quiet)
@@ -41,7 +41,7 @@ def run(a: Arguments) -> int:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m agents plot")
     return run_command(lambda: run(a))
 

@@ -1,4 +1,4 @@
-"""Store and draw what search adds to a network: ``python -m agents search-results play forty-thieves``.
+"""Store and draw search results: ``python -m agents search-results play forty-thieves``.
 
 ``python -m agents leaderboard write`` writes the table of ``docs/looking-ahead.md`` from the stored games;
 ``python -m agents search-results draw`` the picture beside it.
@@ -30,7 +30,7 @@ from solitaire_env.util.progress import ProgressLine
 
 PICTURE: Final = ROOT / "docs" / "images" / "strength.png"
 TOGETHER: Final = 16
-"""Number of games that are played together; Ctrl-C loses those."""
+"""Number of games that are played together; Ctrl-C loses them."""
 
 
 @dataclass
@@ -40,9 +40,9 @@ class Play:
     env: tyro.conf.Positional[str]
     """Gymnasium id, or name of a variant."""
     deals: str = "0:200"
-    """Of the standard deals, 0-999."""
+    """Some of the standard deals, 0-999."""
     prior: str = "shipped"
-    """The network that proposes moves: shipped, or a run or model folder."""
+    """Network that proposes moves: shipped, or a run or model folder."""
     search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
     """Search budget of a move."""
     quiet: bool = False
@@ -51,7 +51,7 @@ class Play:
 
 @dataclass
 class Draw:
-    """Draw strength against time, from the stored games."""
+    """Draw results against time, from the stored games."""
 
     out: Path = PICTURE
     """File of the picture."""
@@ -78,7 +78,7 @@ def play(a: Play) -> int:
     if before and cost is not None and now != cost:
         raise ValueError(f"{path} holds games with other settings, {cost}; remove it, or use those")
     config = make_config({"env": a.env, "eval_deals": a.deals}, "command line")
-    # Games that are kept after an interruption need their settings.
+    # Games kept after an interruption need their settings.
     _write_cost(beside, now)
     done = play_policy(
         "search", config, path, ProgressLine(a.quiet),
@@ -114,7 +114,7 @@ COMMANDS: Final = {"play": Subcommand(Play, play), "draw": Subcommand(Draw, draw
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     return run_subcommand("python -m agents search-results", COMMANDS, args, INTERRUPTED)
 
 

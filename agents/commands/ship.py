@@ -1,8 +1,8 @@
 """Ship a trained policy: ``python -m agents ship runs/busy-aces-1`` makes it ``shipped``.
 
 Its network, configuration, versions and curve are copied to ``solitaire_env/policies/weights/<game>/``. It
-plays the deals of the leaderboard, and its model card and the leaderboard are written again. Further runs
-with other seeds show how much depends on the seed: their curves and games are copied too.
+plays the deals of the leaderboard, and its model card and the leaderboard are updated. Further runs with
+other seeds show the variance between seeds: their curves and games are copied too.
 """
 
 import csv
@@ -28,9 +28,9 @@ from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.messages import shown
 
 MAX_BYTES: Final = 2_000_000
-"""No shipped file is larger."""
+"""Maximum size of a shipped file."""
 CURVE_ROWS: Final = 300
-"""A curve is thinned to so many rows."""
+"""Maximum number of rows of a shipped curve."""
 FREE: Final = ("seed", "threads", "eval_deals", "checkpoint_minutes")
 """Keys in which the configurations of several seeds may differ."""
 
@@ -46,7 +46,7 @@ class Arguments:
     deals: str = "0:1000"
     """Deals to play: the standard ones, or 0:1000,100000:101000 for the final test too."""
     force: bool = False
-    """Put it in the place of the policy that is shipped now."""
+    """Replace the policy that is shipped now."""
     quiet: bool = False
     """No progress line."""
 
@@ -61,7 +61,7 @@ class Run:
     """The games that its policy played at the end."""
 
     def __post_init__(self) -> None:
-        """Read it, and refuse what is not finished or cannot be shipped."""
+        """Read the folder. Raises an error if the run is not finished or cannot be shipped."""
         self.config = load_config(self.folder / "config.yaml")
         played = [path for path in self.folder.glob("evaluation/*.jsonl") if path.stem not in BASELINES]
         if len(played) != 1 or not read_curve(self.folder):
@@ -84,12 +84,12 @@ class Run:
                 f"information {self.config.information!r}, allowed: the published game, with supermoves or "
                 "without, information 'player'"
             )
-        from agents.runs.models import load_model  # torch is loaded only by who ships
+        from agents.runs.models import load_model  # torch is loaded only for shipping
 
         load_model(self.folder / "model", GameSpec(published))
 
     def _recorded(self) -> bool:
-        """Whether it is told how all networks were trained from which its own descends."""
+        """Whether the trainings of all networks that its own descends from are recorded."""
         history = history_of(self.folder)
         if len(history) < len(self.config.starts):
             return False
@@ -100,7 +100,7 @@ class Run:
 
 
 def thinned(curve: Path) -> str:
-    """A learning curve with at most :data:`CURVE_ROWS` rows, evenly spaced, first and last among them."""
+    """A learning curve with at most :data:`CURVE_ROWS` evenly spaced rows, including the first and last."""
     with curve.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
     kept = np.unique(np.linspace(0, len(rows) - 1, min(CURVE_ROWS, len(rows))).round().astype(int))
@@ -110,7 +110,7 @@ def thinned(curve: Path) -> str:
 
 
 def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
-    """Write the folder of a shipped policy, whole or not at all; it has no model card yet."""
+    """Write the folder of a shipped policy, atomically; it has no model card yet."""
     folder = shipped.SHIPPED / run.config.variant.name
     if folder.exists() and not force:
         raise ValueError(f"{folder}: there is one already, --force puts this in its place")
@@ -131,7 +131,7 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
         for name in ("model/model.safetensors", "model/model.json"):
             shutil.copyfile(run.folder / name, part / Path(name).name)
         starts = [record.relative_to(run.folder).as_posix() for record in starts_of(run.folder, run.config)]
-        _ship_records(run.folder, part, ",".join(starts) or None)  # no paths of this machine
+        _ship_records(run.folder, part, ",".join(starts) or None)  # without paths of this machine
         for record in history_of(run.folder):
             start = load_config(record / "config.yaml").start
             _ship_records(record, part / record.relative_to(run.folder), start)
@@ -150,7 +150,7 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
 
 
 def _ship_records(source: Path, target: Path, start: str | None) -> None:
-    """How a network was trained: configuration, versions, curve."""
+    """Write the record of a training: configuration, versions, curve."""
     target.mkdir(parents=True, exist_ok=True)
     config = load_config(source / "config.yaml")
     write_text(target / "config.yaml", dump_config(replace(config, start=start)))
@@ -162,12 +162,12 @@ def _ship_records(source: Path, target: Path, start: str | None) -> None:
 
 
 def _learned(config: TrainConfig) -> dict[str, Any]:
-    """What a network hangs on, but for its seed."""
+    """The configuration keys that affect a network, except its seed."""
     return {key: value for key, value in asdict(config).items() if key not in FREE}
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m agents ship", config=(tyro.conf.FlagCreatePairsOff,))
     try:
         run = Run(a.run)

@@ -1,9 +1,9 @@
-"""Search for settings of training:
+"""Search for hyperparameters of training:
 ``python -m agents tune configs/busy-aces.yaml --trials 20 --study busy-aces.db``.
 
-An Optuna study in an SQLite file. Each trial trains by the configuration with other values of the searched
-keys, and its policy is scored on deals that nothing else plays. The best configuration is written beside the
-study.
+An Optuna study in an SQLite file. Each trial trains a configuration with other values of the searched keys,
+and its policy is scored on deals that are used for nothing else. The best configuration is written next to
+the study.
 """
 
 import sys
@@ -46,78 +46,78 @@ except ImportError as error:
     sys.exit(2)
 
 RANGES: Final = {
-    # On both sides of 1e-3 about half a decade: Adam on small networks is seldom at its best outside.
+    # About half a decade around 1e-3: Adam on small networks is seldom at its best outside.
     "learning_rate": (3e-4, 3e-3, "log"),
-    # learning_rate_end / learning_rate, from falling to nothing to staying as it is.
+    # learning_rate_end / learning_rate, from decay to zero to constant.
     "final_rate": (0.0, 1.0, "linear"),
-    # Games take 100 to 300 steps, and 0.99, half forgotten after 70, was tried and lost.
+    # Games take 100 to 300 steps; 0.99, with a half-life of 70 steps, was tried and was worse.
     "gamma": (0.99, 1.0, "linear"),
-    # From values that are trusted after ten steps to returns alone.
+    # From values trusted after ten steps to returns alone.
     "gae_lambda": (0.9, 1.0, "linear"),
     "clip_range": (0.05, 0.3, "linear"),
-    # More, and the policy stays a random one: rewards of a whole game are at most 2.
+    # With more, the policy stays random: rewards of a whole game are at most 2.
     "ent_coef": (0.0, 0.01, "linear"),
-    # From hardly ever another move than the linear policy's to often.
+    # From almost always the linear policy's moves to often other ones.
     "linear_start": (0.5, 4.0, "log"),
 }
-"""Numbers that are searched: lowest, highest, and whether factors or differences are alike."""
+"""Numeric parameters: minimum, maximum, and scale."""
 
 CHOICES: Final = {
     # Of the 32,768 steps between updates: from 128 minibatches to 8.
     "batch_size": (256, 512, 1024, 2048, 4096),
-    # More passes learn more of a step and cost as much again.
+    # More passes learn more from a step, at proportional cost.
     "n_epochs": (1, 2, 3, 4, 6),
-    # Shorter limits end games that could still be won, longer ones spend steps on games that go in circles.
+    # Shorter limits truncate games that could still be won, longer ones waste steps on games that cycle.
     "stall_limit": (20, 40, 60, 80),
-    # Larger ones learn more of a step and make fewer steps a minute.
+    # Larger networks learn more from a step and play fewer steps a minute.
     "hidden": ("32 16", "64 32", "128 64", "64 64 32"),
 }
-"""Keys that are searched among values."""
+"""Categorical parameters."""
 
 REPORTS: Final = (50, 75)
-"""At so many hundredths of its training a trial is given up if it does worse than half of the others did."""
+"""Percentages of the training after which a trial is pruned if it is worse than the median."""
 
 KEPT: Final = {
     "the comparison at the end": results.STANDARD,
     "the published results": results.HELD_OUT,
 }
-"""Deals that others are told of: a configuration chosen by them would be no news to them."""
+"""Deals of reports: choosing a configuration by them would bias the reports."""
 
 FREE: Final = ("device", "threads", "checkpoint_minutes", "eval_deals", "wandb")
 """Keys in which the processes of a study may differ."""
 
 SHOWN: Final = 10
-"""So many of the best trials are shown."""
+"""Number of best trials that are shown."""
 
 
 @dataclass
 class Arguments:
-    """Search for settings of training."""
+    """Search for hyperparameters of training."""
 
     config: Annotated[TrainConfig, tyro.conf.arg(name="")]
     study: Path = tyro.MISSING
-    """SQLite file of the study; one that is there goes on."""
+    """SQLite file of the study; an existing one is continued."""
     trials: int = 20
-    """Trials in all, of earlier calls and of other processes too."""
+    """Total number of trials, including those of earlier calls and of other processes."""
     deals: str = "200000:200500"
     """Deals on which the policies are scored."""
     runs: Path = Path("runs/tune")
     """Folder in which the run folders of the trials are made."""
     ray: RayAddress = None
-    """Make trials on a Ray cluster, as many at a time as it has workers: HOST:PORT, auto (the one that runs
+    """Run trials on a Ray cluster, as many at a time as it has workers: HOST:PORT, auto (the one that runs
     here), or local (a new one on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here,
-    else a new one. No trial is given up halfway then. Folders must be the same on all machines."""
+    else a new one. No trial is pruned then. Folders must be the same on all machines."""
     ray_cpus: int = 1
     """CPUs of each worker of the cluster."""
     quiet: bool = False
     """No progress line."""
 
 
-# ---------------------------------------------------------------------------------- what is searched
+# -------------------------------------------------------------------------------- the search space
 
 
 def own_values(config: TrainConfig) -> dict[str, Any]:
-    """The searched parameters as a configuration has them; those that mean nothing to it are left out."""
+    """The searched parameters in a configuration, without those that it does not use."""
     values = {
         **asdict(config),
         "final_rate": config.learning_rate_end / config.learning_rate,
@@ -127,7 +127,7 @@ def own_values(config: TrainConfig) -> dict[str, Any]:
 
 
 def suggest(trial: optuna.Trial, config: TrainConfig) -> TrainConfig:
-    """A trial's configuration. The space reaches as far as the configuration's own values, if need be."""
+    """A trial's configuration. The search space is extended to the configuration's own values."""
     values: dict[str, Any] = {}
     for name, own in own_values(config).items():
         if name in RANGES:
@@ -155,7 +155,7 @@ def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
 def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None) -> float:
     """Train and score, here or on a cluster; the score is cards home / all + games won / all, 2 at most.
 
-    The win rate alone would tell nothing where few games are won, cards home little where most are.
+    The win rate alone says nothing where few games are won, and cards home say little where most are.
     """
     config = suggest(trial, a.config)
     if cluster is not None:
@@ -178,7 +178,7 @@ def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None)
         score = _train(config, run, a, on_update)
     except ConfigError:
         raise
-    except ValueError:  # its weights are no numbers any more, and its actions none of the game's
+    except ValueError:  # its weights are no longer finite, and its actions not in the action space
         raise optuna.TrialPruned from None
     return _tell(trial, config, score)
 
@@ -186,7 +186,7 @@ def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None)
 def _train(
     config: TrainConfig, run: Path, a: Arguments, on_update: Callable[[Watch], None] | None = None
 ) -> Summary:
-    """Train in a run folder; how the policy plays."""
+    """Train in a run folder; return the summary of its policy."""
     with tracked(config, run, quiet=a.quiet):
         ended = learn(config, run, resume=False, quiet=a.quiet, on_update=on_update)
     plot([run], run, names=("curve",), quiet=a.quiet)
@@ -197,7 +197,7 @@ def _train(
 
 
 def _tell(trial: optuna.Trial, config: TrainConfig, score: Summary) -> float:
-    """Keep how a trial's policy plays; its score."""
+    """Store a trial's results; return its score."""
     trial.set_user_attr("win_rate", score.win_rate)
     trial.set_user_attr("cards_home", score.cards_home)
     return score.cards_home / config.variant.cards + score.win_rate
@@ -208,7 +208,7 @@ def _drawn(trial: optuna.Trial) -> str:
 
 
 def _run_on(cluster: Cluster, trial: optuna.Trial, a: Arguments, config: TrainConfig) -> float:
-    """Have a worker of a cluster train and score."""
+    """Train and score on a worker of a cluster."""
     if not a.quiet:
         print(f"trial {trial.number}: {_drawn(trial)}", file=sys.stderr)
     job = replace(a, runs=a.runs.absolute(), quiet=True)
@@ -223,7 +223,7 @@ def _run_on(cluster: Cluster, trial: optuna.Trial, a: Arguments, config: TrainCo
 def prepare_trial(
     a: Arguments,
 ) -> Callable[[list[TrainConfig]], Iterator[list[tuple[int, tuple[Path, Summary | None]]]]]:
-    """What trains and scores in a worker; the summary is None where the training diverged."""
+    """Make the function that trains and scores in a worker; its summary is None if the training diverged."""
 
     def work(configs: list[TrainConfig]) -> Iterator[list[tuple[int, tuple[Path, Summary | None]]]]:
         for place, config in enumerate(configs):
@@ -239,11 +239,11 @@ def prepare_trial(
 
 
 def open_study(a: Arguments) -> optuna.Study:
-    """The study in a file, made if there is none; one with other settings is refused."""
+    """Open or create the study in a file. Raises an error if it has other settings."""
     a.study.parent.mkdir(parents=True, exist_ok=True)
     url = sqlalchemy.URL.create("sqlite", database=str(a.study.absolute()))
     with warnings.catch_warnings():
-        # A process that was killed leaves a trial that seems to run: it is told by its heartbeat.
+        # The trial of a killed process seems to run: its heartbeat shows that it does not.
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         storage = optuna.storages.RDBStorage(
             url.render_as_string(), heartbeat_interval=10, grace_period=60,
@@ -253,13 +253,13 @@ def open_study(a: Arguments) -> optuna.Study:
         storage=storage, study_name="tune", direction="maximize", load_if_exists=True,
         pruner=optuna.pruners.MedianPruner(),
     )  # fmt: skip
-    # Another process, or the next call, draws others.
+    # Another process, or the next call, draws other parameters.
     study.sampler = optuna.samplers.TPESampler(seed=a.config.seed + len(study.trials))
     settings = {name: value for name, value in asdict(a.config).items() if name not in FREE}
     settings["deals"] = a.deals
     if not study.user_attrs:
         study.set_user_attr("settings", settings)
-    # Keys that are newer than the study had no say in it: as if they had had their defaults.
+    # Keys that are newer than the study have their defaults.
     before = {**asdict(TrainConfig()), **study.user_attrs["settings"]}
     for name, value in settings.items():
         if before[name] != value:
@@ -271,7 +271,7 @@ def open_study(a: Arguments) -> optuna.Study:
 
 
 def search(study: optuna.Study, a: Arguments, cluster: Cluster | None = None) -> None:
-    """Make the trials that are left, here or on a cluster."""
+    """Run the remaining trials, here or on a cluster."""
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -282,7 +282,7 @@ def search(study: optuna.Study, a: Arguments, cluster: Cluster | None = None) ->
         if begun >= a.trials:
             return
         if all(trial.state == TrialState.FAIL for trial in trials):
-            study.enqueue_trial(own_values(a.config))  # what the others have to beat
+            study.enqueue_trial(own_values(a.config))  # the baseline of the others
         together = 1 if cluster is None else min(cluster.count_workers(), a.trials - begun)
         study.optimize(
             lambda trial: run_trial(trial, a, cluster), n_trials=1 if cluster is None else a.trials - begun,
@@ -313,7 +313,7 @@ def best_trials(study: optuna.Study) -> list[FrozenTrial]:
 
 
 def table_of(trials: list[FrozenTrial]) -> Table:
-    """The best trials with what was searched."""
+    """The table of the best trials and their parameters."""
     table = Table(box=None, header_style="bold", padding=(0, 1))
     names = list(trials[0].params)
     for head in ("trial", "score", "games won", "cards home", *names):
@@ -360,7 +360,7 @@ def show(study: optuna.Study, a: Arguments) -> None:
 
 
 def check(a: Arguments) -> None:
-    """Refuse what cannot be searched with."""
+    """Check that the search can start."""
     a.config.variant  # noqa: B018 - refuses many games
     if a.trials < 1:
         raise ValueError(f"trials is {a.trials}, allowed: at least 1")
@@ -376,7 +376,7 @@ def check(a: Arguments) -> None:
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     a: Arguments | None = None
     study: optuna.Study | None = None

@@ -1,7 +1,7 @@
 """Ablations: stored trainings that differ in one setting, and their tables.
 
 ``results/ablations/<ablation>/<n>`` holds a training: its games (``.jsonl``, as ``agents.evaluate --games``
-writes them), its configuration (``.yaml``), and what it took (``.json``).
+writes them), its configuration (``.yaml``), and its cost (``.json``).
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ ABLATIONS: Path = ROOT / "results" / "ablations"
 
 @pydantic.dataclasses.dataclass(config=STRICT, frozen=True)
 class About:
-    """What is stored about a training."""
+    """The stored description of a training."""
 
     what: Plain
     """How it differs from the baseline, the first of its ablation."""
@@ -26,7 +26,7 @@ class About:
 
 
 class Trained(NamedTuple):
-    """A training, and how its network played."""
+    """A training, and the games of its network."""
 
     about: About
     games: tuple[Game, ...]
@@ -43,7 +43,7 @@ def read_ablation(ablation: str) -> list[Trained]:
     Raises
     ------
     ValueError
-        Naming the file and what is wrong with it.
+        The message names the file and the error.
     """
     trained: list[Trained] = []
     for path in stored_games(ablation):
@@ -56,7 +56,7 @@ def read_ablation(ablation: str) -> list[Trained]:
 
 
 def read_training(path: Path) -> About:
-    """What is stored about the training whose games are in a file."""
+    """The stored training whose games are in a file."""
     return read_stored(path.with_suffix(".json"), About)
 
 
@@ -91,5 +91,5 @@ def ablation_table(ablation: str) -> str:
 
 
 def ablations() -> list[str]:
-    """Their names."""
+    """The names of the stored ablations."""
     return sorted(path.name for path in ABLATIONS.glob("*") if path.is_dir())

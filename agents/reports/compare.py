@@ -1,4 +1,4 @@
-"""The policies that need no training and a trained one on the same deals."""
+"""Comparison of a trained policy with the policies that need no training, on the same deals."""
 
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ def play_policy(
     transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = NUM_ENVS,
     prior: str = "shipped", budget: Budget | None = None, cluster: Cluster | None = None,
 ) -> Evaluation:  # fmt: skip
-    """Evaluate a named policy on a configuration's game and deals; ``label`` is what the results call it,
-    ``prior`` and ``budget`` are for ``search``, ``cluster`` plays the games where it is given.
+    """Evaluate a named policy on a configuration's game and deals. ``label`` is its name in the results,
+    ``prior`` and ``budget`` are for ``search``, ``cluster``, if given, plays the games.
     """
     spec, moves = config.played_game
     options: dict[str, Any] = {"moves": moves, "trust_model": trust_model, "prior": prior, "budget": budget}
@@ -64,7 +64,7 @@ def best_game(evaluation: Evaluation) -> Game:
 
 
 def _sentence(own: str, trained: Summary, name: str, rival: Summary, p: float) -> str:
-    """Who wins more, by how much, and how sure that is."""
+    """Which policy wins more, by how much, and the p-value."""
     points = 100 * (trained.win_rate - rival.win_rate)
     more = "more" if points >= 0 else "less"
     return (
@@ -74,7 +74,7 @@ def _sentence(own: str, trained: Summary, name: str, rival: Summary, p: float) -
 
 
 def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
-    """Evaluate the run's policy and the baselines: write all games and the best one; the table."""
+    """Evaluate the run's policy and the baselines; write all games and the best one; return the table."""
     line = ProgressLine(quiet)
     folder = run / "evaluation"
     folder.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     rivals = [name for name in BASELINES if name != "linear" or has_weights(spec)]
     for label in (*rivals, own):
         results = folder / f"{label}.jsonl"
-        # After more training the run has another policy than at its last evaluation.
+        # After more training the policy differs from that of the last evaluation.
         results.unlink(missing_ok=True)
         name = str(run.absolute()) if label == own else label
         evaluations[label] = done = play_policy(

@@ -1,5 +1,5 @@
-"""The pages that are written from the stored results: ``docs/leaderboard.md``, model cards, and tables of the
-README and of other pages. No game is played.
+"""Pages written from the stored results: ``docs/leaderboard.md``, model cards, and tables of the README and
+of other pages. No game is played.
 """
 
 from collections import Counter
@@ -23,13 +23,13 @@ from solitaire_env.registration import env_variant, step_limit
 PAGE: Path = stored.ROOT / "docs" / "leaderboard.md"
 README: Path = stored.ROOT / "README.md"
 Verdicts = Mapping[int | str, Verdict]
-"""The solver's, by deal."""
+"""Solver results by deal."""
 MARK: Final = "<!-- leaderboard -->\n"
 """Before and after the README's table."""
 SEARCH_PAGE: Path = stored.ROOT / "docs" / "looking-ahead.md"
 SEARCH_MARK: Final = "<!-- search -->\n"
 SOLVER_MARK: Final = "<!-- solver -->\n"
-"""Before and after its table."""
+"""Before and after the solver's table."""
 TRAINING_PAGE: Path = stored.ROOT / "docs" / "training.md"
 ABLATION_MARK: Final = "<!-- ablation {} -->\n"
 """Before and after the table of an ablation."""
@@ -88,7 +88,7 @@ def known_winnable(entries: Sequence[Entry], verdicts: Verdicts) -> set[int | st
     Raises
     ------
     ValueError
-        If a policy has won one that the solver calls impossible.
+        If a policy has won a deal that the solver proved unwinnable.
     """
     for entry in entries:
         if wrong := contradictions(verdicts, entry.standard + entry.held_out):
@@ -101,7 +101,7 @@ def known_winnable(entries: Sequence[Entry], verdicts: Verdicts) -> set[int | st
 
 
 def _solver_text(verdicts: Verdicts) -> str:
-    """The solver's results on the standard deals of a game; empty where there are none."""
+    """The solver's results on the standard deals of a game; empty if there are none."""
     of_standard = [verdicts[deal] for deal in stored.STANDARD if deal in verdicts]
     if not of_standard:
         return ""
@@ -152,7 +152,7 @@ def _game_table(entries: Sequence[Entry], verdicts: Verdicts) -> str:
 
 
 def _narrow(cell: str) -> str:
-    """A cell in two lines that are not broken: the figure, and its interval or time."""
+    """A cell of two lines without further breaks: the figure, and its interval or time."""
     for before, after in ((" [", "<br>["), (", p ", "<br>p "), ("steps, ", "steps<br>")):
         cell = cell.replace(before, after)
     return cell.replace(" ", "\N{NO-BREAK SPACE}")
@@ -178,12 +178,12 @@ def _game_text(game: str, entries: Sequence[Entry], verdicts: Verdicts) -> str:
 
 
 def range_text(part: range) -> str:
-    """A set of deals as tables show it."""
+    """A set of deals in the format of tables."""
     return f"{part[0]}-{part[-1]}"
 
 
 def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | None = None) -> str:
-    """``docs/leaderboard.md``; ``verdicts`` of the solver, by game and deal."""
+    """The text of ``docs/leaderboard.md``; ``verdicts`` of the solver, by game and deal."""
     order = [variant.name for variant in VARIANTS if variant.name in entries]
     made = {(e.about.policy, e.about.author, e.about.made) for of_game in entries.values() for e in of_game}
     any_held_out = any(entry.held_out for of_game in entries.values() for entry in of_game)
@@ -204,12 +204,12 @@ def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | Non
 
 
 def readme(text: str, entries: dict[str, list[Entry]]) -> str:
-    """The README with a new table of the project's policies between its marks.
+    """The README with an updated table of the project's policies between its marks.
 
     Raises
     ------
     ValueError
-        If it has not two marks.
+        If it does not have two marks.
     """
     names = ("random", "greedy", "greedy-supermoves", "linear", "shipped")
     head = ["", *(f"`{name}`" for name in names), f"`shipped`, {range_text(stored.HELD_OUT)}"]
@@ -224,7 +224,7 @@ def readme(text: str, entries: dict[str, list[Entry]]) -> str:
 
 
 def _between(path: Path, text: str, mark: str, written: str) -> str:
-    """A page with a new text between two marks."""
+    """A page with its text between two marks replaced."""
     parts = text.split(mark)
     if len(parts) != 3:
         raise ValueError(f"{path}: has {len(parts) - 1} lines {mark.strip()!r}, allowed: 2")

@@ -25,7 +25,7 @@ LEARNERS: Final = {
     "pqn": ("PQN, torch", "torch"),
     "playouts": ("playouts of likely moves, torch", "torch"),
 }
-"""Learners by their names in a configuration: in words, and the package whose version counts."""
+"""Learners by their names in a configuration: in words, and the package whose version matters."""
 
 CARD: Final = """# {title}: a trained policy
 
@@ -71,7 +71,7 @@ MIT, as the code.
 
 
 def machine(versions: dict[str, Any]) -> str:
-    """Where a network was trained, from its ``versions.json``."""
+    """The machine of a training, from ``versions.json``."""
     gpu = f"{versions['gpu']}, " if versions.get("gpu") else ""
     count = versions.get("threads")
     threads = f", {count} thread{'s' * (count != 1)}" if count else ""
@@ -80,7 +80,7 @@ def machine(versions: dict[str, Any]) -> str:
 
 
 def training_of(folder: Path) -> Training:
-    """What training the network of a run folder, or a shipped one, took, with what it started from."""
+    """The cost of a run folder's or shipped network, including its initial networks."""
     parts = [*history_of(folder), folder]
     minutes = [curve[-1]["minutes"] for part in parts if (curve := read_curve(part))]
     return Training(
@@ -91,7 +91,7 @@ def training_of(folder: Path) -> Training:
 
 
 def model_card(folder: Path, entry: Entry | None) -> str:
-    """The card of a shipped policy; results are told where they are stored."""
+    """The card of a shipped policy, with results if they are stored."""
     config = load_config(folder / "config.yaml")
     card, versions = read_json(folder / "model.json"), read_json(folder / "versions.json")
     training = training_of(folder)
@@ -145,7 +145,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
 
 
 def _again(folder: Path, config: TrainConfig) -> str:
-    """The commands that train it, and what it starts from, once more."""
+    """The commands that train it, and its initial networks."""
     game, commands = config.variant.name, []
     for part in (*history_of(folder), folder):
         path = Path("solitaire_env/policies/weights", game, part.relative_to(folder), "config.yaml")
@@ -157,7 +157,7 @@ def _again(folder: Path, config: TrainConfig) -> str:
 
 
 def _seeds(folder: Path) -> str:
-    """What other seeds came to, from the games that stand beside the model."""
+    """Results of other seeds, from the games stored beside the model."""
     rows = []
     for path in sorted(folder.glob("games-seed-*.jsonl"), key=lambda path: int(path.stem.split("-")[-1])):
         seed = path.stem.split("-")[-1]

@@ -1,4 +1,4 @@
-"""Games of an evaluation that are played by the workers of a Ray cluster."""
+"""Evaluation games played by the workers of a Ray cluster."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,15 +11,14 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation.runner import Finished, Runner
 
 LEAST: Final = 128
-"""Games that a worker is given at a time, if so many are left: they share the cost of a round of decisions.
-"""
+"""Minimum number of games of a chunk, if that many are left: they share the cost of a round of decisions."""
 
 
 class PlayJob(NamedTuple):
-    """Who plays what."""
+    """The policy and the games of a job."""
 
     name: str
-    """Of the policy, as :func:`agents.policies.make_policy` takes it with ``game`` and ``options``."""
+    """Name of the policy, as :func:`agents.policies.make_policy` takes it with ``game`` and ``options``."""
     game: GameSpec
     options: dict[str, Any]
     fingerprint: str
@@ -32,7 +31,7 @@ class PlayJob(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A game that is over, and what the policy did since the one before it."""
+    """A finished game, and the policy's timing since the one before it."""
 
     end: Finished
     answers: int
@@ -42,9 +41,9 @@ class Played(NamedTuple):
 def play_on(
     cluster: Cluster, name: str, game: GameSpec, options: dict[str, Any]
 ) -> Callable[[Runner, Sequence[Deal]], Iterator[list[Finished]]]:
-    """Who plays the games of :func:`solitaire_env.evaluation.evaluate`: the workers of a cluster.
+    """Let the workers of a cluster play the games of :func:`solitaire_env.evaluation.evaluate`.
 
-    Each makes the policy from its name, so that folders of models must be readable on all machines.
+    Each makes the policy from its name, so folders of models must be readable on all machines.
     """
 
     def play(runner: Runner, deals: Sequence[Deal]) -> Iterator[list[Finished]]:
@@ -65,7 +64,7 @@ def play_on(
 
 
 def prepare(job: PlayJob) -> Callable[[list[Deal]], Iterator[list[tuple[int, Played]]]]:
-    """Make the policy in a worker; what plays a chunk of deals.
+    """Make the policy in a worker; return the function that plays a chunk of deals.
 
     Raises
     ------

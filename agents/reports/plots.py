@@ -1,15 +1,15 @@
-"""Pictures of results, which ``python -m agents plot`` and a training draw.
+"""Pictures of results, drawn by ``python -m agents plot`` and by training.
 
 ``curve``
-    How training went: games won and cards home, of the last 1,000 games, against steps. Runs whose
-    configurations differ by the seed alone are one line, the mean; the band reaches from the lowest of them
-    to the highest, as far as the shortest went; thin lines are the runs themselves.
+    Learning curves: games won and cards home, of the last 1,000 games, against steps. Runs whose
+    configurations differ only by the seed are drawn as their mean, with a band from the lowest to the highest
+    of them, up to the end of the shortest; thin lines are the single runs.
 ``win_rates``
     Games won by each policy on the evaluated deals, with Wilson's 95 % interval.
 ``endings``
-    Where games end. Each policy has a histogram of cards home, by how the game ended, and a point for each
-    game that was not won, cards home against steps: whether a policy digs itself in early or late, or goes
-    to and fro until the step limit, and how near to a win.
+    Ends of games. Each policy has a histogram of cards home, by how the game ended, and a point for each
+    game that was not won, cards home against steps: whether a policy gets stuck early or late, or moves to
+    and fro until the step limit, and how near to a win.
 """
 
 import contextlib
@@ -37,9 +37,9 @@ from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine
 
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's colours, which the colour-blind tell apart too."""
+"""Okabe and Ito's colors, which color-blind people can distinguish."""
 ENDINGS: Final = {"won": ("#009E73", "o"), "stuck": ("#D55E00", "x"), "cut off": ("#0072B2", "+")}
-"""How a game may end: colour and mark."""
+"""Possible ends of a game: color and mark."""
 LEGEND: Final = {
     "won": "won",
     "stuck": "stuck: no move was legal",
@@ -63,10 +63,10 @@ STYLE: Final[Any] = {
     "svg.hashsalt": "solitaire-env",
 }
 WIDTH: Final = 8.0
-"""Of every picture, in inches."""
+"""Width of every picture, in inches."""
 
 
-# ----------------------------------------------------------------------------------- what is read
+# ----------------------------------------------------------------------------------- reading results
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Run:
     folder: Path
     config: TrainConfig
     curve: list[dict[str, float]]
-    """Numbers by column, a row an update; only rows that have rates."""
+    """Numbers by column, a row per update; only rows with rates."""
 
 
 @dataclass(frozen=True)
@@ -88,19 +88,19 @@ class Played:
     moves: str
     rules: str
     folder: str
-    """Of the run that trained the policy; else empty."""
+    """Folder of the run that trained the policy; else empty."""
     games: tuple[Game, ...]
 
     @property
     def cards(self) -> int:
-        """Cards of the game."""
+        """Number of cards of the game."""
         with contextlib.suppress(ValueError):
             return env_variant(self.env).cards
-        return max(game.cards_home for game in self.games)  # a game of somebody's own
+        return max(game.cards_home for game in self.games)  # a custom variant
 
 
 def read_curve(run: Path, name: str = "curve.csv") -> list[dict[str, float]]:
-    """The learning curve of a run: numbers by column, a row an update."""
+    """The learning curve of a run: numbers by column, a row per update."""
     path = run / name
     if not path.exists():
         return []
@@ -123,12 +123,12 @@ def read_run(folder: Path) -> Run:
 
 
 def find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """The run folders and the results files that some paths name: runs, folders of runs, JSON-lines files.
+    """The run folders and the results files in some paths: runs, folders of runs, JSON-lines files.
 
     Raises
     ------
     ValueError
-        Naming a path that is none of these.
+        If a path is none of these. The message names it.
     """
     runs: list[Path] = []
     files: list[Path] = []
@@ -152,12 +152,12 @@ def find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def read_played(files: Iterable[Path]) -> list[Played]:
-    """The games of results files by policy, in the order of the games' list; a deal is counted once."""
+    """The games of results files by policy, in the order of the games' list; each deal counts once."""
     found: dict[tuple[str, str, str, str, str], dict[int | str, Game]] = {}
     for file in files:
         run = file.parent.parent
         for game in read_games(file):
-            # Only a run's own policy is another one when it comes from another folder.
+            # Only the run's own policy differs between run folders.
             own = file.parent.name == "evaluation" and game.policy == policy_name(run)
             folder = str(run) if own else ""
             key = (game.env, game.policy, game.moves, game.rules, folder)
@@ -184,7 +184,7 @@ def read_played(files: Iterable[Path]) -> list[Played]:
 
 
 def new_figure(height: float) -> Any:
-    """An empty picture, of no window and no global state."""
+    """An empty picture, without a window or global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -194,14 +194,14 @@ def new_figure(height: float) -> Any:
 
 
 def title_of(env: str) -> str:
-    """The title of a game that has this id."""
+    """The title of the game with this id."""
     with contextlib.suppress(ValueError):
         return env_variant(env).title
     return env
 
 
 def draw_curve(runs: Sequence[Run]) -> Any:
-    """Learning curves: a row a game, games won on the left, cards home on the right."""
+    """Learning curves: a row per game, games won on the left, cards home on the right."""
     by_env: dict[str, list[Run]] = {}
     for run in runs:
         if run.curve:
@@ -222,7 +222,7 @@ def draw_curve(runs: Sequence[Run]) -> Any:
 
 
 def group(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Runs of one game that differ by the seed alone, by what their configurations differ in from others'."""
+    """Runs of one game that differ only by the seed, by the settings that distinguish them from others."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(json.dumps({**asdict(run.config), "seed": None}, sort_keys=True), []).append(run)
@@ -237,7 +237,7 @@ def group(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def draw_seeds(axes: Any, seeds: Sequence[Run], column: str, scale: float, color: str, label: str) -> None:
-    """The curves of runs that differ by the seed alone: their mean, their lowest to highest, and each."""
+    """The curves of runs that differ only by the seed: mean, band from lowest to highest, and each run."""
     curves = [
         (
             np.array([row["steps"] / 1e6 for row in run.curve]),
@@ -246,7 +246,7 @@ def draw_seeds(axes: Any, seeds: Sequence[Run], column: str, scale: float, color
         for run in seeds
     ]
     if len(curves) == 1:
-        # A mark, for a curve of one point.
+        # With a mark, to show curves of one point.
         axes.plot(*curves[0], color=color, label=label, marker="o" if len(curves[0][0]) == 1 else "")
         return
     for steps, values in curves:
@@ -259,21 +259,21 @@ def draw_seeds(axes: Any, seeds: Sequence[Run], column: str, scale: float, color
 
 
 def labels_of(played: Sequence[Played]) -> list[str]:
-    """What each policy of one game is called: its name, and what tells it from others of that name."""
+    """Labels of the policies of one game: name, and the settings that distinguish equal names."""
     labels = []
     for one in played:
         same = [other for other in played if other.policy == one.policy]
         said = [one.policy]
         for name in ("moves", "rules", "folder"):
             if len({getattr(other, name) for other in same}) > 1:
-                # Of a folder, enough to tell it by.
+                # The last parts of a folder, enough to distinguish it.
                 said.append("/".join(Path(one.folder).parts[-2:]) if name == "folder" else getattr(one, name))
         labels.append(one_line(", ".join(said), 40))
     return labels
 
 
 def draw_win_rates(played: Sequence[Played]) -> Any:
-    """Bars of the games won: a panel a game, a bar a policy, Wilson's interval on it."""
+    """Bars of the games won: a panel per game, a bar per policy, with Wilson's interval."""
     panels = [list(of_game) for _, of_game in groupby(played, key=lambda one: one.env)]
     figure = new_figure(0.5 + sum(0.5 + 0.34 * len(panel) for panel in panels))
     rows = figure.subplots(
@@ -285,7 +285,7 @@ def draw_win_rates(played: Sequence[Played]) -> Any:
         rates = np.array([100 * s.win_rate for s in summaries])
         ends = 100 * np.array([s.win_interval for s in summaries])
         highest = max(highest, ends.max())
-        # In the order of the list from above; places, not names, so that equal names stay apart.
+        # In the order of the list from the top; by index, as names may be equal.
         places = -np.arange(len(panel))
         axes.barh(places, rates, 0.7, color=COLORS[0], alpha=0.85)
         errors = np.array([rates - ends[:, 0], ends[:, 1] - rates]).clip(0)
@@ -302,18 +302,18 @@ def draw_win_rates(played: Sequence[Played]) -> Any:
 
 
 def ending(game: Game) -> str:
-    """How a game ended."""
+    """The end of a game in words."""
     return "won" if game.won else "cut off" if game.truncated else "stuck"
 
 
 def draw_endings(played: Sequence[Played]) -> Any:
-    """Where games end: a row a policy, cards home as a histogram, and against steps those not won."""
+    """Ends of games: a row per policy, histograms of cards home, and cards home against steps if not won."""
     from matplotlib.patches import Patch
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
     figure = new_figure(0.8 + 2.1 * len(played))
     rows = figure.subplots(len(played), 2, squeeze=False)
-    # Logarithmic: a game without a move counts as one.
+    # Logarithmic: a game without moves counts as one.
     steps_of = [max(1, game.steps) for one in played for game in one.games]
     steps_shown = (10 if min(steps_of) >= 10 else 0.8, 2 * max(10, *steps_of))
     labels = [
@@ -328,7 +328,7 @@ def draw_endings(played: Sequence[Played]) -> Any:
             games = [game for game in one.games if ending(game) == name]
             home = [game.cards_home for game in games]
             if name == "won":
-                # Wins stand all in one place: what is lost would be too low to see beside them.
+                # Wins are all in one bar, much higher than those of lost games.
                 left.set_ylim(0, 1.2 * max(1, bottom.max()))
                 if games:
                     left.annotate(
@@ -368,7 +368,7 @@ def plot(
     names: Sequence[str] = PICTURES,
     quiet: bool = True,
 ) -> list[Path]:
-    """Draw what runs and results files give; the pictures that were written.
+    """Draw pictures of runs and results files; return the paths of the pictures.
 
     Parameters
     ----------
@@ -379,12 +379,12 @@ def plot(
     kind
         ``png`` or ``svg``.
     names
-        Of :data:`PICTURES`; what there is nothing for is left out.
+        Some of :data:`PICTURES`; those without data are left out.
 
     Raises
     ------
     ValueError
-        If something is not what it should be.
+        If a file or folder is invalid.
     """
     import matplotlib
 
@@ -405,7 +405,7 @@ def plot(
         line.count(len(written), len(names), f"drawing {path}")
         with matplotlib.rc_context(STYLE):
             figure = drawn[name]()
-            # No date in it: the same results give the same bytes.
+            # Without a date: the same results give the same bytes.
             options = {"format": kind, "metadata": {"Date": None} if kind == "svg" else {}}
             write_whole(path, partial(figure.savefig, **options))
         written.append(path)

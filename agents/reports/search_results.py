@@ -1,4 +1,4 @@
-"""Stored games of the policy ``search``: what search adds to a network, and what it costs; table and picture.
+"""Stored games of the policy ``search``: gain over the network alone, and cost; table and picture.
 
 ``results/search/<game>/<simulations>x<depth>.jsonl`` holds the games, as ``agents.evaluate --games`` writes
 them, and the ``.json`` beside it the budget and the time.
@@ -42,10 +42,10 @@ class Cost:
     playouts: bool
     prior_weight: Amount
     nodes: Count
-    """Budget of the solver where nothing is hidden; 0: it was not used."""
+    """Solver budget if nothing is hidden; 0: not used."""
     verify: Count
     seconds: Amount | None
-    """Of one core, for a game; None until a run is complete."""
+    """Seconds of one core per game; None until a run is complete."""
     machine: Plain
 
 
@@ -69,7 +69,7 @@ def read_search(game: str) -> list[tuple[Cost, tuple[Game, ...]]]:
 
     Raises
     ------
-    ValueError
+        The message names the file and the error.
         Naming the file and what is wrong with it.
     """
     games = [
@@ -116,12 +116,12 @@ def search_table(entries: Mapping[str, Sequence[Entry]]) -> str:
 
 
 def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
-    """Strength against time, a panel for each game: the network alone, search, and the thoughtful solver."""
+    """Results against time, a panel per game: the network alone, search, and the thoughtful solver."""
     figure = new_figure(7.5)
     *panels, last = figure.subplots(3, 2).flat
     games = [variant for variant in VARIANTS if variant.name in shipped_games()]
     for variant, axes in zip(games, panels, strict=True):
-        # Where hardly any game is won, cards home say more.
+        # If few games are won, cards home say more.
         found = [one for deal, one in of_game(variant.name).items() if deal in stored.STANDARD]
         winnable = any(one.result == "winnable" for one in found)
         draw_players(axes, variant, shipped_of(entries, variant.name), by_wins=winnable)
@@ -164,7 +164,7 @@ def draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins:
 
 
 def draw_solver(axes: Any, found: Sequence[Verdict]) -> None:
-    """The share of deals won within a time, as the solver went on."""
+    """The share of deals won within a time, by the solver."""
     seconds = np.sort([max(one.seconds, 1e-3) for one in found if one.result == "winnable"])
     shares = 100 * np.arange(1, len(seconds) + 1) / len(found)
     axes.step(seconds, shares, where="post", color=COLORS[2])
@@ -174,7 +174,7 @@ def draw_solver(axes: Any, found: Sequence[Verdict]) -> None:
 
 
 def draw_lines(axes: Any, found: Sequence[Verdict]) -> None:
-    """Cards home on the best line of each deal, on average, as the solver went on."""
+    """Mean cards home on the solver's best line of each deal, within a time."""
     if not found:
         return
     gains = []

@@ -1,4 +1,4 @@
-"""Results of the solver, ``results/solver/<game>.jsonl``: a line a deal, as ``agents.solve`` writes them."""
+"""Solver results, ``results/solver/<game>.jsonl``: a line per deal, as ``agents.solve`` writes them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,12 +15,12 @@ from solitaire_env.evaluation import Game
 
 VERDICTS: Final = ROOT / "results" / "solver"
 MOMENTS: Final = 0.1, 1.0, 2.0, 4.0, 10.5
-"""Seconds after which the table shows the solver's results; the last is after its end."""
+"""Times in seconds of the table of solver results; the last is after the solver's end."""
 
 
 @dataclass(config=STRICT, frozen=True)
 class Verdict:
-    """What the solver found out about a deal."""
+    """The solver's result of a deal."""
 
     env: str
     rules: str
@@ -28,23 +28,23 @@ class Verdict:
     deal: int | str
     result: Literal["winnable", "unwinnable", "unknown"]
     cards_home: Count
-    """On the best line."""
+    """Cards home on the best line."""
     steps: Count | None
-    """Of the winning line; None where there is none."""
+    """Length of the winning line; None without one."""
     nodes: Count
-    """Moves that the search played."""
+    """Number of moves that the search played."""
     seconds: Amount
     gains: tuple[tuple[Amount, Count], ...] = ()
-    """Of a deal left open: after so many seconds a line brought so many cards home, the most until then."""
+    """For an unknown deal: each new maximum of cards home, with the seconds after which it was found."""
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
-    """The verdicts of a file. A last line that was cut off is left out.
+    """The results in a file. An incomplete last line is ignored.
 
     Raises
     ------
     ValueError
-        Naming the line and what is wrong with it.
+        The message names the line and the error.
     """
     adapter = TypeAdapter(Verdict)
     verdicts = []
@@ -62,13 +62,13 @@ def read_verdicts(path: Path) -> list[Verdict]:
 
 
 def of_game(game: str) -> dict[int | str, Verdict]:
-    """The stored verdicts of a game by deal; none where none are stored."""
+    """The stored results of a game by deal; empty if there are none."""
     path = VERDICTS / f"{game}.jsonl"
     return {verdict.deal: verdict for verdict in read_verdicts(path)} if path.is_file() else {}
 
 
 def contradictions(verdicts: Mapping[int | str, Verdict], games: Sequence[Game]) -> list[int | str]:
-    """Deals that cannot be won, and were."""
+    """Deals proved unwinnable that were won."""
     return [
         game.deal
         for game in games
@@ -96,5 +96,5 @@ def solver_table() -> str:
 
 
 def _home_after(one: Verdict, seconds: float) -> int:
-    """Cards home on the best line that was known after some seconds."""
+    """Cards home on the best line known after some seconds."""
     return max((home for spent, home in one.gains if spent <= seconds), default=0)

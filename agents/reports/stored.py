@@ -1,7 +1,7 @@
 """The results of the leaderboard, ``results/leaderboard/<game>/<policy>.jsonl`` and ``.json``.
 
-The first holds a game a line, as ``agents.evaluate --games`` writes them: deals 0-999, and 100000-100999 of a
-policy that has played the final test. The second says what the policy is, who made it, and what it costs.
+The first holds a game per line, as ``agents.evaluate --games`` writes them: deals 0-999, and 100000-100999 if
+the policy has played the final test. The second describes the policy, its author, and its cost.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ STANDARD: range = deals.STANDARD
 HELD_OUT: range = deals.HELD_OUT
 """Deals of the final test."""
 SIDE_BY_SIDE: Final = 256
-"""So many games are played at a time when a policy is timed."""
+"""Number of games in parallel when a policy is timed."""
 
 
 def _plain(text: str) -> str:
@@ -38,45 +38,45 @@ def _plain(text: str) -> str:
 
 
 Plain = Annotated[str, AfterValidator(_plain)]
-"""Text that can stand in a table."""
+"""Text that is valid in a table cell."""
 Amount = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-"""Of all that is read from stored files."""
+"""Validation of everything that is read from stored files."""
 
 
 @dataclass(config=STRICT, frozen=True)
 class Training:
-    """What training a policy took; None where that is not known."""
+    """Cost of training a policy; None where it is unknown."""
 
     steps: Count | None = None
-    """Of all games together."""
+    """Total steps of all games."""
     minutes: Amount | None = None
     machine: Plain | None = None
 
 
 @dataclass(config=STRICT, frozen=True)
 class Speed:
-    """How long a policy thinks."""
+    """Time of a policy's decisions."""
 
     ms_per_move: Amount
-    """Milliseconds of processor time, one thread, for a move that it chose."""
+    """Milliseconds of processor time, one thread, per chosen move."""
     num_envs: Annotated[int, Field(ge=1)]
-    """Games side by side."""
+    """Number of games in parallel."""
     machine: Plain
 
 
 @dataclass(config=STRICT, frozen=True)
 class About:
-    """What a policy is."""
+    """Description of a policy."""
 
     policy: Plain
     author: Plain
     made: Plain
     """How it was made, in a sentence."""
     training: Training | None
-    """None where nothing was trained."""
+    """None if nothing was trained."""
     speed: Speed
     weights: Plain | None = None
     """:func:`weights_hash` of a network's folder."""
@@ -91,7 +91,7 @@ class Entry:
     about: About
     standard: tuple[Game, ...]
     held_out: tuple[Game, ...]
-    """Empty where the policy was not put to the final test."""
+    """Empty if the policy has not played the final test."""
 
     @property
     def variant(self) -> Variant:
@@ -105,12 +105,12 @@ class Entry:
 
     @property
     def moves(self) -> str:
-        """The action set that the policy chose from."""
+        """The action set of the policy."""
         return self.standard[0].moves
 
     @property
     def summary(self) -> Summary:
-        """What the games of the standard deals come to."""
+        """The summary of the games of the standard deals."""
         return summarize(self.standard)
 
 
@@ -123,19 +123,19 @@ def parts() -> tuple[range, range]:
 
 
 def deals_text(part: range) -> str:
-    """A set of deals as commands take it."""
+    """A set of deals in the format of the commands."""
     return f"{part.start}:{part.stop}"
 
 
 def sentence(error: ValidationError) -> str:
-    """What is wrong with values, in a sentence."""
+    """Validation errors in a sentence."""
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"]))
     return f"{key + ': ' if key else ''}{first['msg']}, not {shown(first['input'])}"
 
 
 def check_name(name: str) -> str:
-    """A policy's name on the leaderboard, which names its files too."""
+    """Check a policy's name on the leaderboard, which is also part of its file names."""
     if not re.fullmatch("[a-z0-9][a-z0-9.-]{0,39}", name) or name.endswith("."):
         raise ValueError(
             f"name is {shown(name)}, allowed: at most 40 small letters, digits, - and ., such as my-policy"
@@ -144,7 +144,7 @@ def check_name(name: str) -> str:
 
 
 def weights_hash(folder: Path) -> str | None:
-    """Sixteen hexadecimal digits of the weights of a run or model folder; None where there are none."""
+    """A hash of the weights of a run or model folder, sixteen hexadecimal digits; None without weights."""
     path = model_folder(folder) / "model.safetensors"
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else None
 
@@ -153,12 +153,12 @@ Stored = TypeVar("Stored")
 
 
 def read_stored(path: Path, kind: type[Stored]) -> Stored:
-    """What a JSON file tells, checked.
+    """Read and validate a JSON file.
 
     Raises
     ------
     ValueError
-        Naming the file, the key and what is allowed.
+        The message names the file, the key and what is allowed.
     """
     try:
         return TypeAdapter(kind).validate_json(path.read_text(encoding="utf-8"))
@@ -169,7 +169,7 @@ def read_stored(path: Path, kind: type[Stored]) -> Stored:
 
 
 def read_about(path: Path) -> About:
-    """What a policy is, from its JSON file; see :func:`read_stored`."""
+    """The description of a policy, from its JSON file; see :func:`read_stored`."""
     about = read_stored(path, About)
     if about.policy != path.stem:
         raise ValueError(
@@ -184,12 +184,12 @@ def write_about(path: Path, about: About) -> None:
 
 
 def read_entry(store: Path, game: str, name: str) -> Entry:
-    """A policy's rows of a game, checked.
+    """A policy's validated rows of a game.
 
     Raises
     ------
     ValueError
-        Naming the file and what is wrong with it.
+        The message names the file and the error.
     """
     path = store / game / f"{name}.jsonl"
     if not path.is_file():
@@ -201,7 +201,7 @@ def read_entry(store: Path, game: str, name: str) -> Entry:
 
 
 def _part(path: Path, games: Sequence[Game], part: range) -> tuple[Game, ...]:
-    """The games of a set of deals, in order; none where none is there, if it is not the standard one."""
+    """The games of a set of deals, in order; the final test may be missing completely."""
     of_part = {game.deal: game for game in games if game.deal in part}
     missing = [deal for deal in part if deal not in of_part]
     if missing and (of_part or part is STANDARD):
@@ -213,7 +213,7 @@ def _part(path: Path, games: Sequence[Game], part: range) -> tuple[Game, ...]:
 
 
 def _check(path: Path, variant: Variant, name: str, games: Sequence[Game]) -> None:
-    """Refuse rows that are of something else, or cannot be."""
+    """Raise an error if rows are of another game or policy, or impossible."""
     action_sets = {game.moves for game in games}
     if len(action_sets) > 1:
         raise ValueError(f"{path}: its moves are {' and '.join(sorted(action_sets))}, allowed: one of them")
@@ -259,6 +259,6 @@ def read_store(store: Path) -> dict[str, list[Entry]]:
 
 
 def rank(entry: Entry) -> tuple[float, float, str]:
-    """Sorts the better one first: by games won, then by cards home."""
+    """Sort key, the better policy first: by games won, then by cards home."""
     summary = entry.summary
     return -summary.win_rate, -summary.cards_home, entry.about.policy

@@ -42,20 +42,20 @@ def table(head: list[str], rows: list[list[str]], texts: int = 1) -> str:
 
 
 def won(games: tuple[Game, ...]) -> str:
-    """Games won, with Wilson's interval; a dash where none was played."""
+    """Games won, with Wilson's interval; a dash without games."""
     s = summarize(games)
     low, high = s.win_interval
     return f"{100 * s.win_rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}]" if games else "-"
 
 
 def home(games: tuple[Game, ...]) -> str:
-    """Cards home, with the bootstrap interval; a dash where nothing was played."""
+    """Cards home, with the bootstrap interval; a dash without games."""
     s = summarize(games)
     return f"{s.cards_home:.1f} [{s.cards_interval[0]:.1f}, {s.cards_interval[1]:.1f}]" if games else "-"
 
 
 def cost(training: Training | None) -> str:
-    """What training took, in words; a dash where nothing was trained."""
+    """Cost of training, in words; a dash without training."""
     if training is None:
         return "-"
     parts = []
@@ -67,7 +67,7 @@ def cost(training: Training | None) -> str:
 
 
 def against(games: Sequence[Game], others: Sequence[Game]) -> str:
-    """The paired test of the games of a policy against those of another on the same deals."""
+    """The paired test of a policy's games against another's on the same deals."""
     if not any(game.won for game in (*games, *others)):
         return f"cards home, {_p(signed_rank(games, others))}"
     only, only_others, p = mcnemar(games, others)
@@ -75,7 +75,7 @@ def against(games: Sequence[Game], others: Sequence[Game]) -> str:
 
 
 def signed_rank(first: Sequence[Game], second: Sequence[Game]) -> float:
-    """Wilcoxon's signed-rank test on cards home of the same deals: its two-sided p."""
+    """Two-sided p of Wilcoxon's signed-rank test on cards home of the same deals."""
     from scipy.stats import wilcoxon
 
     differences = [a.cards_home - b.cards_home for a, b in zip(first, second, strict=True)]
