@@ -1,6 +1,6 @@
-"""How well policies play many games: a row a game, stored in ``results/family/``, and the page of it.
+"""How well policies play many games: one row per game, stored in ``results/family/``, and their page.
 
-``docs/family.md`` is written from the rows alone.
+``docs/family.md`` is written from the rows only.
 """
 
 import json
@@ -30,30 +30,30 @@ from solitaire_env.variants import VARIANTS, get_variant
 RESULTS = ROOT / "results" / "family"
 PAGE = ROOT / "docs" / "family.md"
 NETWORK: Final = "network"
-"""What the rows call the trained network."""
+"""Name of the trained network in the rows."""
 POLICIES: Final = (NETWORK, "greedy", "random")
-"""Those of the page."""
+"""The policies of the page."""
 
 
 @dataclass(config=STRICT, frozen=True)
 class Row:
-    """What a policy came to in one game."""
+    """The results of a policy in one game."""
 
     game: str
     policy: str
     moves: str
-    """The action set that it chose from."""
+    """The action set of the policy."""
     fingerprint: str
     deals: str
-    """As commands take them: ``0:200``."""
+    """In the format of the commands: ``0:200``."""
     played: int
     won: int
     cards_home: float
-    """Cards home, a share of all cards: the mean of the games."""
+    """Mean share of the cards that are home."""
     cards_interval: tuple[float, float]
     """Bootstrap interval of 95 % of that mean."""
     truncated: float
-    """Share of games that ran into the step limit."""
+    """Share of games that were truncated at the step limit."""
 
     @property
     def win_interval(self) -> tuple[float, float]:
@@ -62,12 +62,12 @@ class Row:
 
 
 Rows = Mapping[str, Row]
-"""By game."""
+"""Rows by game."""
 
 
 @dataclass(config=STRICT, frozen=True)
 class About:
-    """What the network of the rows is."""
+    """Description of the network of the rows."""
 
     games: tuple[str, ...]
     """The games that it was trained on."""
@@ -82,7 +82,7 @@ def rows_file(name: str) -> Path:
 
 
 def about_file() -> Path:
-    """The file that says what the network of the rows is."""
+    """The file with the description of the network."""
     return RESULTS / f"{NETWORK}.json"
 
 
@@ -90,12 +90,12 @@ def about_file() -> Path:
 
 
 def read_rows(path: Path) -> dict[str, Row]:
-    """The rows of a file by game; none where there is no file.
+    """The rows of a file by game; empty if there is no file.
 
     Raises
     ------
     ValueError
-        Naming the line and what is wrong with it.
+        The message names the line and the error.
     """
     rows: dict[str, Row] = {}
     if not path.is_file():
@@ -123,21 +123,21 @@ def play_games(
     policy: str, games: Sequence[tuple[Variant, Moves | None]], deals: str, path: Path, line: ProgressLine, *,
     name: str | None = None, force: bool = False,
 ) -> dict[str, Row]:  # fmt: skip
-    """Play deals of each game with a policy, and keep a row of each; games whose row is there are left out.
+    """Play deals of each game with a policy, and store a row for each; games that have a row are skipped.
 
     Parameters
     ----------
     games
         The games, and the action set of a policy that leaves it open.
     name
-        What the rows call the policy.
+        Name of the policy in the rows.
     force
         Whether to replace rows of other deals or of another policy.
 
     Raises
     ------
     ValueError
-        If the file holds such rows.
+        If the file has such rows.
     """
     rows = read_rows(path)
     for place, (variant, moves) in enumerate(games):
@@ -178,7 +178,7 @@ def _play(player: Policy, variant: Variant, deals: str, name: str) -> Row:
 
 
 def compare_family(config: TrainConfig, run: Path, *, quiet: bool) -> str:
-    """Evaluate the network of a run and the baselines on the games of its training; the table."""
+    """Evaluate the network of a run and the baselines on the games of its training; return the table."""
     line = ProgressLine(quiet)
     games = [(spec.variant, moves) for spec, moves in config.played_games]
     rows = {
@@ -206,7 +206,7 @@ def _with_interval(share: float, interval: tuple[float, float]) -> str:
 
 
 def games_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
-    """A Markdown table with a line a game: games won, and cards home, by each policy."""
+    """A Markdown table with a row per game: games won, and cards home, by each policy."""
     head = ["", *(f"won: {name}" for name in rows), *(f"cards home: {name}" for name in rows)]
     lines = []
     for game in games:
@@ -220,7 +220,7 @@ def games_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
 
 
 def means_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
-    """A Markdown table with a line a policy: means over the games."""
+    """A Markdown table with a row per policy: means over the games."""
     lines = []
     for name, of_policy in rows.items():
         played = [of_policy[game] for game in games if game in of_policy]
@@ -232,9 +232,9 @@ def means_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
 
 
 def _better(one: Row, other: Row) -> int:
-    """1 where a policy plays a game better than another, -1 where worse, 0 where the intervals overlap.
+    """1 if a policy is better than another in a game, -1 if worse, 0 if the intervals overlap.
 
-    By games won; where these overlap, by cards home.
+    Compares games won; if these intervals overlap, cards home.
     """
     for mine, yours in (
         (one.win_interval, other.win_interval),
@@ -246,7 +246,7 @@ def _better(one: Row, other: Row) -> int:
 
 
 def _verdict(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
-    """In which games the network plays better and worse than greedy, in words."""
+    """In which games the network is better and worse than greedy, in words."""
     network, greedy = rows.get(NETWORK, {}), rows.get("greedy", {})
     both = [game for game in games if game in network and game in greedy]
     if not both:
@@ -292,7 +292,7 @@ def _part(title: str, rows: Mapping[str, Rows], games: Sequence[str]) -> str:
 
 
 def page() -> str:
-    """``docs/family.md``, from the stored rows.
+    """The text of ``docs/family.md``, from the stored rows.
 
     Raises
     ------
