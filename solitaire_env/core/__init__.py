@@ -1,8 +1,8 @@
 """The rules and everything that is compiled: cards, layouts, the engine, deals, observations, batches of
 games.
 
-No Gymnasium, no text but names of cards and actions, no policies. Public: search, features and training
-call it.
+No Gymnasium, no policies, no text except names of cards and actions. Public: search, features and training
+use it.
 """
 
 from importlib import import_module
@@ -88,7 +88,7 @@ __all__ = [
     "typed_once",
 ]
 
-# Loaded with the first use: numba takes half a second to import, and listing the games needs none of it.
+# Loaded on first use: importing numba takes half a second, and listing the games does not need it.
 _MODULES: Final = {
     "_jit": ("code_folder", "get_num_threads", "jit", "jit_allocating", "jit_called", "jit_fast",
              "jit_inline", "jit_kernel", "jit_parallel", "jit_part", "jit_wrapping", "lowest_bit",

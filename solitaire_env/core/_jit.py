@@ -1,6 +1,6 @@
 """The compiler gate: the only file that calls numba. Decorators, the cache of compiled code, and threads.
 
-A function is compiled with the first call for its arguments' types, and kept on disk; :mod:`code_cache` says
+A function is compiled at the first call for its arguments' types, and kept on disk; :mod:`code_cache` defines
 where, and for which sources.
 """
 
@@ -54,7 +54,7 @@ _SETTINGS: Final = (
     "SLP_VECTORIZE",
     "USE_LEGACY_TYPE_SYSTEM",
 )
-"""Numba's settings that change what is compiled; not every version has all of them. Those that describe the
+"""Numba's settings that affect compiled code; not every version has all of them. Those that describe the
 processor are in ``magic_tuple``."""
 
 
@@ -68,21 +68,21 @@ class _Cache(NullCache):  # pragma: no cover  # called as numba compiles
         self._claim: Claim | None = None
         file = os.path.abspath(code.co_filename)
         stamp = stamp_of(file)
-        # What a closure holds is in no source file.
+        # The values that a closure captures are in no source file.
         if stamp is not None and function.__closure__ is None:
             chosen = numba.config.CACHE_DIR  # type: ignore[attr-defined]  # set by its name
             self._files = CodeFiles(file, stamp, function.__qualname__, chosen)
 
     @property
     def cache_path(self) -> str | None:
-        """The folder that is written to, or None."""
+        """The folder for writing, or None."""
         folders = self._files.folders if self._files else None
         return str(folders.tried[-1].path) if folders and folders.writable else None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The compiled function for a signature, or None.
 
-        While another process compiles it, this one waits; after None it is this one that compiles.
+        If another process compiles it, this call waits; after None this process has to compile it.
         """
         if self._files is None:
             return None
@@ -101,34 +101,35 @@ class _Cache(NullCache):  # pragma: no cover  # called as numba compiles
         return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep a compiled function, if it can be: addresses of this process cannot."""
+        """Keep a compiled function, unless it contains addresses of this process."""
         if self._files is not None and not compiled.lifted and not compiled.library.has_dynamic_globals:
             content = dumps(compiled._reduce())  # type: ignore[no-untyped-call]
             self._files.save(self._key(signature, compiled.codegen), content)
         self.release()
 
     def release(self) -> None:
-        """Let other processes compile the function, which this one has done or given up."""
+        """Allow other processes to compile the function, after this one has finished or given up."""
         if self._claim is not None:
             self._claim.release()
             self._claim = None
 
     def _key(self, signature: Any, codegen: Any) -> str:
-        """All that the compiled code depends on, besides the sources."""
+        """Everything that the compiled code depends on, besides the sources."""
         settings = [(name, getattr(numba.config, name, None)) for name in _SETTINGS]
         kinds, _ = normalize_signature(signature)  # type: ignore[no-untyped-call]
-        # A named tuple's text does not say its fields, and its class may be in a file that no stamp covers.
+        # The text of a named tuple type lacks its fields, and its class may be in a file that no stamp
+        # covers.
         fields = [getattr(kind, "fields", None) for kind in kinds]
         return repr((self._function, str(kinds), fields, codegen.magic_tuple(), settings, _VERSIONS))
 
 
 def code_folder() -> Path:  # pragma: no cover  # called in worker processes
-    """The folder that keeps the compiled code of the core.
+    """The folder with the compiled code of the core.
 
     Raises
     ------
     OSError
-        If nothing is compiled, or no folder can be written to.
+        If nothing is compiled, or no folder is writable.
     """
     if _INTERPRETED:
         raise OSError("nothing is compiled, because NUMBA_DISABLE_JIT is set")
@@ -145,18 +146,18 @@ def code_folder() -> Path:  # pragma: no cover  # called in worker processes
 def _compile(function: Kernel, for_each_constant: bool = False, **options: Any) -> Kernel:
     compiled: Any = numba.njit(error_model="numpy", **options)(function)
     if not _INTERPRETED:  # pragma: no cover
-        compiled._cache = _Cache(function, options)  # what ``cache=True`` does, with files of our own
+        compiled._cache = _Cache(function, options)  # like ``cache=True``, with our own files
         if not for_each_constant:
             _compile_once_for_constants(compiled)
     return compiled  # type: ignore[no-any-return]
 
 
 def _compile_once_for_constants(compiled: Any) -> None:  # pragma: no cover  # called as numba compiles
-    """Give a call with a constant argument the code of a call with a variable.
+    """Compile a function once for constant and variable arguments.
 
-    Numba would compile the function, and all that it calls, once more for each constant: ``step`` for rows 0,
-    1 and 2 of a search took a third of all the time that compiling took. What is inlined is optimized for the
-    constant all the same.
+    Numba would compile the function, and all functions that it calls, again for each constant: ``step`` for
+    rows 0, 1 and 2 of a search took a third of the whole compile time. Inlined code is still optimized for
+    the constant.
     """
     of_types = compiled.get_call_template
     plain: Callable[[Any], Any] = unliteral
@@ -171,18 +172,18 @@ def _compile_once_for_constants(compiled: Any) -> None:  # pragma: no cover  # c
 
 
 def jit(function: Kernel) -> Kernel:
-    """Compile what other compiled functions call, for one thread; Python must not call it: it would crash.
+    """Compile a function that only compiled functions call, for one thread; Python must not call it.
 
     ``_nrt=False``: kernels allocate nothing, so arrays need no reference counts; ``forceinline``: a call
     would copy the whole state tuple. Together they made a step ten times as fast. ``error_model="numpy"``: no
-    check for a division by zero, all divisors are positive. No wrappers: those, by which Python and C call a
-    function, took two fifths of the time that compiling takes.
+    check for division by zero, all divisors are positive. No wrappers for calls from Python and C: they took
+    two fifths of the compile time. A call from Python would crash.
     """
     return _compile(function, forceinline=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def jit_inline(function: Kernel) -> Kernel:
-    """The same for what Python calls too."""
+    """The same for functions that Python also calls."""
     return _compile(function, nogil=True, forceinline=True, _nrt=False)
 
 
@@ -198,43 +199,43 @@ def jit_flagged(function: Kernel) -> Kernel:
 
 
 def jit_called(function: Kernel) -> Kernel:
-    """The same as ``jit`` for what is done seldom: a call stays a call, so there is less to compile."""
+    """The same as ``jit`` for rare calls: they are not inlined, so there is less to compile."""
     return _compile(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def jit_part(function: Kernel) -> Kernel:
-    """The same as ``jit`` for what few others call: it has no code of its own, but becomes part of theirs.
+    """The same as ``jit`` for functions with few callers: they are always part of their callers.
 
-    Numba optimizes all that a function calls anew with that function. So each level of calls above something
-    large takes its time again, and a level of this kind takes none.
+    Numba optimizes everything that a function calls again within that function. So each level of calls above
+    a large function takes its compile time again; a level of this kind does not.
     """
     return _compile(function, inline="always", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def jit_kernel(function: Kernel) -> Kernel:
-    """Compile what Python calls, for one thread; the interpreter lock is released while it runs."""
+    """Compile a function that Python calls, for one thread; it runs without the interpreter lock."""
     return _compile(function, nogil=True, _nrt=False)
 
 
 def jit_allocating(function: Kernel) -> Kernel:
-    """The same for a kernel that makes arrays of its own."""
+    """The same for a kernel that allocates arrays."""
     return _compile(function, nogil=True)
 
 
-# A dictionary, for its text is part of what compiled code is kept under, and a set's order changes.
+# A dict, not a set: its text is part of the cache key, and the order of a set varies.
 _FAST: Final = {"contract": True, "nsz": True, "reassoc": True}
 
 
 def jit_fast(function: Kernel) -> Kernel:
-    """The same as ``jit_kernel``, but sums may be added in any order and products fused into them.
+    """The same as ``jit_kernel``, but sums may be reordered and fused with products.
 
-    The last bits of a result depend on the processor then: for learning, never for what plays stored games.
+    The last bits of a result then depend on the processor: for learning, never for replaying stored games.
     """
     return _compile(function, nogil=True, _nrt=False, fastmath=_FAST)
 
 
 def jit_wrapping(function: Kernel) -> Kernel:
-    """The same as ``jit`` for sums and products meant to wrap at 64 bits: interpreted, numpy would warn."""
+    """The same as ``jit`` for arithmetic that wraps at 64 bits: interpreted, numpy would warn."""
     return jit(np.errstate(over="ignore")(function) if _INTERPRETED else function)
 
 
@@ -244,27 +245,27 @@ prange = numba.prange
 # ---------------------------------------------------------------------------------------- threads
 
 GAMES_PER_THREAD: Final = 256
-"""A step of fewer games takes less time than waking a thread for them."""
+"""Games per thread: stepping fewer takes less time than waking a thread."""
 
 
 _CORES: Final = sys.maxsize if os.environ.get("NUMBA_NUM_THREADS") else usable_cores()
-"""Threads beyond these would wait for each other. Numba does not know of the quota of a container."""
+"""More threads would wait for each other. Numba ignores the CPU quota of a container."""
 
 
 def max_threads() -> int:
-    """How many threads kernels may use at most: ``NUMBA_NUM_THREADS``, by default the number of cores that
+    """The maximum number of threads of kernels: ``NUMBA_NUM_THREADS``, by default the number of cores that
     this process may use (:func:`solitaire_env.util.cores.usable_cores`).
     """
     return min(int(numba.config.NUMBA_NUM_THREADS), _CORES)  # type: ignore[attr-defined]  # set by its name
 
 
 def get_num_threads() -> int:
-    """How many threads kernels use at most when this Python thread calls them."""
+    """The maximum number of threads of kernels that this Python thread calls."""
     return min(int(numba.get_num_threads()), _CORES)
 
 
 def set_num_threads(count: int) -> None:
-    """Set how many threads kernels use at most when this Python thread calls them.
+    """Set the maximum number of threads of kernels that this Python thread calls.
 
     Raises
     ------
@@ -281,9 +282,9 @@ def set_num_threads(count: int) -> None:
 class _Pool:
     """Whether numba's threads may be used now: never after a fork, and by one Python thread at a time.
 
-    Who may not use them steps in its own thread. GNU OpenMP's threads do not survive a fork: numba ends a
-    child that enters a parallel loop (SIGTERM), and a grandchild would wait for ever. Numba's own threads,
-    which it takes where there is no OpenMP, abort the process when two Python threads enter at once.
+    Otherwise the calling thread does the work alone. GNU OpenMP's threads do not survive a fork: numba ends a
+    child that enters a parallel loop (SIGTERM), and a grandchild would wait forever. Numba's own threads,
+    used where there is no OpenMP, abort the process when two Python threads enter at the same time.
     """
 
     def __init__(self) -> None:
@@ -300,15 +301,15 @@ if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has no fork
 
 
 class ParallelKernel:
-    """A kernel with ``numba.prange`` loops, compiled twice: for one thread, and to be spread over several.
+    """A kernel with ``numba.prange`` loops, compiled twice: for one thread, and for several.
 
-    A call takes as many threads as its games are worth, and no more than the caller's limit
-    (``NUMBA_NUM_THREADS``, ``numba.set_num_threads``). Few games never start a thread.
+    A call uses one thread per ``GAMES_PER_THREAD`` games, up to the caller's limit (``NUMBA_NUM_THREADS``,
+    ``numba.set_num_threads``). Few games never start a thread.
 
     Parameters
     ----------
     alone, spread
-        The two. Their last argument is an array with a row a game.
+        The two versions. Their last argument is an array with a row per game.
     """
 
     def __init__(self, alone: Kernel, spread: Kernel) -> None:
@@ -338,8 +339,8 @@ class ParallelKernel:
 
 
 def jit_parallel(function: Kernel) -> ParallelKernel:
-    """Compile a kernel for one thread and for several; its last argument is an array with a row a game."""
-    # Numba's cache knows a function by its name and line, whatever it is compiled for.
+    """Compile a kernel for one thread and for several; its last argument is an array with a row per game."""
+    # Numba's cache identifies a function by its name and line only, not by the options.
     alone = FunctionType(function.__code__, function.__globals__, f"{function.__name__}_alone")
     alone.__qualname__ = f"{function.__qualname__}_alone"
     spread = _compile(function, nogil=True, parallel=True)
@@ -361,14 +362,14 @@ def _lowest_bit(bits: int) -> int:
 
 
 lowest_bit: Kernel = _lowest_bit if _INTERPRETED else intrinsic(_count_trailing_zeros)
-"""The number of the lowest bit that is set in an int64 which is not 0: one machine instruction."""
+"""The index of the lowest set bit of a nonzero int64: one machine instruction."""
 
 
 def typed_once(kernel: Kernel) -> Kernel:
-    """The kernel, its arguments' types looked at in the first call only.
+    """The kernel, with its argument types checked in the first call only.
 
-    All kernels have one signature, and to find it out again takes numba 1-4 us a call. The caller answers for
-    the types: the same in every call, arrays C-contiguous.
+    All kernels have one signature, and finding it again takes numba 1-4 us a call. The caller guarantees the
+    types: the same in every call, arrays C-contiguous.
     """
     if isinstance(kernel, ParallelKernel):
         return ParallelKernel(typed_once(kernel.alone), typed_once(kernel.spread))
@@ -390,7 +391,7 @@ def typed_once(kernel: Kernel) -> Kernel:
 
 
 class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
-    """Says on stderr that functions are being compiled, which takes seconds: which ones, and how far it is.
+    """Reports on stderr which functions are being compiled, which takes seconds, and the progress.
 
     On a terminal a live line, cleared at the end; elsewhere one line per process. ``SOLITAIRE_ENV_QUIET=1``
     switches it off.
@@ -405,7 +406,7 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
         """Called after each function."""
 
     def on_start(self, event_: Any) -> None:
-        """Numba starts to compile a function: one that Python called, or one that this needs."""
+        """Numba starts to compile a function that Python called, or one that it needs."""
         dispatcher = event_.data["dispatcher"]
         if not _is_ours(dispatcher):
             return
@@ -422,7 +423,7 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
             return
         self._done += 1
         self._depth -= 1
-        # Otherwise it is released when the code is kept. Events of numba 0.68 say "failed" when they did not.
+        # Otherwise it is released when the code is kept. Numba 0.68 reports "failed" for successful events.
         if tuple(event_.data["args"]) not in dispatcher.overloads:
             dispatcher._cache.release()
         if self.told is not None:
@@ -437,7 +438,8 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
         if self._line is None:
             self._line = ProgressLine()
         if self._line.live:
-            # A few functions are compiled for two kinds of cards: the line waits, the total never grows.
+            # Some functions are compiled for two types of cards: the count stops, and never exceeds the
+            # total.
             done = f"{min(self._done, self._total - 1)} of about {self._total} functions"
             self._line.show(f"solitaire-env: compiling, {done} ({self._name})")
         elif first:
@@ -447,7 +449,7 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
 
 
 def on_compiled(call: Callable[[], object]) -> None:  # pragma: no cover  # called in worker processes
-    """Have a function called after each function of ours that this process compiles."""
+    """Call a function after each function of ours that this process compiles."""
     _notice.told = call
 
 
@@ -456,9 +458,9 @@ def _is_ours(dispatcher: Any) -> bool:  # pragma: no cover
 
 
 def _count_uncompiled(dispatcher: Any) -> int:  # pragma: no cover
-    """How many functions of ours a function calls, itself included, that are not compiled yet.
+    """Number of functions of ours that a function calls, itself included, that are not compiled yet.
 
-    Parts of others (:func:`jit_part`) are never compiled themselves; what they call is.
+    Functions of :func:`jit_part` are never compiled on their own, but their callees are.
     """
     found, left = set(), [dispatcher]
     while left:
@@ -473,7 +475,7 @@ def _count_uncompiled(dispatcher: Any) -> int:  # pragma: no cover
 
 
 def _names(code: CodeType) -> set[str]:  # pragma: no cover
-    """The names that a function uses, those in its comprehensions included."""
+    """The names that a function uses, including those in its comprehensions."""
     inner = (_names(const) for const in code.co_consts if isinstance(const, CodeType))
     return set(code.co_names).union(*inner)
 

@@ -29,9 +29,9 @@ from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
 
 Start = Position | Deal
-"""What a game starts from: a position, or a deal."""
+"""The start of a game: a position, or a deal."""
 NO_NUMBER: Final = -1
-"""Stands for the deal number of a game that did not start from one."""
+"""Deal number of a game that did not start from one."""
 _INT64: Final = np.dtype(np.int64)
 _STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls")
 
@@ -46,7 +46,7 @@ def _account(
     status, went_home, drew, invalid, todo,
     steps, stalls, rewards, terminated, truncated, ended, won,
 ):  # fmt: skip
-    """Rewards, limits and ends of a step, in place; how many episodes ended. A limit of 0 is none."""
+    """Update rewards, limits and ends after a step; the number of episodes that ended. Limit 0 means none."""
     episodes = 0
     for b in range(todo.shape[0]):
         rewards[b] = 0.0
@@ -74,7 +74,7 @@ def _account(
 
 @jit_kernel
 def _first_illegal(mask, rows, actions):
-    """The place of the first action that is not legal in its row of the mask; -1 where all are."""
+    """The index of the first action that is illegal in its row of the mask; -1 if all are legal."""
     for k in range(rows.shape[0]):
         action = actions[k]
         if action < 0 or action >= mask.shape[1] or int(mask[rows[k], action]) == 0:
@@ -90,7 +90,7 @@ _find_illegal = typed_once(_first_illegal)
 
 
 def check_size(num_envs: Any) -> int:
-    """A number of games, a whole number from 1."""
+    """Check a number of games, a whole number from 1."""
     number = whole_number(num_envs)
     if number is None or number < 1:
         raise ValueError(f"num_envs is {shown(num_envs)}, allowed: a whole number of at least 1")
@@ -98,14 +98,14 @@ def check_size(num_envs: Any) -> int:
 
 
 class Rows:
-    """What a batch of one game and a batch of several have in common: numbered rows, with a stream each."""
+    """Common part of a batch of one game and of several: numbered rows, each with a stream."""
 
     size: int
     streams: npt.NDArray[np.uint64]
     """State of each game's stream of deal numbers."""
 
     def check_row(self, row: Any) -> int:
-        """The number of a game that a user passed, as an int."""
+        """Check the row number that a user passed, and return it as an int."""
         number = whole_number(row)
         if number is None:
             raise TypeError(
@@ -117,7 +117,7 @@ class Rows:
         return number
 
     def check_rows(self, name: str, rows: Any) -> npt.NDArray[np.int64]:
-        """The numbers of games that a user passed as the argument ``name``, int64 ``[n]``."""
+        """Check the row numbers that a user passed as the argument ``name``; int64 ``[n]``."""
         rows = whole_numbers(name, rows)
         wrong = rows[(rows < 0) | (rows >= self.size)]
         if wrong.size:
@@ -125,13 +125,13 @@ class Rows:
         return np.ascontiguousarray(rows, dtype=np.int64)
 
     def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
-        """Start the streams of deal numbers of the named rows from Gymnasium's seeded generators."""
+        """Start the streams of deal numbers of some rows from Gymnasium's seeded generators."""
         for row, generator in zip(rows.tolist(), generators, strict=True):
             self.streams[row] = generator.integers(2**64, dtype=np.uint64)
 
 
 class Batch(Rows):
-    """``size`` games of one variant. Arrays are exposed and reused: copy what is to be kept."""
+    """``size`` games of one variant. The arrays are reused: copy what you keep."""
 
     def __init__(self, spec: GameSpec, size: int) -> None:
         size = check_size(size)
@@ -147,27 +147,27 @@ class Batch(Rows):
         self.deals = engine.make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())
         self.streams = self.deals.streams
         self.deal_numbers = self.deals.numbers
-        """The deal number of each game, int64 ``[size]``; NO_NUMBER where it did not start from one."""
+        """The deal number of each game, int64 ``[size]``; NO_NUMBER if it did not start from one."""
         self.deal_numbers[:] = NO_NUMBER
         self.deal_names: dict[int, str] = {}
-        """Rows that were dealt from another program's deal, and which."""
+        """Deals of other programs, by row."""
         self.steps = np.zeros(size, dtype=np.int64)
         """Steps since the deal."""
         self.stalls = np.zeros(size, dtype=np.int64)
-        """Steps since a card went home or came off the stock."""
+        """Steps since a card last went home or left the stock."""
         self.rewards = np.zeros(size, dtype=np.float64)
         self.terminated = np.zeros(size, dtype=np.bool_)
         self.truncated = np.zeros(size, dtype=np.bool_)
         self.ended = np.zeros(size, dtype=np.bool_)
         """Episodes that the last step ended: terminated, truncated or both."""
         self.won = np.zeros(size, dtype=np.bool_)
-        """Games that are won."""
+        """Games that have been won."""
         self._actions = np.zeros(size, dtype=np.int64)
         self._todo = np.zeros(size, dtype=np.int8)
         self.everyone = np.full(size, PLAY, dtype=np.int8)
         reward = get_reward(settings.reward)
         self.pay = (float(reward.progress) / (variant.cards - variant.home_at_deal), float(reward.win))
-        """What a card that goes home is paid, and a win; a card that worries back costs what it was paid."""
+        """Rewards of a card that goes home, and of a win; a card that worries back costs its reward."""
         self._limits = (settings.stall_limit or 0, settings.max_episode_steps or 0)
         self._end_invalid = int(settings.on_invalid == "terminate")
         if settings.observation == "features":
@@ -181,19 +181,19 @@ class Batch(Rows):
     # ---------------------------------------------------------------------------- rows, actions
 
     def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        """The actions that a user passed, one a game, for :meth:`step` with ``todo``."""
-        # The usual case first: every microsecond of a step counts.
+        """Check the actions that a user passed, one per game, for :meth:`step` with ``todo``."""
+        # The usual case first, for speed.
         if type(actions) is np.ndarray and actions.dtype == _INT64 and actions.shape == self._shape:
             return np.ascontiguousarray(actions)
         actions = whole_numbers("actions", actions, self.size)
-        if actions.dtype == np.uint64:  # numbers from 2**63 would turn negative
+        if actions.dtype == np.uint64:  # numbers from 2**63 would become negative
             self._refuse_outside(actions, todo)
         return np.ascontiguousarray(actions, dtype=np.int64)
 
     # ------------------------------------------------------------------------------- new games
 
     def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[Start | None]) -> None:
-        """New games in the named rows (int64 ``[n]``), each from its start."""
+        """Start new games in some rows (int64 ``[n]``), each from its start."""
         named: dict[int, Deal] = {}
         placed: dict[int, Position] = {}
         others = []
@@ -212,12 +212,12 @@ class Batch(Rows):
             self.deal_next(np.array(others, dtype=np.int64))
 
     def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
-        """New games in the named rows (int64 ``[n]``) from the next deals of their streams."""
+        """Start new games in some rows (int64 ``[n]``) from the next deals of their streams."""
         engine.order_rows(self.rules, self.deals, rows)
         self._deal_numbered(rows)
 
     def deal(self, rows: npt.NDArray[np.int64], names: Sequence[Deal]) -> None:
-        """New games in the named rows from named deals."""
+        """Start new games in some rows from given deals."""
         names = [deals.check_deal(self.variant, name) for name in names]
         numbers = [name for name in names if not isinstance(name, str)]
         if len(numbers) == len(names):
@@ -232,7 +232,7 @@ class Batch(Rows):
             self._name_deal(row, name)
 
     def _deal_numbered(self, rows: npt.NDArray[np.int64]) -> None:
-        """Deal the packs that lie ready in ``deals``, from the numbers there."""
+        """Deal the packs prepared in ``deals``, from the numbers there."""
         engine.deal_rows(self.rules, self.deals, self.state, rows)
         self._start(rows)
         self._forget_names(rows)
@@ -249,7 +249,7 @@ class Batch(Rows):
         self.deal_numbers[row] = deal if isinstance(deal, int) else NO_NUMBER
 
     def deal_of(self, row: int) -> Deal | None:
-        """What a game was dealt from; None where it started from a position."""
+        """The deal that a game started from; None if it started from a position."""
         number = int(self.deal_numbers[row])
         return self.deal_names.get(row) if number == NO_NUMBER else number
 
@@ -262,8 +262,8 @@ class Batch(Rows):
     def place(self, row: int, position: Position) -> None:
         """Start a game in a row from a position.
 
-        Hidden cards are dealt from the cards that are not seen, by the row's stream: an order that a player
-        who sees the rest must think as likely as any other.
+        Hidden cards are drawn from the unseen cards with the row's stream: every order has the same
+        probability.
         """
         self.check_position(position)
         cards = position_to_row(position)
@@ -279,7 +279,7 @@ class Batch(Rows):
         self._name_deal(row, None)
 
     def check_position(self, position: Position) -> None:
-        """Refuse a position that is of another game or not possible."""
+        """Raise an error if a position is of another game or impossible."""
         if position.variant != self.variant:
             raise ValueError(
                 f"position is of variant {position.variant.name!r}, allowed here: {self.variant.name!r}"
@@ -295,13 +295,13 @@ class Batch(Rows):
         self._start(rows)
 
     def derive(self, rows: npt.NDArray[np.int64]) -> None:
-        """Bring the named rows (int64 ``[n]``) up to date where ``state.rows`` was written to."""
+        """Update some rows (int64 ``[n]``) after a change of ``state.rows``."""
         engine.derive_rows(self.rules, self.state, rows)
 
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
-        """Make the games in ``targets`` the same as those in ``sources``, their futures too.
+        """Copy the games in ``sources`` to ``targets``, including their random futures.
 
-        Both are int64 ``[n]``; no row stands twice in ``targets``, and what is in both is read first.
+        Both are int64 ``[n]``; ``targets`` has no duplicates, and rows in both are read first.
         """
         written = np.zeros(self.size, dtype=np.bool_)
         written[targets] = True
@@ -328,17 +328,17 @@ class Batch(Rows):
     # ------------------------------------------------------------------------------------ steps
 
     def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
-        """Step the games; how many episodes ended.
+        """Step the games; return the number of episodes that ended.
 
-        Fills ``events``, ``rewards``, ``terminated``, ``truncated`` and ``ended``. A finished game changes no
-        more and is terminated again.
+        Updates ``events``, ``rewards``, ``terminated``, ``truncated`` and ``ended``. A finished game no
+        longer changes and is terminated again.
 
         Parameters
         ----------
         actions
             int64 ``[size]``.
         todo
-            int8 ``[size]``: PLAY the action; LEAVE the game alone; DEAL the next of its stream instead.
+            int8 ``[size]``: PLAY the action, LEAVE the game unchanged, or DEAL the next game of its stream.
         """
         if self.settings.on_invalid == "raise":
             self._refuse_illegal(actions, todo)
@@ -350,7 +350,7 @@ class Batch(Rows):
         return self._account(todo)
 
     def play(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-        """Play an action in some games, as :meth:`step` does, in this thread alone: for few games.
+        """Play an action in some games, as :meth:`step` does, in this thread only: for few games.
 
         Parameters
         ----------
@@ -360,7 +360,7 @@ class Batch(Rows):
         Raises
         ------
         IllegalActionError
-            Whatever ``on_invalid`` says; then nothing is played.
+            Regardless of ``on_invalid``; then nothing is played.
         """
         place = self.find_illegal(rows, actions)
         if place >= 0:
@@ -372,7 +372,7 @@ class Batch(Rows):
         self._account(self._todo)
 
     def _account(self, todo: npt.NDArray[np.int8]) -> int:
-        """Bring rewards, limits and ends up to date after a step; how many episodes ended."""
+        """Update rewards, limits and ends after a step; return the number of episodes that ended."""
         episodes = _accounts(
             *self.pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
             self.steps, self.stalls,
@@ -381,13 +381,13 @@ class Batch(Rows):
         return int(episodes)
 
     def _refuse_outside(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
-        """Refuse actions that do not lie in the space."""
+        """Raise an error if an action is outside the action space."""
         outside = (todo == PLAY) & ((actions < 0) | (actions >= self.rules.actions))
         if outside.any():
             raise ValueError(self.explain_illegal(0, int(actions[outside][0])))
 
     def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
-        """Refuse before anything is played, so that no game is left half a step ahead of the others."""
+        """Raise an error before anything is played, so that all games stay at the same step."""
         played = np.flatnonzero(todo == PLAY)
         place = self.find_illegal(played, actions[played])
         if place >= 0:
@@ -396,14 +396,14 @@ class Batch(Rows):
             raise IllegalActionError(self.explain_illegal(row, int(actions[row])))
 
     def find_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
-        """The place of the first of some actions that is not legal in its game, -1 where all are.
+        """The index of the first action that is illegal in its game, -1 if all are legal.
 
-        ``rows`` and ``actions`` are int64 ``[n]``; an action outside the space is not legal.
+        ``rows`` and ``actions`` are int64 ``[n]``; an action outside the space is illegal.
         """
         return int(_find_illegal(self.state.mask, rows, actions))
 
     def explain_illegal(self, row: int, action: int) -> str:
-        """A sentence that names an illegal action, and the legal ones or the action space."""
+        """A sentence about an illegal action, with the legal ones or the action space."""
         if not 0 <= action < self.rules.actions:
             return (
                 f"action {action} is outside the space of {self.variant.name}, "
@@ -436,18 +436,18 @@ class Batch(Rows):
         return self._features
 
     def position(self, row: int) -> Position:
-        """The whole position of a game."""
+        """The full position of a game."""
         return position_from_row(self.variant, self.state.rows[row])
 
     def visible(self, row: int) -> Position:
-        """The position of a game as its player sees it: with the stock if ``information`` says so."""
+        """The position of a game as its player sees it; with the stock if ``information`` is thoughtful."""
         position = self.position(row)
         return position if self.settings.information == "thoughtful" else position.hidden()
 
     # ---------------------------------------------------------------------------- save, restore
 
     def get_state(self, row: int) -> dict[str, Any]:
-        """All that a game's future depends on, as plain data (JSON-able)."""
+        """The complete state of a game, including its random future, as plain data (JSON-able)."""
         return {
             "variant": self.variant.name,
             "row": self.state.rows[row].tolist(),
@@ -458,7 +458,7 @@ class Batch(Rows):
         }
 
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
-        """Restore what :meth:`get_state` gave; the game stays as it was where that is refused."""
+        """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
         self._check_state(saved)
         cards = np.array(saved["row"], dtype=np.int8)
         read_row(self.variant, cards, "state")
@@ -472,7 +472,7 @@ class Batch(Rows):
         self.stalls[row] = int(saved["stalls"])
 
     def _check_state(self, saved: Any) -> None:
-        """Refuse a state that is not made as :meth:`get_state` makes it."""
+        """Raise an error if a state does not have the format of :meth:`get_state`."""
         if not isinstance(saved, dict) or set(saved) != set(_STATE_KEYS):
             given = shown(list(saved)) if isinstance(saved, dict) else type(saved).__name__
             raise ValueError(f"state has {given}, allowed: a dict with {', '.join(_STATE_KEYS)}")

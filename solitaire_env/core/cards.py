@@ -51,8 +51,8 @@ def is_red(card: int) -> bool:
 
 
 def card_name(card: int) -> str:
-    """Text of a card: ``7H``, ``TS``; ``(7H)`` for one that lies face down, ``??`` for one that is hidden and
-    ``--`` for none.
+    """Text of a card: ``7H``, ``TS``; ``(7H)`` if it is face down, ``??`` if it is hidden, ``--`` for no
+    card.
     """
     if DOWN + 4 <= card < DOWN + 4 * KING + SUITS:
         return f"({card_name(card - DOWN)})"

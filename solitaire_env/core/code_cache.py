@@ -1,13 +1,13 @@
-"""The files that keep compiled code between runs: which sources they are valid for, and where they are.
+"""Cached files of compiled code: which sources they are valid for, and where they are stored.
 
-Numba's own cache watches only the file that holds a function, fails where it may not write, and fails for
-ever on a damaged file. Here:
+Numba's own cache checks only the file of a function, fails if it cannot write, and fails permanently on a
+damaged file. Here:
 
 - The stamp of a function covers every source file whose code or constants can be compiled into it.
 - There is no index. A file holds one compiled function for one signature. Its name has the stamp and a hash
-  of the key (signature, processor, settings); its first bytes prove that it is whole and belongs to both.
-- Of several processes that need the same function at the same time, one compiles it and the others wait. If
-  they cannot wait, they compile it too and write the same file.
+  of the key (signature, processor, settings); its first bytes prove that it is complete and matches both.
+- If several processes need the same function at the same time, one compiles it and the others wait. If they
+  cannot wait, they also compile it and write the same file.
 - A file that cannot be read is a miss. A file that cannot be written costs the time to compile again.
 """
 
@@ -36,29 +36,29 @@ Built = TypeVar("Built")
 _CORE: Final = Path(os.path.abspath(__file__)).parent
 _DIGEST_SIZE: Final = hashlib.sha256().digest_size
 PATIENCE: Final = 120.0
-"""Seconds for which a process waits for another that compiles the same function."""
+"""Seconds to wait for another process that compiles the same function."""
 
 
 # ---------------------------------------------------------------------------------------- sources
 
 
 _edited: Final[set[str]] = set()
-"""Files that were imported after an edit that no stamp knows."""
+"""Files that were imported after an edit that no stamp includes."""
 
 
 def stamp_of(file: str) -> str | None:
     """A hash of all source files that can be compiled into the functions of a file that is being imported.
 
-    These are the files of all folders of ``solitaire_env`` that hold compiled code, because kernels take
-    constants from files beside them; and those of the file's own top-level package, or of its folder if it is
-    in no package.
+    These are the files of all folders of ``solitaire_env`` with compiled code, because kernels use constants
+    of neighboring files; and those of the file's own top-level package, or of its folder if it is in no
+    package.
 
     Returns
     -------
     str or None
         None if the functions must not be kept: their source is in no file, or it was edited after the stamp
-        was made (a long process imports a file late, a notebook reloads one). What is imported after that may
-        be a mixture of old and new code, which belongs to no stamp.
+        was made (a long process imports a file late, a notebook reloads one). Later imports may mix old and
+        new code, which matches no stamp.
     """
     try:
         status = os.stat(file)
@@ -73,7 +73,7 @@ def stamp_of(file: str) -> str | None:
 
 def stamp_of_package(folder: Path) -> str:
     """A hash of the source files, as they were at first, of all folders of ``solitaire_env`` and of another
-    package that hold compiled code.
+    package with compiled code.
     """
     return _stamp(folder, True)
 
@@ -90,19 +90,19 @@ def _top(folder: str) -> tuple[Path, bool]:
 
 @cache
 def _digest(file: str, mtime: int, size: int) -> bytes:
-    """The hash of a file; its times and size are arguments so that an edited file is read again."""
+    """The hash of a file; its times and size are arguments, so an edited file is read again."""
     return hashlib.sha256(Path(file).read_bytes()).digest()
 
 
 @cache
 def _digests(folder: Path, whole_tree: bool) -> dict[str, bytes]:
-    """The hashes of the files, as they were at first, in those folders of a tree that hold compiled code."""
+    """The hashes of the files, as they were at first, in the folders of a tree with compiled code."""
     texts = {}
     for path in sorted(folder.rglob("*.py") if whole_tree else folder.glob("*.py")):
-        # An editor's lock file, for example, cannot be read; it is not imported either.
+        # For example the lock file of an editor; it is not imported either.
         with contextlib.suppress(OSError):
             texts[path] = path.read_bytes()
-    # The name of every decorator of the gate has "jit" in it. Files beside kernels may hold their constants.
+    # The name of every decorator of the gate contains "jit". Files beside kernels may hold their constants.
     folders = {_CORE} | {path.parent for path, text in texts.items() if b"jit" in text}
     return {
         str(path): hashlib.sha256(text).digest() for path, text in texts.items() if path.parent in folders
@@ -119,19 +119,19 @@ def _stamp(folder: Path, whole_tree: bool) -> str:
 
 
 class Folder(NamedTuple):
-    """A folder that may keep compiled code."""
+    """A folder for compiled code."""
 
     path: Path
     own: Path | None
-    """The folder around it that must be the user's own, if any."""
+    """The parent folder that must belong to the user, if any."""
 
     def prepare(self) -> None:
-        """Make the folder if it is not there.
+        """Create the folder if it does not exist.
 
         Raises
         ------
         OSError
-            If that is not possible, or if others could put files there: what is read from it is executed.
+            If that fails, or if others could put files there: files read from it are executed.
         """
         if self.own is not None:
             _make_private(self.own)
@@ -139,28 +139,28 @@ class Folder(NamedTuple):
 
 
 class Folders:
-    """The folders that may keep the compiled code of one source folder; the last of ``tried`` is written to.
+    """The folders for the compiled code of one source folder; the last of ``tried`` is used for writing.
 
     Parameters
     ----------
     source
         The folder of the source files.
     chosen
-        The folder that the user chose for all compiled code, or ``""``.
+        The user's folder for all compiled code, or ``""``.
     """
 
     _reported = False
 
     def __init__(self, source: Path, chosen: str) -> None:
         self.tried: list[Folder] = []
-        """Read in this order: a folder that cannot be written may have been filled by somebody who can."""
+        """Read in this order: another user may have filled a folder that this one cannot write to."""
         self.writable = False
         self._reason = ""
         self._left = _candidates(source, chosen)
         self.advance()
 
     def advance(self, error: OSError | None = None) -> None:
-        """Take the next folder that can be written; the error says why the last one cannot."""
+        """Take the next writable folder; the error explains why the last one is not writable."""
         self._reason = self._reason or _reason(error)
         self.writable = False
         for folder in self._left:
@@ -176,7 +176,7 @@ class Folders:
                 return
 
     def report(self) -> None:
-        """Say once per process that another folder than the first is written to, or none."""
+        """Report once per process that another folder than the first is used for writing, or none."""
         if self._reason and not Folders._reported:
             Folders._reported = True
             where = f"is kept in {self.tried[-1].path}" if self.writable else "is not kept"
@@ -194,7 +194,7 @@ folders_of: Final = cache(Folders)
 
 def _candidates(source: Path, chosen: str) -> Iterator[Folder]:
     """Folders for the compiled code of a source folder, the best first."""
-    # Folders that keep the code of several source folders need a part for each.
+    # Folders for the code of several source folders need a subfolder for each.
     part = f"{source.name}_{hashlib.sha256(str(source).encode()).hexdigest()[:16]}"
     if chosen:
         yield Folder(Path(chosen, part), None)
@@ -205,7 +205,7 @@ def _candidates(source: Path, chosen: str) -> Iterator[Folder]:
 
 
 def _user_cache_folder() -> Path | None:
-    """Where the platform wants a user's caches."""
+    """The platform's cache folder of a user."""
     try:
         if sys.platform == "win32":
             base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
@@ -219,7 +219,7 @@ def _user_cache_folder() -> Path | None:
 
 
 def _temporary_folder() -> Path | None:
-    """A folder that this user's processes share; its name says whose, for no two users can share one."""
+    """A folder shared by this user's processes; its name contains the user, since users cannot share one."""
     try:
         base = tempfile.gettempdir()
     except OSError:
@@ -228,12 +228,12 @@ def _temporary_folder() -> Path | None:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder of the user's own, or check that it is; an OSError if it is not."""
+    """Create a private folder of the user, or check that it is one; an OSError if it is not."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     if not hasattr(os, "getuid"):  # Windows: these folders are in the user's profile
         return
-    status = folder.lstat()  # of a link itself: it could be turned to another folder after the check
+    status = folder.lstat()  # of a link itself: its target could change after the check
     if not stat.S_ISDIR(status.st_mode):
         raise PermissionError(f"{folder} is not a folder")
     if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -247,35 +247,35 @@ def _make_private(folder: Path) -> None:
 
 
 class CodeFiles:
-    """The files that keep one function, compiled for several signatures.
+    """The files with the compiled code of one function, one per signature.
 
     Parameters
     ----------
     file
         The source file.
     stamp
-        What :func:`stamp_of` says of it.
+        The result of :func:`stamp_of`.
     name
         The function's qualified name.
     chosen
-        The folder that the user chose for all compiled code, or ``""``.
+        The user's folder for all compiled code, or ``""``.
     """
 
     def __init__(self, file: str, stamp: str, name: str, chosen: str) -> None:
         self._stamp = stamp
         self._source = Path(file).parent
         self._chosen = chosen
-        # A local function's name has "<locals>" in it, which Windows does not allow.
+        # The name of a local function contains "<locals>", which Windows does not allow.
         plain = "".join(letter for letter in f"{Path(file).stem}.{name}" if letter not in "<>")
         self._prefix = f"{plain}.{sys.implementation.cache_tag}."
 
     @property
     def folders(self) -> Folders:
-        """Where the files are; found out with the first use, because it writes to the disk."""
+        """The folders of the files; computed on first use, because that writes to the disk."""
         return folders_of(self._source, self._chosen)
 
     def load(self, key: str, build: Callable[[bytes], Built]) -> Built | None:
-        """What ``build`` makes of the content kept for a key; None if there is none or it is damaged."""
+        """The result of ``build`` for the content of a key; None if there is none or it is damaged."""
         name = self._file_name(key)
         for folder in self.folders.tried:
             try:
@@ -288,17 +288,17 @@ class CodeFiles:
                 continue
             try:
                 return build(content)
-            except Exception:  # whatever is wrong with a file, compiling again puts it right
+            except Exception:  # compiling again repairs any damaged file
                 continue
         return None
 
     def save(self, key: str, content: bytes) -> None:
-        """Keep the content for a key, in the first folder that takes it."""
+        """Write the content of a key to the first writable folder."""
         folders = self.folders
         while folders.writable:
             folder = folders.tried[-1]
             try:
-                folder.prepare()  # somebody may have removed it since
+                folder.prepare()  # it may have been removed since
                 _write_whole(folder.path / self._file_name(key), self._proof(key, content) + content)
             except OSError as error:
                 folders.advance(error)
@@ -308,9 +308,9 @@ class CodeFiles:
         folders.report()
 
     def claim(self, key: str) -> "Claim | None":
-        """Be the only process that compiles the content for a key; waits while another one does.
+        """Reserve a key for compiling in this process; waits while another process compiles it.
 
-        None if no process can wait for another here.
+        Returns None if processes cannot wait for each other here.
         """
         folders = self.folders
         if fcntl is None or not folders.writable:
@@ -326,11 +326,11 @@ class CodeFiles:
         return f"{self._prefix}{self._stamp}.{digest}.nbc"
 
     def _proof(self, key: str, content: bytes) -> bytes:
-        """The first bytes of a file: of this content, these sources and this key, and no other."""
+        """The first bytes of a file, which identify this content, these sources and this key."""
         return hashlib.sha256(b"\0".join((self._stamp.encode(), key.encode(), content))).digest()
 
     def _remove_old(self, folder: Path) -> None:
-        """Remove what was compiled from other sources: no later run asks for it."""
+        """Remove code compiled from other sources: no later run needs it."""
         current = f"{self._prefix}{self._stamp}."
         with contextlib.suppress(OSError):  # another process was faster, or, on Windows, reads one
             for name in os.listdir(folder):
@@ -339,12 +339,12 @@ class CodeFiles:
 
 
 class Claim:
-    """A lock between processes, by a file that is locked. It ends with the process.
+    """A lock between processes, by locking a file. It is released when the process ends.
 
     Parameters
     ----------
     path
-        The file, which is made.
+        The file, which is created.
 
     Raises
     ------
@@ -374,21 +374,21 @@ class Claim:
             time.sleep(0.05)
 
     def release(self) -> None:
-        """Give the lock back. Who waits for it gets it, though the file is removed."""
+        """Release the lock. A waiting process gets it, although the file is removed."""
         with contextlib.suppress(OSError):
             self._path.unlink()
         self._file.close()
 
 
 def _write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; several processes may write the same one at the same time."""
+    """Write a file atomically; several processes may write the same one at the same time."""
     part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}")
     try:
         with open(part, "xb") as file:
             file.write(data)
         os.replace(part, path)
     except PermissionError:
-        # Windows does not replace a file that another process reads: that one has the same content.
+        # Windows does not replace a file that another process is reading: that one has the same content.
         if sys.platform != "win32" or not path.exists():
             raise
     finally:

@@ -1,6 +1,6 @@
-"""Deals: a number names an order of the cards, for good, on every platform and version.
+"""Deals: a number defines an order of the cards, permanently, on every platform and version.
 
-How the number makes the order is told, with sources, where it is done: in the engine, "the pack".
+The algorithm is described, with sources, in the engine, section "the pack".
 
 Golden tests freeze this order: a changed deal is a changed environment version.
 """
@@ -22,12 +22,12 @@ Deal = int | str
 """A deal number, or the name of another program's deal: ``"ms:11982"``, ``"pysol:24"``."""
 
 RESERVED_DEALS: Final = engine.RESERVED_DEALS
-"""Deal numbers below this are kept for evaluation: a reset without a named deal never picks one."""
+"""Deal numbers below this are reserved for evaluation: a reset without a given deal never picks one."""
 MAX_DEAL: Final = 2**63 - 1
 
 
 def check_deal_number(number: int) -> int:
-    """The number as an int, when it is one that names a deal."""
+    """Check a deal number, and return it as an int."""
     deal = whole_number(number)
     if deal is None:
         raise TypeError(
@@ -39,7 +39,7 @@ def check_deal_number(number: int) -> int:
 
 
 def check_deal(variant: Variant, deal: Deal) -> Deal:
-    """The deal, a number as an int, when it is one of the variant; pysol-cards is not needed for that."""
+    """Check a deal of the variant, and return numbers as an int; this does not need pysol-cards."""
     if not isinstance(deal, str):
         return check_deal_number(deal)
     _read_name(variant, deal)
@@ -60,12 +60,12 @@ def shuffled(variant: Variant, numbers: Sequence[int] | npt.NDArray[np.int64]) -
 
 
 def shuffle_in_place(state: int, cards: npt.NDArray[np.int8]) -> None:
-    """Shuffle some cards (int8 ``[n]``, in place) by the same rule from a generator state."""
+    """Shuffle some cards (int8 ``[n]``, in place) with the same algorithm from a generator state."""
     engine.shuffle_rows(np.array([state], dtype=np.uint64), cards.reshape(1, -1))
 
 
 def pick_deals(streams: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The next unreserved deal number of each named row's stream; ``streams`` is advanced in place."""
+    """The next unreserved deal number of each row's stream; ``streams`` is advanced in place."""
     numbers = np.empty(len(rows), dtype=np.int64)
     engine.pick_rows(streams, rows, numbers)
     return numbers
@@ -87,14 +87,14 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
 
 
 def _read_name(variant: Variant, deal: str) -> tuple[str, int]:
-    """The program and the number of another program's deal."""
+    """The program and the number of a deal of another program."""
     match = re.fullmatch(r"(ms|pysol):([0-9]{1,20})", deal)
     if match is None:
         raise ValueError(f"unknown deal {shown(deal)}, allowed: a whole number, 'ms:N' or 'pysol:N'")
     if variant.ranks != 13:
         raise ValueError(f"deal {deal!r} names a full pack, {variant.name} has {variant.ranks} ranks")
     program, number = match[1], int(match[2])
-    # Microsoft's deals end at 1,000,000; PySolFC goes on with its generator to 33 bits, and its own to 20
+    # Microsoft's deals end at 1,000,000; PySolFC continues its generator to 33 bits, and its own deals to 20
     # digits.
     limit = 2**33 - 1 if program == "ms" else 10**20 - 1
     if not 1 <= number <= limit:
@@ -119,9 +119,9 @@ def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
 
 
 def _as_we_deal(variant: Variant, order: list[int]) -> list[int]:
-    """The pack in which our deal, row by row, gives each pile the cards that PySolFC's deal gives it."""
+    """The pack from which our deal, row by row, gives each pile the same cards as PySolFC's deal."""
     if variant.base == "dealt":
-        # PySolFC takes the cards of the first card's rank out first and deals the last of them.
+        # PySolFC first takes out the cards of the first card's rank, and deals the last of them.
         last = max(k for k, card in enumerate(order) if card >> 2 == order[0] >> 2)
         return [order[last], *order[:last], *order[last + 1 :]]
     if not variant.pysol_order:

@@ -1,16 +1,16 @@
-"""The rules: what fits where, what fills a space, what moves, and what a move leads to; compiled.
+"""The rules: what fits where, what fills a space, what moves, and the result of a move; compiled.
 
-Read in this order: state, what fits where, the mask, moves, deals, the kernels that others call. A kernel
+Read in this order: state, what fits where, the mask, moves, deals, the kernels for other modules. A kernel
 takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State`
-(arrays, modified in place) and a row number; it holds no strings, no objects, no reward and no clock.
+(arrays, modified in place) and a row number; it knows no strings, objects, rewards or limits.
 
-Cards are int8 and are widened where they are read: compiled and interpreted int8 sums differ.
+Cards are int8 and are widened when they are read: compiled and interpreted int8 sums differ.
 
-How the legal-action mask is kept: a move changes the cards of at most two places, so the few moves that those
-made legal are cleared before and set after, the entries to spaces or cells when the first space or cell comes
-or the last one goes, and those of long sequences when the supermove capacity changes. Games with further
-rules (``Rules.varied``: face-down cards, redeals, groups out of order, ...) have a step of their own, see
-"varied games", which writes the whole mask anew.
+The legal-action mask is updated incrementally. A move changes the cards of at most two places, so the few
+moves that these make legal are cleared before and set after it; entries to spaces or cells change when the
+first space or cell appears or the last one is filled, those of long sequences when the supermove capacity
+changes. Games with further rules (``Rules.varied``: face-down cards, redeals, groups out of order, ...) have
+their own step, see "varied games", which rewrites the whole mask.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,31 +55,31 @@ from solitaire_env.core.layout import (
 # ----------------------------------------------------------------------------------------- state
 
 KEYS: Final = 60
-"""Keys of cards, see "what fits where", are below 56; what a King would go on is looked up 4 higher."""
+"""Keys of cards, see "what fits where", are below 56; the card that a King fits on is 4 higher."""
 RANKS: Final = 14
 """Ranks are below this."""
 
 
 class State(NamedTuple):
-    """A batch of games of one variant. ``rows`` alone says the position; the rest follows from it."""
+    """A batch of games of one variant. Only ``rows`` defines the position; the rest is derived from it."""
 
     rows: npt.NDArray[np.int8]
     """Position rows ``[batch, row_size]``, see :mod:`solitaire_env.core.layout`."""
     tops: npt.NDArray[np.int8]
-    """The playable card of each source ``[batch, sources]``, EMPTY where there is none."""
+    """The playable card of each source ``[batch, sources]``, EMPTY if there is none."""
     keys: npt.NDArray[np.int8]
-    """The key of each playable card ``[batch, sources]``, see "what fits where"; 0 where there is none."""
+    """The key of each playable card ``[batch, sources]``, see "what fits where"; 0 if there is none."""
     units: npt.NDArray[np.int8]
-    """How many cards may leave each source for a pile as one, at most ``[batch, sources]``."""
+    """Maximum number of cards that may move together from each source to a pile ``[batch, sources]``."""
     links: npt.NDArray[np.int8]
-    """Lists of the sources by the key of their playable card ``[batch, KEYS + sources]``, in order: number
-    of the first source with that key, and of the next after each source; from 1, 0 for none."""
+    """Linked lists of the sources by the key of their playable card ``[batch, KEYS + sources]``, in order:
+    number of the first source with a key, and of the next one after each source; from 1, 0 for none."""
     deeper: npt.NDArray[np.int64]
     """By rank, the piles that may give such a card with others on it ``[batch, RANKS]``, as bits."""
     takes: npt.NDArray[np.int64]
-    """In varied games the cards that each tableau pile takes, as bits ``[batch, piles]``; else unused."""
+    """In varied games, the cards that each tableau pile takes, as bits ``[batch, piles]``; else unused."""
     tight: npt.NDArray[np.int8]
-    """1 where a pile might get full, as no game from its deal ever does ``[batch]``."""
+    """1 if a pile might get full, which never happens in a game from a deal ``[batch]``."""
     welcome: npt.NDArray[np.int64]
     """The cards that the foundations take ``[batch]``, as bits."""
     heights: npt.NDArray[np.int8]
@@ -104,18 +104,18 @@ class State(NamedTuple):
 
 
 class Events(NamedTuple):
-    """What the last action did, a row each ``[batch]``, int8, 1 for yes."""
+    """The effects of the last action ``[batch]``, int8, 1 for yes."""
 
     went_home: npt.NDArray[np.int8]
-    """A card went to a foundation; -1 where one went back from there."""
+    """A card went to a foundation; -1 if one worried back."""
     drew: npt.NDArray[np.int8]
-    """A card came off the stock."""
+    """A card left the stock."""
     invalid: npt.NDArray[np.int8]
     """The action was illegal and changed nothing."""
 
 
 def make_state(rules: Rules, batch: int) -> State:
-    """Room for ``batch`` games, all piles empty."""
+    """The state of ``batch`` games with all piles empty."""
 
     def zeros(dtype: type, *shape: int) -> npt.NDArray[Any]:
         return np.zeros((batch, *shape), dtype=dtype)
@@ -143,12 +143,12 @@ def make_state(rules: Rules, batch: int) -> State:
 
 
 def make_events(batch: int) -> Events:
-    """Room for what happens in ``batch`` games."""
+    """Events of ``batch`` games."""
     return Events(*(np.zeros(batch, dtype=np.int8) for _ in Events._fields))
 
 
 class Deals(NamedTuple):
-    """What new games are dealt from."""
+    """Arrays for dealing new games."""
 
     sizes: npt.NDArray[np.int64]
     """Cards dealt to each tableau pile ``[piles]``."""
@@ -157,9 +157,9 @@ class Deals(NamedTuple):
     streams: npt.NDArray[np.uint64]
     """State of each game's stream of deal numbers ``[batch]``."""
     numbers: npt.NDArray[np.int64]
-    """The deal number that each game was dealt from ``[batch]``; 0 where it was not one."""
+    """The deal number of each game ``[batch]``; 0 if it did not start from one."""
     shuffles: npt.NDArray[np.uint64]
-    """Room for the state of the generator that shuffles ``[batch]``."""
+    """Scratch array: states of the shuffling generators ``[batch]``."""
     orders: npt.NDArray[np.int8]
     """The order in which the cards of each game leave the pack ``[batch, cards]``."""
 
@@ -167,9 +167,9 @@ class Deals(NamedTuple):
 def make_deals(
     rules: Rules, sizes: Sequence[int], batch: int, face_down: Sequence[Iterable[int]] = ()
 ) -> Deals:
-    """Room for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles.
+    """Arrays for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles.
 
-    ``face_down`` are for each pile the places from the bottom of the cards that are dealt face down.
+    ``face_down`` has for each pile the places, from the bottom, of the cards that are dealt face down.
     """
     down = np.zeros((rules.piles, max(sizes)), dtype=np.int8)
     for pile, places in enumerate(face_down):
@@ -186,15 +186,15 @@ def make_deals(
 
 # ------------------------------------------------------------------------------- what fits where
 #
-# A sequence runs through the ranks in one strand: a suit; where colors alternate, the black cards of even and
-# the red cards of odd rank, or the others; where any suit builds, all cards. The key of a card is 4 * rank +
-# strand, so a card may be laid on another if its key is 4 less, and n cards onto a pile if the key of the
-# last of them is 4 * n less.
+# Along a sequence, cards stay in one strand: a suit; with alternating colors, the black cards of even and the
+# red cards of odd rank, or the others; if any suit builds, all cards. The key of a card is 4 * rank + strand,
+# so a card may be placed on another if its key is 4 less, and n cards on a pile if the key of the last of
+# them is 4 * n less.
 
 
 @jit
 def _at(place):
-    """The place, never negative: said so, numba compiles no counting from the end of the array."""
+    """The index, declared nonnegative, so that numba compiles no counting from the end of the array."""
     return place & 0xFFFF
 
 
@@ -222,7 +222,7 @@ def _color(card):
 
 @jit
 def cards_below(rules, card, build):
-    """The cards, as bits, that may be laid on a card where building goes by ``build``; on EMPTY none."""
+    """The cards, as bits, that may be placed on a card if building follows ``build``; none on EMPTY."""
     rank = (card >> 2) - 1
     if rank == 0 and rules.wraps:
         rank = rules.ranks
@@ -242,16 +242,14 @@ def cards_below(rules, card, build):
 
 @jit
 def next_lower(rules, cards):
-    """The next lower cards of the same suits as some cards, both as bits; a King below an Ace where ranks
-    wrap.
-    """
+    """The next lower cards of the same suits, both as bits; a King below an Ace if ranks wrap."""
     lower = (cards >> 4) & ~15
     return lower | ((cards >> 4) & 15) << (4 * rules.ranks) if rules.wraps else lower
 
 
 @jit
 def follows(rules, card, onto):
-    """Whether a card is the next lower one of another's suit; neither may lie face down or be EMPTY."""
+    """Whether a card is the next lower one of another's suit; neither may be face down or EMPTY."""
     if card + 4 == onto:
         return card >= SUITS
     return rules.wraps != 0 and SUITS <= onto < 2 * SUITS and card == onto + 4 * (rules.ranks - 1)
@@ -259,13 +257,13 @@ def follows(rules, card, onto):
 
 @jit
 def fits(rules, card, onto):
-    """Whether a card may be laid on another, neither being EMPTY."""
+    """Whether a card may be placed on another; neither may be EMPTY."""
     return is_in(card, cards_below(rules, onto, rules.build)) != 0
 
 
 @jit
 def _wrapped(rules, rank):
-    """A rank that is at most once around too low or too high. Faster than a division."""
+    """A rank that is out of range by at most one round, wrapped. Faster than a division."""
     if rank > rules.ranks:
         return rank - rules.ranks
     return rank if rank > 0 else rank + rules.ranks
@@ -287,7 +285,7 @@ def last_rank(rules, state, b):
 
 @jit
 def place_home(rules, state, b, card):
-    """How many cards lie under a card on its foundation."""
+    """Number of cards under a card on its foundation."""
     place = (card >> 2) - 1
     if rules.wraps:
         place = _wrapped(rules, place + 2 - base_rank(rules, state, b)) - 1
@@ -296,13 +294,13 @@ def place_home(rules, state, b, card):
 
 @jit
 def space_rank(rules, state, b):
-    """The only rank that fills a space, where not any does."""
+    """The only rank that fills a space, if not every rank does."""
     return rules.space_rank if rules.space_rank else last_rank(rules, state, b)
 
 
 @jit
 def fills_space(rules, state, b, card):
-    """Whether a card, or the sequence that it leads, may go to a space; EMPTY may not."""
+    """Whether a card, or the sequence that it leads, may move to a space; EMPTY may not."""
     rank = card >> 2
     if rules.spaces == SPACES_NONE:
         return False
@@ -311,7 +309,7 @@ def fills_space(rules, state, b, card):
 
 @jit
 def playable(rules, state, b, source):
-    """The playable card of a source, read from the position row; EMPTY where there is none."""
+    """The playable card of a source, read from the position row; EMPTY if there is none."""
     if source < rules.piles:
         height = int(state.heights[b, _at(source)])
         return int(state.rows[b, _at(source * rules.pile_capacity + height - 1)]) if height else 0
@@ -323,7 +321,7 @@ def playable(rules, state, b, source):
 
 @jit
 def sequence_length(rules, state, b, pile, most):
-    """How many cards at the end of a pile lie in sequence; ``most``, at most its height, are looked at."""
+    """Length of the sequence at the end of a pile, at most ``most``, which is at most its height."""
     if most == 0:
         return 0
     if rules.varied:
@@ -338,7 +336,7 @@ def sequence_length(rules, state, b, pile, most):
 
 @jit
 def is_in(card, cards):
-    """Whether a card is one of a set (bits); EMPTY is in none."""
+    """Whether a card is in a set (bits); EMPTY is in none."""
     return (cards >> card) & 1
 
 
@@ -350,9 +348,9 @@ def goes_home(state, b, card):
 
 @jit
 def foundation_for(rules, state, b, card):
-    """The place in the row of the foundation that takes the card, which must be one that goes home.
+    """The index in the row of the foundation that takes the card, which must be a card that goes home.
 
-    Foundations of a suit lie fullest first, so the first that fits is the fullest.
+    Foundations of a suit are ordered fullest first, so the first match is the fullest.
     """
     if rules.varied:
         return _varied_foundation(rules, state, b, card)
@@ -364,7 +362,7 @@ def foundation_for(rules, state, b, card):
 
 @jit
 def _update_welcome(rules, state, b, suit):
-    """The cards of a suit that go home now; in varied games those of all suits."""
+    """Update the cards of a suit that go home now; in varied games those of all suits."""
     if rules.varied:
         _update_varied_welcome(rules, state, b)
         return
@@ -379,10 +377,10 @@ def _update_welcome(rules, state, b, suit):
 
 @jit_flagged
 def carry_limit(rules, state, b, to_space):
-    """How many cards may move as one.
+    """Maximum number of cards that may move together.
 
-    A supermove is what single moves could carry: each empty cell holds a card in between, and where any card
-    may go to a space, each space but the target doubles what can be carried. Kings-only spaces hold none.
+    A supermove does what single moves could: each empty cell holds a card meanwhile, and if any card fills a
+    space, each space except the target doubles the number. Kings-only spaces hold no such cards.
     """
     if rules.moves == ONE_CARD:
         return 1
@@ -390,7 +388,7 @@ def carry_limit(rules, state, b, to_space):
         cards = int(state.empty_cells[b]) + 1
         if rules.spaces == SPACES_ANY:
             between = int(state.spaces[b]) - to_space
-            # No sequence is longer than its suit: 2**5 is as good as more.
+            # No sequence is longer than its suit: 2**5 is enough.
             cards <<= max(0, min(between, 5))
         return cards
     return rules.ranks if rules.moves == SEQUENCE else rules.pile_capacity
@@ -398,10 +396,10 @@ def carry_limit(rules, state, b, to_space):
 
 @jit
 def _most_to_space(rules, state, b, pile):
-    """How many cards of a pile may go to a space; where only Kings fill it, the sequence that a King leads
-    goes whole.
+    """Maximum number of cards of a pile that may move to a space. If only Kings fill it, only the whole
+    sequence that a King leads moves.
 
-    A whole pile in a space changes nothing but a name: not a move.
+    A whole pile moving to a space only renames the pile: that is not a move.
     """
     height = int(state.heights[b, pile])
     run = int(state.runs[b, pile])
@@ -415,7 +413,7 @@ def _most_to_space(rules, state, b, pile):
 
 @jit
 def _update_source(rules, state, b, source, capacity):
-    """What follows from the cards of a source: the playable card, and how many may leave with it."""
+    """Update the playable card of a source, and how many cards may move with it."""
     card = playable(rules, state, b, source)
     if source < rules.piles:
         height = int(state.heights[b, _at(source)])
@@ -434,12 +432,11 @@ def _update_source(rules, state, b, source, capacity):
 
 # -------------------------------------------------------------------------------------- the mask
 #
-# Tried for the entries onto piles, with the time of a whole step of 1,024 games in one thread: each entry of
-# the two places compared anew, card by card (Forty Thieves 119 ns, Eights Down 456) or as sets of cards that
-# meet (73, 173); the few legal ones found by sets of sources, 8 bytes a key (57, 120; but 125 for 16,384
-# games of Forty Thieves, whose states then leave the second cache); by lists alone, sequences found by a look
-# at each rank below (54, 185) or at each pile (50, 200). Lists, and sets for what lies deeper: 52, 130, and
-# 50 for 16,384 games.
+# Tried for the entries onto piles, with the time of a step of 1,024 games in one thread (Forty Thieves,
+# Eights Down, in ns): all entries of the two places, card by card (119, 456) or by sets of cards (73, 173);
+# only the legal ones, by sets of sources, 8 bytes a key (57, 120; but 125 for 16,384 games of Forty Thieves,
+# whose states exceed the second cache); by lists, with sequences found by rank (54, 185) or by pile (50,
+# 200). Used: lists, and sets for deeper cards: 52, 130, and 50 for 16,384 games.
 
 
 @jit
@@ -456,7 +453,7 @@ def _mask_cell(rules, state, b, source):
 
 @jit
 def tableau_action(rules, source, target):
-    """Number of the action from a source onto a tableau pile; a pile has none onto itself."""
+    """Number of the action from a source to a tableau pile; a pile has none to itself."""
     return (
         rules.tableau_actions
         + source * rules.piles
@@ -468,7 +465,7 @@ def tableau_action(rules, source, target):
 
 @jit
 def _link(rules, state, b, source, key):
-    """Enter a source in the list of its key."""
+    """Add a source to the list of its key."""
     place = key
     while 0 < int(state.links[b, _at(place)]) <= source:
         place = KEYS + int(state.links[b, _at(place)]) - 1
@@ -478,7 +475,7 @@ def _link(rules, state, b, source, key):
 
 @jit
 def _unlink(rules, state, b, source, key):
-    """Strike a source off the list of its key."""
+    """Remove a source from the list of its key."""
     place = key
     while int(state.links[b, _at(place)]) != source + 1:
         place = KEYS + int(state.links[b, _at(place)]) - 1
@@ -488,9 +485,9 @@ def _unlink(rules, state, b, source, key):
 
 @jit_flagged
 def _mask_unit(rules, state, b, source, unit, legal):
-    """Entries of a source's card with ``unit`` cards on it, onto the piles that take them.
+    """Set the entries of a source's card with ``unit`` cards on it, onto the piles that take them.
 
-    ``legal`` is 1 when the card may go from now on, and 0 when it may no more.
+    ``legal`` is 1 to set them, 0 to clear them.
     """
     key = int(state.keys[b, _at(source)]) + 4 * unit
     target = int(state.links[b, _at(key + 4)]) - 1
@@ -503,9 +500,9 @@ def _mask_unit(rules, state, b, source, unit, legal):
 
 @jit_flagged
 def _mask_tableau(rules, state, b, source, legal):
-    """Entries of a source onto all piles, and of all sources onto it: the few that its cards make legal.
+    """Set the legal entries from a source to all piles, and from all sources to it.
 
-    They are cleared before its cards change, while it is still in its list, and set after it.
+    They are cleared before its cards change, while it is still in its list, and set afterwards.
     """
     key = int(state.keys[b, _at(source)])
     if key == 0:
@@ -534,9 +531,9 @@ def _mask_tableau(rules, state, b, source, legal):
 def _is_tight(rules, state, b):
     """Whether a pile might ever get full.
 
-    A sequence of n cards takes at most ranks - n more. So a pile with fewer cards below the sequence at its
-    end than were dealt to the fullest pile has room for all that may come; as each does after the deal, and
-    moves add no card but to a sequence.
+    A sequence of n cards takes at most ranks - n more. So a pile has enough room if the cards below the
+    sequence at its end are fewer than were dealt to the fullest pile. That holds after the deal, and moves
+    only add to sequences.
     """
     for pile in range(rules.piles):
         height = int(state.heights[b, pile])
@@ -547,7 +544,7 @@ def _is_tight(rules, state, b):
 
 @jit
 def _has_room(rules, state, b, source, target):
-    """Whether the cards that go onto a pile have room there."""
+    """Whether a pile has room for the cards that move onto it."""
     count = (int(state.keys[b, target]) - int(state.keys[b, source])) >> 2
     return int(state.heights[b, target]) + count <= rules.pile_capacity
 
@@ -570,7 +567,7 @@ def _mask_space(rules, state, b, source):
 
 @jit
 def _update_units(rules, state, b, capacity):
-    """How many cards may leave each pile as one, and the entries that come or go with that."""
+    """Update how many cards of each pile may move together, and the entries that depend on it."""
     for pile in range(rules.piles):
         run = int(state.runs[b, _at(pile)])
         if run > 1:
@@ -585,12 +582,12 @@ def _update_units(rules, state, b, capacity):
 
 @jit
 def _mask_source(rules, state, b, source):
-    """Entries that the cards of one source make legal, once what follows from the cards is up to date."""
+    """Set the legal entries of a source, after the update of what is derived from its cards."""
     _mask_home(rules, state, b, source)
     if rules.cells and source < rules.first_cell:
         _mask_cell(rules, state, b, source)
     if int(state.spaces[b]) > 0:
-        # Where there is no space these entries are 0 and stay so.
+        # Without spaces these entries stay 0.
         _mask_space(rules, state, b, source)
     _mask_tableau(rules, state, b, source, 1)
 
@@ -619,13 +616,13 @@ def _refresh_tight(rules, state, b):
 
 @jit
 def _finish(rules, state, b):
-    """Set the status; a finished game gets a mask of ones, so that nothing ever samples from nothing."""
+    """Set the status; a finished game gets a mask of ones, so that an action can always be sampled."""
     state.status[b] = PLAYING
     if int(state.home[b]) == rules.cards:
         state.status[b] = WON
     elif int(state.stock[b]) == 0 and (int(state.empty_cells[b]) == 0 or int(state.spaces[b]) == rules.piles):
-        # No card can be drawn, and none of a pile can go to a cell. All entries are looked at, as bytes: that
-        # is faster than a way out of the loop.
+        # No card can be drawn, and none of a pile can move to a cell. The loop reads all entries, as bytes:
+        # that is faster than an early exit.
         legal = np.int8(0)
         for action in range(rules.actions):
             legal = np.int8(legal | state.mask[b, action])
@@ -636,16 +633,16 @@ def _finish(rules, state, b):
 
 # ----------------------------------------------------------------------------------------- moves
 #
-# What moves the cards keeps the row, the counts and the foundations up to date; `step` does the rest:
-# playable cards, mask, status. Features and searches that need nothing else move cards alone, in a fraction
-# of the time.
+# Functions that move cards update the row, the counts and the foundations; `step` updates the rest: playable
+# cards, mask, status. Features and searches that do not need these only move cards, in a fraction of the
+# time.
 
 
 @jit
 def take(rules, state, b, source):
-    """Take the playable card of a source away.
+    """Remove the playable card of a source.
 
-    Who calls this, or what calls it, knows the card: a step from ``state.tops``, which is at hand earlier.
+    The caller knows the card: a step reads it from ``state.tops``, which is faster.
     """
     if source < rules.piles:
         height = int(state.heights[b, _at(source)]) - 1
@@ -684,7 +681,7 @@ def carry(rules, state, b, source, target, count, card):
 
 @jit
 def put_home(rules, state, b, card):
-    """Lay a card that goes home on its foundation, which from then on takes the next one."""
+    """Place a card that goes home on its foundation, which then takes the next one."""
     state.rows[b, foundation_for(rules, state, b, card)] += 1
     state.home[b] += 1
     _update_welcome(rules, state, b, card & 3)
@@ -692,7 +689,7 @@ def put_home(rules, state, b, card):
 
 @jit
 def send_home(rules, state, b, source, card):
-    """Send the playable card of a source home, where it goes."""
+    """Send the playable card of a source home; it must fit."""
     take(rules, state, b, source)
     put_home(rules, state, b, card)
 
@@ -707,7 +704,7 @@ def to_cell(rules, state, b, source, cell, card):
 
 @jit
 def empty_cell(rules, state, b):
-    """The first empty cell, numbered from 0; the number of cells where there is none."""
+    """The first empty cell, numbered from 0; the number of cells if there is none."""
     cell = 0
     while cell < rules.cells and int(state.rows[b, rules.row_cells + cell]) != 0:
         cell += 1
@@ -729,7 +726,7 @@ def _draw(rules, state, b):
 
 @jit
 def _lowest_space(rules, state, b):
-    """The first empty pile; the last pile where there is none."""
+    """The first empty pile; the last pile if there is none."""
     pile = 0
     while pile < rules.piles - 1 and int(state.heights[b, pile]) != 0:
         pile += 1
@@ -740,7 +737,7 @@ def _lowest_space(rules, state, b):
 def decode(rules, state, b, action):
     """Source, target and number of cards of a legal action; targets are numbered like sources, home -1.
 
-    The foundations of a suit, where cards may worry back, are numbered after the sources.
+    The foundations of a suit, if cards may worry back, are numbered after the sources.
     """
     piles = rules.piles
     if action < rules.home_actions:
@@ -763,7 +760,7 @@ def decode(rules, state, b, action):
             target = pair - from_piles - (source - piles) * piles
         count = 1
         if rules.moves != ONE_CARD and source < piles:
-            # The pile that it goes onto says how many.
+            # The target pile determines the number of cards.
             count = (int(state.tops[b, target]) >> 2) - (int(state.tops[b, source]) >> 2)
         return source, target, count
     choice = action - rules.space_actions
@@ -781,7 +778,7 @@ def decode(rules, state, b, action):
 
 @jit
 def _play(rules, state, events, b, action):
-    """Play a legal action and bring the mask and the status up to date."""
+    """Play a legal action; update mask and status."""
     spaces = int(state.spaces[b])
     cells = int(state.empty_cells[b])
     source, target, count = decode(rules, state, b, action)
@@ -826,9 +823,9 @@ def _play(rules, state, events, b, action):
 
 @jit
 def _no_events(events, b):
-    """Nothing has happened yet.
+    """Clear the events.
 
-    A function of its own: what a parallel loop writes itself to an array of a named tuple is lost (numba
+    A separate function: assignments of a parallel loop itself to an array of a named tuple are lost (numba
     issue 5872).
     """
     events.went_home[b] = 0
@@ -838,7 +835,7 @@ def _no_events(events, b):
 
 @jit
 def step(rules, state, events, b, action):
-    """Play an action of the space if it is legal; else change nothing and say so."""
+    """Play an action of the space if it is legal; otherwise change nothing and set ``events.invalid``."""
     _no_events(events, b)
     if int(state.status[b]) != PLAYING:
         return
@@ -852,7 +849,7 @@ def step(rules, state, events, b, action):
 
 @jit
 def copy_cards(rules, state, source, target):
-    """Make the cards of one game those of another, but for the stock: cards can be moved then, no more."""
+    """Copy the cards of a game, except the stock, to another row: enough for moving cards, not for more."""
     for place in range(rules.row_stock):
         state.rows[target, place] = state.rows[source, place]
     for pile in range(rules.piles):
@@ -867,7 +864,7 @@ def copy_cards(rules, state, source, target):
 
 @jit
 def copy(rules, state, source, target):
-    """Make the game in one row the same as in another."""
+    """Copy a game from one row to another."""
     copy_cards(rules, state, source, target)
     for place in range(rules.row_stock, rules.row_size):
         state.rows[target, place] = state.rows[source, place]
@@ -891,13 +888,13 @@ def copy(rules, state, source, target):
 
 # ---------------------------------------------------------------------------------- varied games
 #
-# Games with any rule of ``Rules.varied``. Their mask is rebuilt after each move: a card of a source is
-# looked up among the cards that some pile takes, and only then in the piles one by one.
+# Games with any rule of ``Rules.varied``. Their mask is rewritten after each move: a card of a source is
+# first searched in the set of cards that any pile takes, and only then pile by pile.
 
 
 @jit
 def _varied_length(rules, state, b, pile, most):
-    """How many cards at the end of a pile may move together, at most ``most``; never a face-down one."""
+    """Number of cards at the end of a pile that may move together, at most ``most``; never face-down ones."""
     last = pile * rules.pile_capacity + int(state.heights[b, _at(pile)]) - 1
     card = int(state.rows[b, _at(last)])
     length = 1
@@ -913,7 +910,7 @@ def _varied_length(rules, state, b, pile, most):
 
 @jit
 def _home_suits(rules, count, suit):
-    """The suits, as bits, of the card that a foundation takes on so many cards, the first one of ``suit``."""
+    """The suits, as bits, of the next card of a foundation with ``count`` cards, the first of ``suit``."""
     if rules.alternate_home and count > 0:
         return _color(suit) if count & 1 == 0 else 15 ^ _color(suit)
     return 1 << suit
@@ -931,7 +928,7 @@ def taken_home(rules, state, b, foundation):
 
 @jit
 def cards_home_after(rules, state, b, more):
-    """The cards, as bits, that the foundations take once each has so many cards more."""
+    """The cards, as bits, that the foundations take after ``more`` further cards on each."""
     base = base_rank(rules, state, b)
     cards = 0
     foundation = rules.row_foundations
@@ -946,15 +943,15 @@ def cards_home_after(rules, state, b, more):
 
 @jit
 def _update_varied_welcome(rules, state, b):
-    """The cards that go home now."""
+    """Update the cards that go home now."""
     state.welcome[b] = cards_home_after(rules, state, b, 0)
 
 
 @jit
 def take_out_home(rules, state, b, left):
-    """Subtract the cards that lie on the foundations from how many are left of each (int64 ``[64]``).
+    """Subtract the cards on the foundations from the remaining number of each card (int64 ``[64]``).
 
-    Where colors alternate a foundation does not show its suits: of a color the lower one as long as any is
+    Foundations of alternating colors do not show their suits: of a color, take the lower suit while any is
     left.
     """
     base = base_rank(rules, state, b)
@@ -971,7 +968,7 @@ def take_out_home(rules, state, b, left):
 
 @jit
 def _varied_foundation(rules, state, b, card):
-    """The place in the row of the first foundation that takes the card."""
+    """The index in the row of the first foundation that takes the card."""
     count = place_home(rules, state, b, card)
     foundation = 0
     while (
@@ -984,7 +981,7 @@ def _varied_foundation(rules, state, b, card):
 
 @jit
 def last_home(rules, state, b, foundation):
-    """The last card of a foundation, counted from 0, EMPTY where there is none; it is built in suit."""
+    """The last card of a foundation, counted from 0, EMPTY if there is none; only for building in suit."""
     count = int(state.rows[b, _at(rules.row_foundations + foundation)])
     if count == 0:
         return 0
@@ -994,7 +991,7 @@ def last_home(rules, state, b, foundation):
 
 @jit
 def _mask_onto(rules, state, b, source, card, count):
-    """Entries of a card, with the ``count - 1`` cards on it, onto the piles that take it; how many."""
+    """Set the entries of a card with ``count - 1`` cards on it, onto the piles that take it; their number."""
     moves = 0
     for target in range(rules.piles):
         if (
@@ -1009,7 +1006,7 @@ def _mask_onto(rules, state, b, source, card, count):
 
 @jit
 def _varied_action(rules, source, target, count):
-    """Number of the action that moves so many cards of a source onto a tableau pile."""
+    """Number of the action that moves ``count`` cards of a source onto a tableau pile."""
     from_piles = rules.piles * (rules.piles - 1)
     if source >= rules.sources:
         return rules.worry_actions + (source - rules.sources) * rules.piles + target
@@ -1022,7 +1019,7 @@ def _varied_action(rules, source, target, count):
 
 @jit
 def _mask_varied_pile(rules, state, b, pile, wanted, capacity):
-    """Entries of a tableau pile onto piles and to a space; how many."""
+    """Set the entries of a tableau pile onto piles and to a space; their number."""
     moves = 0
     height = int(state.heights[b, _at(pile)])
     run = int(state.runs[b, _at(pile)])
@@ -1034,7 +1031,7 @@ def _mask_varied_pile(rules, state, b, pile, wanted, capacity):
         if is_in(card, wanted) != 0:
             moves += _mask_onto(rules, state, b, pile, card, count)
     if int(state.spaces[b]) > 0:
-        # A whole pile in a space changes nothing but a name: not a move.
+        # A whole pile moving to a space only renames the pile: that is not a move.
         most = min(run, height - 1, carry_limit(rules, state, b, 1))
         for count in range(1, most + 1):
             if fills_space(rules, state, b, int(state.rows[b, _at(last + 1 - count)])):
@@ -1069,7 +1066,7 @@ def _can_redeal(rules, state, b):
 
 @jit
 def _mask_varied(rules, state, b):
-    """The whole mask from the position; how many entries onto piles and to spaces there are."""
+    """Rewrite the whole mask; the number of entries onto piles and to spaces."""
     state.mask[b, :] = 0
     if rules.has_stock:
         state.mask[b, 0] = int(state.stock[b]) > 0
@@ -1105,7 +1102,7 @@ def _mask_varied(rules, state, b):
 
 @jit
 def _decode_varied(rules, state, b, action):
-    """What :func:`decode` gives for moves between tableau piles, to spaces, and back from the foundations."""
+    """The same as :func:`decode` for moves between tableau piles, to spaces, and from the foundations."""
     piles = rules.piles
     if action >= rules.worry_actions:
         suit = (action - rules.worry_actions) // piles
@@ -1136,7 +1133,7 @@ def _decode_varied(rules, state, b, action):
         target += int(target >= source)
         above = int(state.tops[b, _at(target)]) >> 2
     if counts == 1 and rules.moves != ONE_CARD:
-        # The card that it goes onto, or the rank that fills a space, says how many.
+        # The card below, or the rank that fills a space, determines the number of cards.
         count = _wrapped(rules, above - (int(state.tops[b, _at(source)]) >> 2))
     return source, target, count
 
@@ -1158,15 +1155,15 @@ def _redeal(rules, state, b):
 
 @jit
 def _turn_cards(rules, state, b):
-    """Turn so many cards of the stock to the waste as one draw does, or all that are left."""
+    """Turn the cards of one draw from the stock to the waste, or all that are left."""
     for _ in range(min(rules.draw, int(state.stock[b]))):
         _draw(rules, state, b)
 
 
 @jit
 def worrying_foundation(rules, state, b, suit, target):
-    """The foundation of a suit whose last card goes back onto a pile, counted from 0."""
-    # Foundations of a suit lie fullest first, so of equal ones the last gives.
+    """The foundation of a suit whose last card worries back, counted from 0."""
+    # Foundations of a suit are ordered fullest first, so of equal ones the last gives.
     foundation = (suit + 1) * rules.decks - 1
     while is_in(last_home(rules, state, b, foundation), int(state.takes[b, _at(target)])) == 0:
         foundation -= 1
@@ -1175,7 +1172,7 @@ def worrying_foundation(rules, state, b, suit, target):
 
 @jit
 def _worry_back(rules, state, b, suit, target):
-    """Move the last card of a foundation of a suit back onto the pile that takes it."""
+    """Move the last card of a foundation of a suit onto the pile that takes it."""
     foundation = worrying_foundation(rules, state, b, suit, target)
     height = int(state.heights[b, _at(target)])
     state.rows[b, _at(target * rules.pile_capacity + height)] = last_home(rules, state, b, foundation)
@@ -1187,7 +1184,7 @@ def _worry_back(rules, state, b, suit, target):
 
 @jit
 def _after_leaving(rules, state, b, pile):
-    """What happens at once to a pile that cards left: its last card is turned up, or the space is filled."""
+    """Update a pile that cards have left: its last card is turned up, or the space is filled."""
     height = int(state.heights[b, _at(pile)])
     if height > 0:
         state.rows[b, _at(pile * rules.pile_capacity + height - 1)] &= DOWN - 1
@@ -1201,9 +1198,9 @@ def _after_leaving(rules, state, b, pile):
 
 @jit
 def move_cards(rules, state, b, action):
-    """What a legal action of a varied game does to the cards; the change in the number of cards home.
+    """Move the cards of a legal action of a varied game; the change in the number of cards home.
 
-    Row, counts and foundations are up to date then; playable cards, mask and status are not.
+    Updates row, counts and foundations, but not playable cards, mask and status.
     """
     source, target, count = decode(rules, state, b, action)
     return _move_cards(rules, state, b, action, source, target, count)
@@ -1236,7 +1233,7 @@ def _move_cards(rules, state, b, action, source, target, count):
 
 @jit_called
 def _play_varied(rules, state, events, b, action):
-    """Play a legal action and bring the mask and the status up to date."""
+    """Play a legal action; update mask and status."""
     source, target, count = decode(rules, state, b, action)
     events.went_home[b] = _move_cards(rules, state, b, action, source, target, count)
     events.drew[b] = int(action == 0 and rules.has_stock)
@@ -1250,15 +1247,15 @@ def _play_varied(rules, state, events, b, action):
 #
 # The generator is SplitMix64 [1]: the state starts as the deal number, every draw adds the golden gamma to it
 # and mixes the sum to 64 bits. A whole number below n is drawn without bias from the high 32 bits x of a draw
-# [2]: x * n >> 32, drawn again while x * n mod 2**32 is below 2**32 mod n. The pack lies in order, deck by
+# [2]: x * n >> 32, drawn again while x * n mod 2**32 is below 2**32 mod n. The pack starts in order, deck by
 # deck, Ace of Clubs, Diamonds, Hearts, Spades, then the twos; Fisher-Yates goes from the last place down to
-# the second and swaps place i with a place from 0..i. Place 0 is the first card to be dealt.
+# the second and swaps place i with a place from 0..i. Place 0 is dealt first.
 #
 # [1] Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
 # [2] Lemire: Fast random integer generation in an interval, ACM TOMACS 29 (1), 2019.
 
 RESERVED_DEALS: Final = 2**20
-"""Deal numbers below this are kept for evaluation: a stream never picks one."""
+"""Deal numbers below this are reserved for evaluation: a stream never picks one."""
 
 
 @jit_wrapping
@@ -1326,7 +1323,7 @@ def _next_order(rules, deals, b):
 
 @jit_called
 def derive_cards(rules, state, b):
-    """What follows from a position row, but for mask and status: counts, playable cards, sequences."""
+    """Update all that is derived from a position row, except mask and status."""
     spaces = 0
     for pile in range(rules.piles):
         height = 0
@@ -1365,7 +1362,7 @@ def derive_cards(rules, state, b):
 
 @jit_called
 def _derive_parts(rules, state, b):
-    """All that follows from a position row, but for full piles and the status; in varied games all."""
+    """Update all that is derived from a position row, except full piles and status; in varied games all."""
     derive_cards(rules, state, b)
     if rules.varied:
         _finish_varied(rules, state, b, _mask_varied(rules, state, b))
@@ -1375,7 +1372,7 @@ def _derive_parts(rules, state, b):
 
 @jit
 def derive(rules, state, b):
-    """Bring everything but ``state.rows`` up to date in a game whose cards were written there."""
+    """Update everything after a change of ``state.rows`` in a game."""
     _derive_parts(rules, state, b)
     if not rules.varied:
         _refresh_tight(rules, state, b)
@@ -1384,9 +1381,9 @@ def derive(rules, state, b):
 
 @jit
 def _deal_home(rules, deals, state, b):
-    """Lay the cards that start on the foundations there; their rank, or 0 where none do.
+    """Place the cards that start on the foundations; their rank, or 0 if there are none.
 
-    Where the deal says the base, it is the rank of the first card, which itself goes to the tableau.
+    If the deal decides the base, it is the rank of the first card, which itself is dealt to the tableau.
     """
     if rules.passes > 1:
         state.rows[b, rules.row_redeals] = rules.passes - 1
@@ -1404,7 +1401,7 @@ def _deal_home(rules, deals, state, b):
 
 @jit
 def _next_dealt(rules, deals, b, k, base):
-    """The place in the pack, from ``k`` on, of the next card that does not start on a foundation."""
+    """The place in the pack, from ``k``, of the next card that does not start on a foundation."""
     while int(deals.orders[b, _at(k)]) >> 2 == base and (rules.base != 0 or k > 0):
         k += 1
     return k
@@ -1414,7 +1411,7 @@ def _next_dealt(rules, deals, b, k, base):
 def _deal(rules, deals, state, b):
     """Deal a pack row by row, one card to each pile in turn, then to the cells; the rest is the stock.
 
-    The cards that start on the foundations are taken out wherever they lie in the pack.
+    The cards that start on the foundations are skipped wherever they are in the pack.
     """
     state.rows[b, :] = 0
     base = _deal_home(rules, deals, state, b)
@@ -1431,7 +1428,7 @@ def _deal(rules, deals, state, b):
         state.rows[b, rules.row_cells + cell] = deals.orders[b, k]
         k += 1
     for place in range(rules.stock_capacity):
-        # Bottom first: the next card of the stock lies last.
+        # Bottom first: the next card of the stock is last.
         k = _next_dealt(rules, deals, b, k, base)
         state.rows[b, rules.row_stock + rules.stock_capacity - 1 - place] = deals.orders[b, k]
         k += 1
@@ -1443,7 +1440,7 @@ def _deal(rules, deals, state, b):
 
 @jit_called
 def _advance(rules, deals, state, events, actions, todo, start, stop):
-    """Play an action in each game of some rows, or deal it anew, or leave it alone."""
+    """Play an action in each game of some rows, or deal the next game, or leave it unchanged."""
     for b in range(start, stop):
         if int(todo[b]) == PLAY:
             step(rules, state, events, b, actions[b])
@@ -1456,7 +1453,7 @@ def _advance(rules, deals, state, events, actions, todo, start, stop):
 
 @jit
 def write_row(row, target):
-    """Write a row over another of the same length. An assignment of slices would allocate."""
+    """Copy a row over another of the same length. Assigning a slice would allocate."""
     for k in range(len(row)):
         target[k] = row[k]
 
@@ -1468,28 +1465,28 @@ def place(rules, state, b, row):
     derive(rules, state, b)
 
 
-# ------------------------------------------------------------------- kernels that others call
+# ------------------------------------------------------------------ kernels for other modules
 
 PART: Final = 128
-"""Games that a thread takes on at a time."""
+"""Number of games that a thread processes at a time."""
 
 
 @jit_parallel
 def step_rows(rules, deals, state, events, actions, todo):
-    """Step every game of the batch; how many actions lie outside the space: if any does, nothing happens.
+    """Step every game of the batch; the number of actions outside the space: if any is, nothing happens.
 
     Parameters
     ----------
     actions
         int64 ``[batch]``.
     todo
-        int8 ``[batch]``: PLAY the action, LEAVE the game alone, or DEAL the next one of its stream.
+        int8 ``[batch]``: PLAY the action, LEAVE the game unchanged, or DEAL the next one of its stream.
     """
     outside = 0
     for b in range(actions.shape[0]):
         outside += int(todo[b] == PLAY and (actions[b] < 0 or actions[b] >= rules.actions))
     if outside == 0:
-        # A function of its own is compiled but once for one thread and for several.
+        # A separate function is compiled only once for one thread and for several.
         parts = max(1, actions.shape[0] // PART)
         for part in prange(parts):
             start = actions.shape[0] * part // parts
@@ -1507,49 +1504,49 @@ def shuffle_rows(states, orders):
 
 @jit_kernel
 def pick_rows(streams, rows, numbers):
-    """The next deal number of each named row's stream (int64 ``[n]``) into ``numbers`` (int64 ``[n]``)."""
+    """Write the next deal number of each row's stream (int64 ``[n]``) to ``numbers`` (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         numbers[k] = _pick(streams, rows[k])
 
 
 @jit_kernel
 def order_rows(rules, deals, rows):
-    """Shuffle a pack for the next deal of each named row's stream (int64 ``[n]``)."""
+    """Shuffle a pack for the next deal of the stream of some rows (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         _next_order(rules, deals, rows[k])
 
 
 @jit_kernel
 def deal_rows(rules, deals, state, rows):
-    """Deal new games into the named rows (int64 ``[n]``) from their packs in ``deals.orders``."""
+    """Deal new games to some rows (int64 ``[n]``) from their packs in ``deals.orders``."""
     for k in range(rows.shape[0]):
         _deal(rules, deals, state, rows[k])
 
 
 @jit_parallel
 def copy_rows(rules, state, sources, targets):
-    """Make the games of some rows the same as those of others (both int64 ``[n]``, no row twice)."""
+    """Copy the games of some rows to others (both int64 ``[n]``, no duplicate targets)."""
     for k in prange(sources.shape[0]):
         copy(rules, state, sources[k], targets[k])
 
 
 @jit_kernel
 def derive_rows(rules, state, rows):
-    """Bring everything but ``state.rows`` up to date in the named rows (int64 ``[n]``)."""
+    """Update everything after a change of ``state.rows`` in some rows (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         derive(rules, state, rows[k])
 
 
 @jit_kernel
 def count_paths(rules, state, events, depth, played):
-    """How many ways there are to play ``depth`` (at least 1) legal actions from the game in row 0.
+    """Number of sequences of ``depth`` (at least 1) legal actions from the game in row 0.
 
-    Row ``n`` of the state is room for the game after ``n`` actions; there are ``depth`` rows.
+    Row ``n`` of the state is scratch for the game after ``n`` actions; there are ``depth`` rows.
 
     Parameters
     ----------
     played
-        int64 ``[depth]``, room for the action that is being tried after so many.
+        int64 ``[depth]``, scratch for the action that is tried at each depth.
     """
     paths = 0
     at = 0
@@ -1558,7 +1555,7 @@ def count_paths(rules, state, events, depth, played):
         if int(state.status[at]) != PLAYING:
             at -= 1
         elif at == depth - 1:
-            # Each action that is legal here ends a path: it need not be played.
+            # Each legal action here ends a path: it need not be played.
             for action in range(rules.actions):
                 paths += int(state.mask[at, action])
             at -= 1
@@ -1576,7 +1573,7 @@ def count_paths(rules, state, events, depth, played):
 
 @jit_kernel
 def worried_card(rules, state, row, suit, target):
-    """The card that goes from a foundation of a suit back onto a pile, which must be legal."""
+    """The card that worries back from a foundation of a suit, which must be legal."""
     return last_home(rules, state, row, worrying_foundation(rules, state, row, suit, target))
 
 

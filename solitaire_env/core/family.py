@@ -1,7 +1,7 @@
 """Several games in one batch: one observation and one action space for all of them.
 
-An action is numbered by its text, which says the same move in every game, and a pile has the same place in
-the observation of every game. What a game does not have stays 0.
+Actions are numbered by their text, which means the same move in every game, and each pile has the same place
+in the observation of every game. Entries that a game does not use are 0.
 """
 
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ RULE_FIELDS: Final = (
     "decks", "ranks", "piles", "cells", "has_stock", "build", "run_build", "spaces", "space_rank", "moves",
     "hides", "draw", "passes", "fill", "aces_home", "alternate_home", "base", "wraps", "worrying_back",
 )  # fmt: skip
-"""The fields of :class:`~solitaire_env.core.layout.Rules` that stand in the observation."""
+"""The fields of :class:`~solitaire_env.core.layout.Rules` that are part of the observation."""
 
 _KINDS: Final = ("draw", "redeal", "home", "cell", "tableau", "space", "worry")
 """Kinds of action, in the order of their numbers."""
 
 
 def _place(action: Action, variant: Variant) -> tuple[int, int, int, int, int]:
-    """Where an action stands among those of all games: by kind, source, target and number of cards."""
+    """Sort key of an action among those of all games: kind, source, target and number of cards."""
     rules = make_rules(variant)
     source = action.source
     if source >= rules.sources:
@@ -84,15 +84,15 @@ class FamilyLayout:
             np.array([self.numbers[layout.text(n)] for n in range(layout.size)], dtype=np.int64)
             for layout in layouts
         ]
-        """For each game the number of each of its actions, int64 ``[its actions]``."""
+        """For each game, the number of each of its actions, int64 ``[its actions]``."""
         self.own_actions = np.full((len(self.variants), len(self.texts)), -1, dtype=np.int64)
-        """For each game its own number of each action, -1 for what is none of its actions."""
+        """For each game, its own number of each action, -1 for actions that it does not have."""
         for game, numbers in enumerate(self.actions):
             self.own_actions[game, numbers] = np.arange(len(numbers))
 
     @cached_property
     def slices(self) -> dict[str, slice]:
-        """Named slices of the observation: those of the games, and ``rules``."""
+        """Named slices of the observation: the parts of a game, and ``rules``."""
         rules = [make_rules(variant) for variant in self.variants]
         capacity = max(r.pile_capacity for r in rules)
         decks = max(r.decks for r in rules)
@@ -116,7 +116,7 @@ class FamilyLayout:
 
     @cached_property
     def places(self) -> list[npt.NDArray[np.int64]]:
-        """For each game where each entry of its own observation stands, int64 ``[its size]``."""
+        """For each game, the index of each entry of its own observation, int64 ``[its size]``."""
         decks = (self.slices["foundations"].stop - self.slices["foundations"].start) // SUITS
         out = []
         for variant in self.variants:
@@ -143,12 +143,12 @@ class FamilyLayout:
         for variant, places in zip(self.variants, self.places, strict=True):
             np.maximum.at(high, places, cards_high(variant, self.information))
         high[self.slices["rules"]] = self.rules.max(axis=0)
-        # Gymnasium warns of an entry that can only be 0.
+        # Gymnasium warns about an entry that can only be 0.
         return np.maximum(high, 1)
 
 
 class FamilyStart(NamedTuple):
-    """What a game starts from: which game, None for any, and its deal or position, None for the next."""
+    """The start of a game: its variant, None for any, and its deal or position, None for the next deal."""
 
     game: int | None
     start: Start | None
@@ -156,7 +156,7 @@ class FamilyStart(NamedTuple):
 
 @dataclass(frozen=True)
 class FamilyState:
-    """What the environments read of the games' state, as in :class:`~solitaire_env.core.engine.State`."""
+    """The state that environments read, as in :class:`~solitaire_env.core.engine.State`."""
 
     mask: npt.NDArray[np.int8]
     home: npt.NDArray[np.int64]
@@ -166,8 +166,8 @@ class FamilyState:
 class FamilyBatch(Rows):
     """``size`` games, each of one of several variants, with the interface of a :class:`Batch`.
 
-    Each variant has a batch of its own, in which the rows that play it are stepped. The variant of a new game
-    is chosen by the row's stream.
+    Each variant has its own batch, which steps the rows that play it. The row's stream chooses the variant of
+    a new game.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class FamilyBatch(Rows):
     size
         Number of rows.
     layout
-        Another observation and action space than that of :class:`FamilyLayout`.
+        Observation and action space, if not those of :class:`FamilyLayout`.
     """
 
     def __init__(self, specs: Sequence[GameSpec], size: int, layout: "FamilyLayout | None" = None) -> None:
@@ -187,7 +187,7 @@ class FamilyBatch(Rows):
         self.layout = layout or FamilyLayout(variants, self.settings.information)
         self.batches = [Batch(spec, size) for spec in specs]
         self.games = np.full(size, 0, dtype=np.int64)
-        """Which of the variants each row plays, int64 ``[size]``."""
+        """Index of the variant of each row, int64 ``[size]``."""
         self.streams = np.zeros(size, dtype=np.uint64)
         self.deal_numbers = np.full(size, NO_NUMBER, dtype=np.int64)
         self.state = FamilyState(
@@ -209,7 +209,7 @@ class FamilyBatch(Rows):
         self._todo = np.full(size, LEAVE, dtype=np.int8)
 
     def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        """The actions that a user passed, one a game, for :meth:`step` with ``todo``."""
+        """Check the actions that a user passed, one per game, for :meth:`step` with ``todo``."""
         actions = whole_numbers("actions", actions, self.size)
         outside = (todo == PLAY) & ((actions < 0) | (actions >= len(self.layout.texts)))
         if outside.any():
@@ -221,7 +221,7 @@ class FamilyBatch(Rows):
     # ------------------------------------------------------------------------------- new games
 
     def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[FamilyStart | Start | None]) -> None:
-        """New games in the named rows (int64 ``[n]``), each from its start."""
+        """Start new games in some rows (int64 ``[n]``), each from its start."""
         picked = deals.pick_deals(self.streams, rows)
         numbers = deals.pick_deals(self.streams, rows)
         dealt: dict[int, dict[int, Start]] = {}
@@ -246,11 +246,11 @@ class FamilyBatch(Rows):
         self.events.invalid[rows] = 0
 
     def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
-        """New games in the named rows (int64 ``[n]``), of any variant."""
+        """Start new games of any variant in some rows (int64 ``[n]``)."""
         self.begin(rows, [None] * len(rows))
 
     def _show(self, game: int, rows: npt.NDArray[np.int64]) -> None:
-        """Bring what all rows have in common up to date for those that play one of the games."""
+        """Update the common arrays for the rows that play one of the games."""
         batch, layout = self.batches[game], self.layout
         self._observations[rows[:, None], layout.places[game]] = batch.observations()[rows]
         self.state.mask[rows[:, None], layout.actions[game]] = batch.state.mask[rows]
@@ -263,7 +263,7 @@ class FamilyBatch(Rows):
     # ------------------------------------------------------------------------------------ steps
 
     def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
-        """Step the games; how many episodes ended. See :meth:`Batch.step`."""
+        """Step the games; return the number of episodes that ended. See :meth:`Batch.step`."""
         playing = todo == PLAY
         own = self.layout.own_actions[self.games, np.where(playing, actions, 0)]
         if self.settings.on_invalid == "raise":
@@ -275,7 +275,7 @@ class FamilyBatch(Rows):
             rows = np.flatnonzero(playing & (self.games == game))
             self._actions[rows] = own[rows]
             for row in rows[own[rows] < 0].tolist():
-                # Not a move of this game: as any other that is not legal.
+                # Not an action of this game: handled like other illegal actions.
                 self._actions[row] = int(np.argmin(batch.state.mask[row]))
             self._todo[rows] = PLAY
             batch.step(self._actions, self._todo)
@@ -307,7 +307,7 @@ class FamilyBatch(Rows):
     # ---------------------------------------------------------------------------------- looking
 
     def game_of(self, row: int) -> Batch:
-        """The batch in which a row is played, under the same number."""
+        """The batch that plays a row, under the same row number."""
         return self.batches[int(self.games[row])]
 
     def observations(self) -> npt.NDArray[np.int8]:
@@ -315,7 +315,7 @@ class FamilyBatch(Rows):
         return self._observations
 
     def position(self, row: int) -> Position:
-        """The whole position of a game."""
+        """The full position of a game."""
         return self.game_of(row).position(row)
 
     def visible(self, row: int) -> Position:
@@ -323,17 +323,17 @@ class FamilyBatch(Rows):
         return self.game_of(row).visible(row)
 
     def deal_of(self, row: int) -> Deal | None:
-        """What a game was dealt from; None where it started from a position."""
+        """The deal that a game started from; None if it started from a position."""
         return self.game_of(row).deal_of(row)
 
     # ---------------------------------------------------------------------------- save, restore
 
     def get_state(self, row: int) -> dict[str, Any]:
-        """All that a game's future depends on, as plain data (JSON-able)."""
+        """The complete state of a game, including its random future, as plain data (JSON-able)."""
         return {**self.game_of(row).get_state(row), "stream": int(self.streams[row])}
 
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
-        """Restore what :meth:`get_state` gave; the game stays as it was where that is refused."""
+        """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
         names = [variant.name for variant in self.layout.variants]
         name = saved.get("variant") if isinstance(saved, dict) else None
         if name not in names:
@@ -349,7 +349,7 @@ class FamilyBatch(Rows):
         self._show(game, rows)
 
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
-        """Make the games in ``targets`` the same as those in ``sources``, their futures too."""
+        """Copy the games in ``sources`` to ``targets``, including their random futures."""
         saved = [self.get_state(row) for row in sources.tolist()]
         for row, state in zip(targets.tolist(), saved, strict=True):
             self.set_state(row, state)

@@ -1,16 +1,16 @@
-"""Words become integers: the rules that the kernels read, and the places of cards and actions.
+"""Layouts: the rules as integers for the kernels, and the indices of cards and actions.
 
-``Rules`` is all that the engine knows of a variant. A *position row* holds one game as int8 card codes::
+``Rules`` is all that the engine needs of a variant. A *position row* holds one game as int8 card codes::
 
     t1 | t2 | ... | cells | waste | foundations | stock count | redeals | base | stock
 
-and its part before the stock, what a player sees, is the ``cards`` observation. Tableau piles and the waste
-are padded with EMPTY, bottom card first; a face-down card has the bit DOWN. A foundation is the number of its
+The part before the stock, which a player sees, is the ``cards`` observation. Tableau piles and the waste are
+padded with EMPTY, bottom card first; a face-down card has the bit DOWN. A foundation is the number of its
 cards (from the Ace, the rank of its top card), a suit's fullest first. The stock count stops at 127, the
-largest int8; the exact count follows from the cards seen. ``redeals`` are those left, in games that have a
-limit of more than one pass; ``base`` is the rank of the first card of the foundations where the deal says it.
+largest int8; the exact count follows from the cards seen. ``redeals`` is the number left, in games that limit
+them to more than one pass; ``base`` is the rank of the first card of the foundations if the deal decides it.
 
-A *source* is a place that cards leave from: tableau piles, then the waste, then cells; where cards may worry
+A *source* is a place that cards leave from: tableau piles, then the waste, then cells; if cards may worry
 back, then the suits of the foundations.
 """
 
@@ -58,7 +58,7 @@ PLAYING: Final = 0
 WON: Final = 1
 STUCK: Final = 2
 
-# What a step does to a game: nothing, the action, or the next deal of its stream instead.
+# Actions of a step on a game: none, play the action, or deal the next game of its stream.
 LEAVE: Final = 0
 PLAY: Final = 1
 DEAL: Final = 2
@@ -67,13 +67,13 @@ DEAL: Final = 2
 Observation = Literal["cards", "features"]
 """Kinds of observation."""
 Information = Literal["player", "thoughtful"]
-"""Whether the stock's order is hidden, or known."""
+"""Whether the order of the stock is hidden or known."""
 
 
 class Rules(NamedTuple):
-    """One variant in plain integers, made in :func:`make_rules` and nowhere else.
+    """One variant as plain integers, created only by :func:`make_rules`.
 
-    Every field is a Python int: another type would compile every kernel a second time.
+    Every field is a Python int: other types would compile every kernel again.
     """
 
     decks: int
@@ -88,11 +88,11 @@ class Rules(NamedTuple):
     build: int
     spaces: int
     moves: int
-    # Whether any rule is one that the games of the first five fields do without: see `is_varied`.
+    # Whether any rule is beyond those of the first five games: see `is_varied`.
     varied: int
-    # What neighbors that move together are built in.
+    # Building rule of sequences that move together.
     run_build: int
-    # The rank that fills a space, where only one does; 0 where it follows from a base that the deal says.
+    # The rank that fills a space, if only one does; 0 if it depends on a base that the deal decides.
     space_rank: int
     hides: int
     draw: int
@@ -100,7 +100,7 @@ class Rules(NamedTuple):
     fill: int
     aces_home: int
     alternate_home: int
-    # 0 where the deal says it.
+    # 0 if the deal decides it.
     base: int
     wraps: int
     worrying_back: int
@@ -116,8 +116,8 @@ class Rules(NamedTuple):
     row_base: int
     row_stock: int
     row_size: int
-    # Offsets of the kinds of action; `draw` is action 0 where there is a stock, `redeal` is 1 where there is
-    # more than one pass.
+    # Offsets of the kinds of action; `draw` is action 0 if there is a stock, `redeal` is 1 if there is more
+    # than one pass.
     home_actions: int
     cell_actions: int
     tableau_actions: int
@@ -170,7 +170,7 @@ def make_rules(variant: Variant) -> Rules:
 
 
 def _row_offsets(variant: Variant) -> dict[str, int]:
-    """Where the parts of a position row begin."""
+    """Offsets of the parts of a position row."""
     cells = variant.piles * variant.pile_capacity
     waste = cells + variant.cells
     foundations = waste + variant.stock
@@ -191,10 +191,10 @@ def _row_offsets(variant: Variant) -> dict[str, int]:
 
 
 def _action_offsets(variant: Variant) -> dict[str, int]:
-    """Where the kinds of action begin, and how many numbers of cards a player chooses from."""
+    """Offsets of the kinds of action, and the numbers of cards that a player chooses from."""
     piles, has_stock = variant.piles, int(variant.stock > 0)
     others = has_stock + variant.cells
-    # A group moves onto another card, so one card less than all is the longest.
+    # A group moves onto another card, so it has at most all cards but one.
     groups = variant.moves == "any group"
     longest = max(1, variant.pile_capacity - 1) if groups else variant.ranks
     tableau_counts = longest if groups else 1
@@ -217,9 +217,9 @@ def _action_offsets(variant: Variant) -> dict[str, int]:
 
 
 def is_varied(variant: Variant) -> bool:
-    """Whether a game has a rule beyond what a card fits on, what fills a space and how many cards move.
+    """Whether a game has rules beyond what a card fits on, what fills a space and how many cards move.
 
-    Games without have a legal-action mask that is kept from move to move, see the engine.
+    In other games the legal-action mask is updated incrementally, see the engine.
     """
     plain = replace(
         variant, passes=1, draw=1, face_down=0, fill="none", foundation_build="same suit", base="ace",
@@ -235,7 +235,7 @@ Kind = Literal["draw", "redeal", "home", "cell", "tableau", "space", "worry"]
 
 
 class Action(NamedTuple):
-    """One move that a player would name."""
+    """An action: one move that a player would name."""
 
     kind: Kind
     source: int = 0
@@ -243,15 +243,15 @@ class Action(NamedTuple):
     target: int = 0
     """Tableau pile from 0, for kinds ``tableau`` and ``worry``."""
     cards: int = 1
-    """Cards that move, where the player chooses how many; else 1 and implied by the position."""
+    """Number of cards that move, if the player chooses it; else 1, and the position determines it."""
 
 
 class ActionLayout:
     """Numbers of the actions of a variant, ``0 .. size - 1``.
 
-    In this order: draw; redeal; each source home; each source to a cell; each source to each tableau pile but
-    itself, source by source; each source to a space; from the foundations of each suit to each pile. Where
-    the player chooses how many cards go, one card comes first.
+    In this order: draw; redeal; each source home; each source to a cell; each source to each other tableau
+    pile, source by source; each source to a space; from the foundations of each suit to each pile. If the
+    player chooses the number of cards, one card comes first.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -288,7 +288,7 @@ class ActionLayout:
 
     @property
     def offsets(self) -> dict[str, slice]:
-        """Where each kind of action stands, by kind."""
+        """The range of each kind of action, by kind."""
         r = self.rules
         starts = {
             "draw": 0,
@@ -303,7 +303,7 @@ class ActionLayout:
         return {kind: slice(a, b) for (kind, a), b in zip(starts.items(), stops, strict=True) if a < b}
 
     def decode(self, number: int) -> Action:
-        """The action of that number."""
+        """The action with that number."""
         if not 0 <= number < self.size:
             raise ValueError(
                 f"action {number} is outside the space of {self.variant.name}, allowed: 0..{self.size - 1}"
@@ -318,7 +318,7 @@ class ActionLayout:
         return number
 
     def text(self, number: int) -> str:
-        """Text of an action, one to one with its number: ``draw``, ``t3>f``, ``w>t5``, ``t2x4>s``."""
+        """The unique text of an action: ``draw``, ``t3>f``, ``w>t5``, ``t2x4>s``."""
         action = self.decode(number)
         if action.kind in ("draw", "redeal"):
             return action.kind
@@ -369,7 +369,7 @@ def action_layout(variant: Variant) -> ActionLayout:
 def observation_layout(variant: Variant, information: Information = "player") -> dict[str, slice]:
     """Named slices of the ``cards`` observation.
 
-    ``t1``.. for the tableau piles, and, where the variant has them, ``cells``, ``waste``, ``stock_count``,
+    ``t1``.. for the tableau piles, and, if the variant has them, ``cells``, ``waste``, ``stock_count``,
     ``redeals``, ``base`` and, with ``information="thoughtful"``, ``stock``; always ``foundations``.
     """
     r = make_rules(variant)

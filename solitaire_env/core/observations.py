@@ -31,15 +31,15 @@ OBSERVATIONS: Final = get_args(Observation)
 INFORMATION: Final = get_args(Information)
 
 PART: Final = 128
-"""Games that a thread takes on at a time."""
+"""Number of games that a thread processes at a time."""
 
-# What the features say of each source and of each card of the suit-rank grid.
+# Number of features of each source and of each card of the suit-rank grid.
 SOURCE_FEATURES: Final = 8
 CARD_FEATURES: Final = 4
 
 
 def check_observation(observation: str, information: str) -> None:
-    """Refuse an unknown kind of observation or information."""
+    """Raise an error for an unknown kind of observation or information."""
     if observation not in OBSERVATIONS:
         raise ValueError(
             f"unknown observation {observation!r}, allowed: {', '.join(map(repr, OBSERVATIONS))}"
@@ -66,12 +66,12 @@ def cards_high(variant: Variant, information: Information = "player") -> npt.NDA
 
 
 def decode_cards(variant: Variant, observation: npt.NDArray[np.int8]) -> Position:
-    """The position that a ``cards`` observation shows; hidden cards are face down.
+    """The position in a ``cards`` observation; hidden cards are face down.
 
     Raises
     ------
     TypeError, ValueError
-        If it is no array of the right shape, or shows no possible position of the game.
+        If it has the wrong type or shape, or is no possible position of the game.
     """
     try:
         row = np.asarray(observation)
@@ -88,14 +88,14 @@ def feature_layout(variant: Variant, information: Information = "player") -> dic
     the suit, 1 if it may go home; then, of a tableau pile, cards / capacity and, unless the game moves single
     cards, the length of the sequence at its end / ranks; of the waste cards / stock.
 
-    ``cards``, for each card of the suit-rank grid (Clubs Ace to King, Diamonds, ...): share of its copies
-    that are home, that are playable, that lie buried in the tableau, and the fewest cards on top of a copy in
-    the tableau / capacity (1 where there is none).
+    ``cards``, for each card of the suit-rank grid (Clubs Ace to King, Diamonds, ...): shares of its copies
+    that are home, playable, and buried in the tableau, and the fewest cards on top of a copy in the tableau /
+    capacity (1 if there is none).
 
     ``counts``: stock / its size, spaces / piles, empty cells / cells, cards home / cards.
 
-    Where the game has them, ``rules``: redeals left / (passes - 1), the base's rank / ranks, and the number
-    of face-down cards in each tableau pile / capacity. A card that lies face down counts as buried only with
+    If the game has them, ``rules``: redeals left / (passes - 1), the base's rank / ranks, and the number of
+    face-down cards in each tableau pile / capacity. A face-down card counts as buried only with
     ``information="thoughtful"``.
 
     With ``information="thoughtful"``, ``stock``: rank / ranks and four entries for the suit of each of its
@@ -131,22 +131,22 @@ def observation_size(variant: Variant, observation: Observation, information: In
 
 @jit
 def _at(place):
-    """The place, never negative: said so, numba compiles no counting from the end of the array."""
+    """The index, declared nonnegative, so that numba compiles no counting from the end of the array."""
     return place & 0xFFFF
 
 
 @jit
 def _card_features(rules, state, b, thoughtful, depths, out):
-    """Where the copies of each card are: home, playable, buried in the tableau, and how deep."""
+    """Shares of the copies of each card that are home, playable and buried in the tableau, and the depth."""
     share = 1.0 / rules.decks
     grid = rules.sources * SOURCE_FEATURES
-    # Card 4 * rank + suit has the features from here + suits * suit + ranks * rank.
+    # The features of card 4 * rank + suit start at suits * suit + ranks * rank.
     ranks = CARD_FEATURES
     suits = rules.ranks * CARD_FEATURES
     for suit in range(SUITS):
         first = rules.row_foundations + suit * rules.decks
         place = grid + suit * suits
-        # Foundations of a suit lie fullest first.
+        # Foundations of a suit are ordered fullest first.
         home = rules.decks
         base = base_rank(rules, state, b)
         for rank in range(1, rules.ranks + 1):
@@ -182,7 +182,7 @@ def _card_features(rules, state, b, thoughtful, depths, out):
 
 @jit
 def _source_features(rules, state, b, depths, out):
-    """The playable card of each source, and what lies under it."""
+    """The playable card of each source, and the cards under it."""
     for source in range(rules.sources):
         card = int(state.tops[b, source])
         place = source * SOURCE_FEATURES
@@ -263,7 +263,7 @@ def _features(rules, state, thoughtful, depths, out):
 
 @jit_called
 def _hide_cards(rules, rows, out, start, stop):
-    """Copy the visible part of some rows, face-down cards as FACE_DOWN."""
+    """Copy the visible part of some rows, with face-down cards as FACE_DOWN."""
     for b in range(start, stop):
         for place in range(rules.row_cells):
             card = rows[b, place]
@@ -274,7 +274,7 @@ def _hide_cards(rules, rows, out, start, stop):
 
 @jit_parallel
 def _hidden_cards(rules, rows, out):
-    """Copy the visible part of every row (int8 ``[batch, row_size]``) into ``out``, cards hidden."""
+    """Copy the visible part of every row (int8 ``[batch, row_size]``) to ``out``, without hidden cards."""
     parts = max(1, out.shape[0] // PART)
     for part in prange(parts):
         start = out.shape[0] * part // parts
@@ -287,7 +287,7 @@ _write_cards = typed_once(_hidden_cards)
 
 
 def write_cards(rules: Rules, state: engine.State, out: npt.NDArray[np.int8]) -> None:
-    """Write the ``cards`` observation of every game of a variant with face-down cards into ``out`` (int8
+    """Write the ``cards`` observation of every game of a variant with face-down cards to ``out`` (int8
     ``[batch, row_stock]``).
     """
     _write_cards(rules, state.rows, out)

@@ -1,12 +1,12 @@
-"""Perft: how many ways there are to play on from a position, a number that tells whether the rules are right.
+"""Perft: count the lines of legal actions from a position, to check that the rules are right.
 
-*Nodes* at a depth are the sequences of exactly so many legal actions, counted by playing them all. *Unique*
-is the number of different positions at their ends, counted by setting up afresh each position of the depth
-before. Two positions are the same when their position texts are, the stock's order included: the same piles
-in another order are another position. A finished game has no legal action. The stock is known: a draw is one
-action, and leads to one position.
+*Nodes* at a depth are the sequences of exactly that many legal actions, counted by playing them all. *Unique*
+is the number of different positions at their ends, counted by setting up each position of the previous depth.
+Two positions are equal if their position texts are, including the stock's order: the same piles in another
+order are another position. A finished game has no legal action. The stock is known: a draw is one action, and
+leads to one position.
 
-When two programs disagree, :func:`divide` says through which action of the position.
+If two programs disagree, :func:`divide` finds the action of the position where they differ.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,13 +23,13 @@ Rows = npt.NDArray[np.int8]
 """Position rows ``[n, row_size]``, see :mod:`solitaire_env.core.layout`."""
 
 _CHUNK = 2**12
-"""So many positions are looked at together; what follows from them is some dozen times as many."""
+"""Positions that are processed together; the arrays of their successors are dozens of times larger."""
 
 # ----------------------------------------------------------------------------------------- perft
 
 
 def count_nodes(position: Position, depth: int) -> int:
-    """Sequences of exactly ``depth`` legal actions from a position.
+    """Number of sequences of exactly ``depth`` legal actions from a position.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def count_nodes(position: Position, depth: int) -> int:
 
 
 def divide(position: Position, depth: int) -> dict[str, int]:
-    """For each legal action, by its text, how many of the nodes at ``depth`` (at least 1) begin with it.
+    """For each legal action, by its text, the number of nodes at ``depth`` (at least 1) that begin with it.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def divide(position: Position, depth: int) -> dict[str, int]:
 
 
 def divided(position: Position, depth: int) -> Iterator[tuple[str, int]]:
-    """What :func:`divide` gives, action by action as it is counted."""
+    """The results of :func:`divide`, action by action as they are counted."""
     if _checked(depth) == 0:
         raise ValueError("depth is 0, allowed to divide: 1 or more")
     rules = make_rules(position.variant)
@@ -66,12 +66,12 @@ def divided(position: Position, depth: int) -> Iterator[tuple[str, int]]:
 def count_unique(
     position: Position, depth: int, progress: Callable[[int, int], object] | None = None
 ) -> Iterator[int]:
-    """Different positions after exactly 1, 2, .. ``depth`` legal actions from a position.
+    """Number of different positions after exactly 1, 2, .. ``depth`` legal actions from a position.
 
     Parameters
     ----------
     progress
-        Called as the positions of a depth are set up, with how many were and how many there are.
+        Called while the positions of a depth are set up, with their number up to now and in total.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def count_unique(
 
 
 def _play_out(rules: Rules, state: engine.State) -> int:
-    """Nodes from the game in row 0, as deep as there are more rows."""
+    """Nodes from the game in row 0, to the depth of the remaining rows."""
     depth = len(state.status) - 1
     if depth == 0:
         return 1
@@ -113,15 +113,15 @@ def _checked(depth: int) -> int:
     return depth
 
 
-# ----------------------------------------------------------------------- all that can be reached
+# ------------------------------------------------------------------------ reachable positions
 
 
 def successors(
     rules: Rules, rows: Rows
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Rows]]:
-    """Every legal action in each of some positions, in order, as many at a time as memory is small.
+    """Play every legal action in each of some positions, in order, in parts of limited size.
 
-    Yields the numbers of the positions and the actions, int64 ``[n]``, and the rows that they lead to, int8
+    Yields the numbers of the positions and the actions, int64 ``[n]``, and the rows after them, int8
     ``[n, row_size]``.
     """
     for start in range(0, len(rows), _CHUNK):
@@ -136,7 +136,7 @@ def successors(
 
 
 def unique_rows(rules: Rules, parts: Iterable[Rows]) -> Rows:
-    """The different rows among some, int8 ``[n, row_size]``, in the order in which they come first."""
+    """The unique rows of an array, int8 ``[n, row_size]``, in the order of their first occurrence."""
     seen: dict[bytes, None] = {}
     for rows in parts:
         seen.update(dict.fromkeys(np.ascontiguousarray(rows).view(f"V{rules.row_size}").ravel().tolist()))
@@ -152,7 +152,7 @@ def _set_up(rules: Rules, rows: Rows) -> engine.State:
 
 def _legal(state: engine.State) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Every legal action of every game: numbers of the games and the actions, int64 ``[n]``."""
-    # Contiguous, as kernels take them: np.nonzero gives columns of one array.
+    # Contiguous, as kernels need them: np.nonzero returns columns of one array.
     legal = np.flatnonzero(state.mask & (state.status == PLAYING)[:, None])
     games, actions = np.divmod(legal, state.mask.shape[1])
     return games, actions

@@ -1,4 +1,4 @@
-"""A position: where every card of a game lies, as an object and as the engine's row of card codes."""
+"""A position: all cards of a game, as an object and as the engine's row of card codes."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -27,25 +27,25 @@ Pile = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Position:
-    """Where every card of a game lies, card codes bottom first."""
+    """All cards of a game, as card codes, bottom first."""
 
     variant: Variant
     tableau: tuple[Pile, ...]
-    """A face-down card has the bit DOWN, or is FACE_DOWN where it is hidden."""
+    """A face-down card has the bit DOWN, or is FACE_DOWN if it is hidden."""
     foundations: tuple[Pile, ...]
     """For each suit the numbers of cards on its foundations, fullest first: from the Ace, their top ranks."""
     cells: Pile = ()
-    """EMPTY where a cell is free."""
+    """EMPTY for a free cell."""
     waste: Pile = ()
     stock: Pile = ()
-    """The next card last; FACE_DOWN where hidden."""
+    """The next card last; FACE_DOWN if hidden."""
     redeals: int = 0
-    """How often the waste may still be turned over, where there is a limit."""
+    """Number of redeals left, if there is a limit."""
     base: int = 0
-    """The rank of the first card of each foundation, where the deal says it."""
+    """The rank of the first card of each foundation, if the deal decides it."""
 
     def hidden(self) -> "Position":
-        """The position as a player sees it: the cards of the stock and those that lie face down hidden."""
+        """The position as a player sees it: without the stock and the face-down cards."""
         seen = tuple(tuple(FACE_DOWN if card & DOWN else card for card in pile) for pile in self.tableau)
         return replace(self, tableau=seen, stock=(FACE_DOWN,) * len(self.stock))
 
@@ -55,8 +55,8 @@ class Position:
         return self.base or make_rules(self.variant).base
 
     def home_tops(self) -> tuple[Pile, ...]:
-        """For each foundation, suit by suit, the cards of which its last card is one: none where it is empty;
-        where colors alternate, two of a color, since their number alone is kept.
+        """For each foundation, suit by suit, the possible last cards: none if it is empty; with alternating
+        colors two of a color, since only their number is stored.
         """
         return tuple(_cards_at_home(self, suit, count - 1) for suit, count in self._counts())
 
@@ -89,8 +89,8 @@ def _known_cards(position: Position) -> list[int]:
 def _home_cards(position: Position, elsewhere: Counter[int]) -> list[int]:
     """The cards on the foundations.
 
-    Where colors alternate a foundation shows how many cards lie on it, not their suits: of a color, the lower
-    suit as long as its copies are not elsewhere.
+    Foundations of alternating colors store how many cards they have, not their suits: of a color, the lower
+    suit is assumed while its copies are not elsewhere.
     """
     v = position.variant
     cards: list[int] = []
@@ -105,8 +105,8 @@ def _home_cards(position: Position, elsewhere: Counter[int]) -> list[int]:
 
 
 def _cards_at_home(position: Position, suit: int, place: int) -> Pile:
-    """The cards that can lie at a place of a suit's foundation, 0 for its first: two of a color, after the
-    first, where colors alternate.
+    """The possible cards at a place of a suit's foundation, 0 for its first: with alternating colors, two
+    of a color after the first.
     """
     v = position.variant
     if not 0 <= place < v.ranks:
@@ -120,7 +120,7 @@ def _cards_at_home(position: Position, suit: int, place: int) -> Pile:
 
 
 def position_faults(position: Position) -> list[str]:
-    """What is wrong with a position, a sentence each; empty when nothing is."""
+    """The faults of a position, a sentence each; empty if it is valid."""
     v = position.variant
     faults = []
     for what, count, allowed in (
@@ -146,7 +146,7 @@ def position_faults(position: Position) -> list[str]:
 
 
 def _value_faults(position: Position) -> list[str]:
-    """Codes that are no card where they stand, and numbers out of range."""
+    """Codes that are invalid in their place, and numbers out of range."""
     v = position.variant
     faults = []
     places: list[tuple[str, Pile, int | None]] = [
@@ -179,7 +179,7 @@ def _value_faults(position: Position) -> list[str]:
 
 
 def _place_faults(position: Position) -> tuple[int, list[str]]:
-    """How many cards are hidden; and places with too many cards, or foundations out of order."""
+    """Wrong numbers of hidden cards, places with too many cards, and foundations out of order."""
     v = position.variant
     rules = make_rules(v)
     faults = []
@@ -233,16 +233,15 @@ def position_to_row(position: Position) -> npt.NDArray[np.int8]:
 
 
 def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
-    """The position of a row (int8 ``[row_size]``), or of its part that a player sees, the ``cards``
-    observation.
+    """The position of a row (int8 ``[row_size]``), or of its visible part, the ``cards`` observation.
 
-    From the latter the stock is face down; its count follows from the cards that are seen. Whether the
-    position is a possible one, :func:`position_faults` says.
+    From an observation the stock is face down; its count follows from the cards that are seen. Use
+    :func:`position_faults` to check that the position is possible.
 
     Raises
     ------
     ValueError
-        If the shape is another, or there is anything but whole numbers from -128 to 127 in it.
+        If the shape is wrong, or an entry is not a whole number from -128 to 127.
     """
     r = make_rules(variant)
     if row.dtype.kind not in "iu":
@@ -278,12 +277,12 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
 
 
 def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position:
-    """The position of a row as :func:`position_from_row` gives it, when it is a possible one.
+    """The position of a row as in :func:`position_from_row`, checked to be possible.
 
     Raises
     ------
     ValueError
-        With ``what``, which is the row's name in the sentence, and what is wrong with it.
+        With ``what``, the row's name in the message, and the fault.
     """
     position = position_from_row(variant, row)
     faults = position_faults(position)

@@ -1,4 +1,4 @@
-"""Sums that identify positions: to see that one comes back without keeping its cards.
+"""Sums that identify positions, to detect repeated ones without storing their cards.
 
 The sum of a position is the 64-bit sum of its visible cards, each times a random weight of its place. Two
 different positions of a game have the same sum with a probability of about 2**-64.
@@ -14,7 +14,7 @@ from solitaire_env.core.layout import Rules
 
 
 def make_sum_weights(rules: Rules) -> npt.NDArray[np.int64]:
-    """The weights of the visible places of a position row, int64 ``[row_stock]``; always the same."""
+    """The weights of the visible places of a position row, int64 ``[row_stock]``; they are constant."""
     generator = np.random.Generator(np.random.PCG64(0))
     return generator.integers(2**63, size=rules.row_stock, dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Reward schemes by name. They look at a game and never change its rules."""
+"""Reward schemes by name. They do not change the rules of a game."""
 
 from typing import Final, Literal, NamedTuple
 
@@ -7,12 +7,12 @@ RewardName = Literal["progress", "win", "progress+win"]
 
 
 class Reward(NamedTuple):
-    """Weights of what a step is paid for."""
+    """Weights of the rewards of a step."""
 
     progress: float
     """For all cards home; a step earns this times the cards that went home in it / all cards."""
     win: float
-    """For the win itself."""
+    """For the win."""
 
 
 REWARDS: Final[dict[RewardName, Reward]] = {
@@ -24,7 +24,7 @@ REWARDS: Final[dict[RewardName, Reward]] = {
 
 
 def get_reward(name: RewardName) -> Reward:
-    """The scheme of that name."""
+    """The scheme with that name."""
     if name not in REWARDS:
         raise ValueError(f"unknown reward {name!r}, allowed: {', '.join(map(repr, REWARDS))}")
     return REWARDS[name]

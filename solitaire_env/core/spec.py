@@ -1,6 +1,4 @@
-"""What exactly is played and shown: the rules of a game with its settings, layouts and their hash, built
-once.
-"""
+"""The specification of a game: its rules, settings and layouts, and their hash."""
 
 import hashlib
 import json
@@ -25,12 +23,12 @@ from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
 OnInvalid = Literal["noop", "raise", "terminate"]
-"""What an illegal action does: nothing, raise an error, or end the episode."""
+"""Effect of an illegal action: nothing, an error, or the end of the episode."""
 INVALID: Final = get_args(OnInvalid)
 
 
 def check_limit(name: str, value: Any) -> int | None:
-    """A step limit: None for no limit, or a whole number from 1, NumPy integers included.
+    """Check a step limit: None for no limit, or a whole number from 1, including NumPy integers.
 
     Raises
     ------
@@ -69,14 +67,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class GameSpec:
-    """A game as somebody plays and sees it; the only description of that in the project.
+    """A game as it is played and observed; the only description of that in the project.
 
     Parameters
     ----------
     variant
-        The rules, house rules and action set included.
+        The rules, including house rules and action set.
     settings
-        What is observed and paid, and when an episode ends.
+        Observation, rewards and limits of an episode.
     """
 
     variant: Variant
@@ -110,7 +108,7 @@ class GameSpec:
 
     @cached_property
     def layout(self) -> dict[str, Any]:
-        """The layouts as plain data (JSON-able): what a model must know to read observations and name
+        """The layouts as plain data (JSON-able): what a model needs to read observations and name
         actions.
 
         ``observation``, ``information``, ``size`` and ``slices`` (name to ``[start, stop]``) of the
@@ -142,7 +140,7 @@ class GameSpec:
 
     @cached_property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits of :attr:`layout`; a model with another hash reads another game."""
+        """Sixteen hexadecimal digits of :attr:`layout`; a model with another hash is for another game."""
         return layout_hash(self.layout)
 
     def seen(
@@ -152,9 +150,9 @@ class GameSpec:
         observation: Observation | None = None,
         information: Information | None = None,
     ) -> "GameSpec":
-        """The same game as a player sees it who asks for another action set or observation.
+        """The same game with the action set or observation of a player.
 
-        What is None stays as it is. Limits and rewards are not part of it.
+        None keeps a setting. Limits and rewards are left out.
 
         Raises
         ------
@@ -184,5 +182,5 @@ class GameSpec:
 
 
 def layout_hash(layout: dict[str, Any]) -> str:
-    """Sixteen hexadecimal digits that differ when two layouts (:attr:`GameSpec.layout`) do."""
+    """Sixteen hexadecimal digits, a hash of a layout (:attr:`GameSpec.layout`)."""
     return hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()[:16]

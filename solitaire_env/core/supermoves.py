@@ -1,4 +1,4 @@
-"""Supermoves as the single moves that they stand for."""
+"""Supermoves as single moves."""
 
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -12,12 +12,12 @@ from solitaire_env.core.layout import make_rules
 from solitaire_env.core.variant import Variant
 
 MOST_SINGLES: Final = 49
-"""A supermove stands for at most this many single moves: 13 cards carried through four spaces, no cell."""
+"""Maximum number of single moves of a supermove: 13 cards carried through four spaces, without cells."""
 MOST_TASKS: Final = 14
-"""At most this many parts of a sequence wait to be carried."""
+"""Maximum number of parts of a sequence that wait to be carried."""
 
 LOWEST_SPACE: Final = -1
-"""Stands for a pile that is not chosen yet: the lowest space when the first card goes there."""
+"""A pile that is not chosen yet: the lowest space when the first card moves there."""
 
 
 class Task(NamedTuple):
@@ -25,10 +25,10 @@ class Task(NamedTuple):
 
     cards: int
     source: int
-    """The number of the place that they leave, in ``Room.places``; of the place they go to."""
+    """Index in ``Room.places`` of the source; likewise of the target."""
     target: int
     between: int
-    """Spaces that may hold cards in between."""
+    """Number of spaces that may hold cards meanwhile."""
 
 
 TASK: Final = Task(*range(len(Task._fields)))
@@ -42,36 +42,34 @@ class Room(NamedTuple):
     cells: Any
     """The empty cells, as sources, ``[cells + 1]``."""
     places: Any
-    """The sources and piles that tasks name, ``[MOST_SINGLES]``."""
+    """The sources and piles of the tasks, ``[MOST_SINGLES]``."""
     tasks: Any
-    """Columns of :class:`Task`, ``[MOST_TASKS, 4]``; the last of those that wait comes first."""
+    """Columns of :class:`Task`, ``[MOST_TASKS, 4]``; a stack, the last one is next."""
 
 
 @cache
 def strict_variant(variant: Variant) -> Variant:
-    """The same game with single cards only, in whose actions :func:`expand` answers."""
+    """The same game with single cards only, the action set of :func:`expand`."""
     return variant.with_rules(moves="one card")
 
 
 def expands(variant: Variant) -> bool:
-    """Whether the moves of a variant stand for single moves: not if sequences move freely, nor if a space
-    that a card might be put into is filled by itself.
+    """Whether the moves of a variant can be expanded: not if sequences move freely, nor if spaces that could
+    hold a card are filled automatically.
     """
     return variant.moves == "one card" or (variant.moves == "supermove" and variant.fill == "none")
 
 
 def expand(variant: Variant, state: engine.State, row: int, number: int) -> list[int]:
-    """The legal action of a ``supermove`` variant as actions of its :func:`strict_variant`, to be played in
-    order.
+    """The legal action of a ``supermove`` variant as actions of its :func:`strict_variant`, in order.
 
-    The position that results is the same, with one freedom: spaces are alike, and a sequence carried through
-    spaces into a space may come to lie in another of them than the lowest, since a single card always goes to
-    the lowest.
+    The resulting position is the same, except for the order of spaces: a single card always moves to the
+    lowest space, so a sequence carried through spaces into a space may end in another one.
 
     Raises
     ------
     ValueError
-        If single moves cannot do what the variant's do: :func:`expands`.
+        If single moves cannot replace the variant's moves: see :func:`expands`.
     """
     singles, counts = expand_rows(
         variant, state, np.array([row], dtype=np.int64), np.array([number], dtype=np.int64)
@@ -82,17 +80,17 @@ def expand(variant: Variant, state: engine.State, row: int, number: int) -> list
 def expand_rows(
     variant: Variant, state: engine.State, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The same of several games, each named once.
+    """The same for several games, each at most once.
 
     Parameters
     ----------
     rows, actions
-        Int64 ``[n]``.
+        int64 ``[n]``.
 
     Returns
     -------
-    The single actions, int64 ``[n, most]``, each row filled up with what has no meaning; and how many there
-    are, int64 ``[n]``.
+    The single actions, int64 ``[n, most]``, with undefined entries after the last one of each row; and their
+    numbers, int64 ``[n]``.
     """
     if not expands(variant):
         why = "fills its spaces" if variant.moves == "supermove" else f"moves={variant.moves!r}"
@@ -111,7 +109,7 @@ def expand_rows(
 
 @jit
 def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no-untyped-def]
-    """Add a card's move onto a pile, or to it as a space; how many moves there are then."""
+    """Add the move of a card onto a pile, or to it as a space; the new number of moves."""
     if heights[target]:
         singles[n] = engine.tableau_action(strict, source, target)
     else:
@@ -124,7 +122,7 @@ def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no
 
 @jit
 def _carry(strict, room, cards, from_place, to_place, singles, n):  # type: ignore[no-untyped-def]
-    """Carry cards with none in spaces in between: all but the deepest to cells, then onto it again."""
+    """Carry cards without spaces: all but the deepest to cells, then onto it again."""
     source = room.places[from_place]
     for held in range(cards - 1):
         singles[n + held] = strict.cell_actions + source
@@ -152,7 +150,7 @@ def _set_task(task, cards, from_place, to_place, between):  # type: ignore[no-un
 
 @jit
 def _survey(strict, state, row, room):  # type: ignore[no-untyped-def]
-    """Note the heights of piles and the empty cells of a game; how many cells are empty."""
+    """Store the heights of piles and the empty cells of a game; the number of empty cells."""
     for pile in range(strict.piles):
         room.heights[pile] = int(state.heights[row, pile])
     empty = 0
@@ -164,10 +162,10 @@ def _survey(strict, state, row, room):  # type: ignore[no-untyped-def]
 
 @jit
 def _expand(rules, strict, state, row, action, room, singles):  # type: ignore[no-untyped-def]
-    """Write the single moves of an action; how many there are.
+    """Write the single moves of an action; their number.
 
-    A sequence that is too long to be carried at once goes in three parts: its end aside to a space, the rest,
-    and the end onto it. Recursion, with the parts that wait in ``room.tasks``.
+    A sequence that is too long for the cells is carried in three parts: its end to a space, then the rest,
+    then the end onto it. This recursion keeps the waiting parts in ``room.tasks``.
     """
     singles[0] = action
     if action < rules.tableau_actions:
@@ -193,7 +191,7 @@ def _expand(rules, strict, state, row, action, room, singles):  # type: ignore[n
         if cards <= most:
             n = _carry(strict, room, cards, source, target, singles, n)
             continue
-        # Cards put aside move twice: as few as leave a part that can be carried without that space.
+        # Cards moved aside move twice: take the fewest that leave a part that needs no such space.
         part = max(1, cards - (most << between))
         room.places[places] = LOWEST_SPACE
         _set_task(room.tasks[waiting], part, places, target, between)
@@ -206,7 +204,7 @@ def _expand(rules, strict, state, row, action, room, singles):  # type: ignore[n
 
 @jit_kernel
 def _expand_all(rules, strict, state, rows, actions, room, singles, counts):  # type: ignore[no-untyped-def]
-    """Write the single moves of an action of each game, and how many there are."""
+    """Write the single moves of an action of each game, and their numbers."""
     for k in range(rows.shape[0]):
         counts[k] = _expand(rules, strict, state, rows[k], actions[k], room, singles[k])
 

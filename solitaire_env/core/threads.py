@@ -1,4 +1,4 @@
-"""Threads: kernels that release the interpreter lock run at the same time, each on a part of the games.
+"""Threads: kernels that release the interpreter lock run in parallel, each on a part of the games.
 
 For kernels too large to be compiled a second time with a parallel loop (``jit_parallel``).
 """
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class _Workers:
-    """The threads that help, made when they are first needed; a forked process makes its own."""
+    """The worker threads, created on first use; a forked process creates its own."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -39,7 +39,7 @@ class _Workers:
         set_num_threads(1)
 
     def after_fork(self) -> None:  # pragma: no cover  # called in a forked process
-        """Forget the threads of the parent, which are not in this process."""
+        """Drop the threads of the parent, which do not exist in this process."""
         self.__init__()  # type: ignore[misc]
 
 
@@ -51,8 +51,8 @@ if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has no fork
 def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     """Call a function with each of some parts, on as many threads as kernels may use; the results in order.
 
-    The calling thread takes parts as well. Within such a call nothing is spread again. The first error that
-    a call raises is raised here, when all calls that had begun are over.
+    The calling thread takes parts as well. Nested calls run in their own thread. The first error that a
+    call raises is raised here, after all calls that had started have ended.
     """
     helpers = min(get_num_threads(), len(parts)) - 1
     if helpers < 1 or getattr(_workers.here, "helping", False):
@@ -71,17 +71,17 @@ def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Res
         take_parts()
     finally:
         _workers.here.helping = False
-        # What another thread has taken up is finished before its arrays are used again.
+        # Calls of other threads must end before their arrays are used again.
         errors = [other.exception() for other in others if not other.cancel()]
     for error in errors:
         if error is not None:  # pragma: no branch
-            raise error  # pragma: no cover  # which thread meets it is chance
+            raise error  # pragma: no cover  # whether this thread has it varies
     return [results[place] for place in range(len(parts))]
 
 
 def split_evenly(count: int, smallest: int) -> Iterator[slice]:
-    """Cut ``count`` games into two slices for each thread that kernels may use, none much below ``smallest``
-    games; at least one slice.
+    """Divide ``count`` games into two slices for each thread that kernels may use, none much below
+    ``smallest`` games; at least one slice.
     """
     pieces = max(1, min(2 * get_num_threads(), count // smallest))
     for piece in range(pieces):

@@ -1,6 +1,6 @@
-"""The record of a game's rules, in the words that card players use.
+"""The rules of a game as data, in the words of card players.
 
-The published games are lines of data in :mod:`solitaire_env.variants`; what may be done in a position is in
+The published games are rows of a table in :mod:`solitaire_env.variants`; legal moves are defined in
 :mod:`solitaire_env.core.engine`.
 """
 
@@ -33,48 +33,48 @@ MAX_NAME: Final = 80
 class Variant:
     """The rules of one solitaire game.
 
-    Every game has one foundation a suit and deck; it is won when all cards are there. Cards that are dealt
-    neither to the tableau nor to the cells or foundations form the stock, which is turned up to the waste.
+    Every game has one foundation per suit and deck; it is won when all cards are there. Cards that are dealt
+    neither to the tableau nor to cells or foundations form the stock, which is turned up to the waste.
     """
 
     name: str
     """Short name, lower case with hyphens: ``forty-thieves``."""
     title: str
-    """The name that people read: ``Forty Thieves``."""
+    """Displayed name: ``Forty Thieves``."""
     decks: int
     """Packs of cards, 1..4."""
     tableau: tuple[int, ...]
     """Number of cards dealt to each tableau pile."""
     cells: int = 0
-    """Places that hold a single card each."""
+    """Number of cells; each holds one card."""
     cells_filled: int = 0
-    """The first so many cells receive a card at the deal."""
+    """Number of cells, from the first, that receive a card at the deal."""
     build: Build = "same suit"
-    """What a card on the tableau takes: the next lower rank, in the same suit, in the other color, in any
+    """The cards that a tableau card takes: the next lower rank, in the same suit, in the other color, in any
     suit, in any suit but its own, or in the same color."""
     spaces: Spaces = "any"
-    """What fills an empty tableau pile: any card, Kings only, nothing, or only the rank below the base."""
+    """The cards that fill an empty tableau pile: any, Kings only, none, or only the rank below the base."""
     moves: Moves = "one card"
-    """What moves between tableau piles: one card; a sequence as long as single moves could carry it through
-    empty cells and spaces (a supermove); any sequence; or any face-up card with all cards on it, in order or
-    not."""
+    """The cards that move between tableau piles: one card; a sequence as long as single moves could carry it
+    through empty cells and spaces (a supermove); any sequence; or any face-up card with all cards on it, in
+    order or not."""
     sequence: SequenceBuild = "as build"
-    """Which cards move as one sequence, where that is not what may be built."""
+    """Building rule of sequences that move together, if it differs from ``build``."""
     face_down: int | str | tuple[int, ...] = 0
-    """The cards of each pile that are dealt face down: so many at the bottom, a number for all piles or one
+    """The cards of each pile that are dealt face down: their number at the bottom, one for all piles or one
     for each; or rows, counted from the bottom, as text: ``"rows 2, 4, 6"``. The last card of a pile is always
     face up."""
     draw: int = 1
-    """Cards turned from the stock to the waste at a time, 1..3."""
+    """Number of cards turned from the stock to the waste at a time, 1..3."""
     passes: int = 1
-    """Times through the stock; 0 for no limit."""
+    """Number of passes through the stock; 0 for no limit."""
     aces_home: bool = False
     """Whether the Aces, or the cards of the base rank, start on the foundations."""
     fill: Fill = "none"
-    """``"waste"``: a pile that becomes empty gets the last card of the waste at once; when the waste is
+    """``"waste"``: an empty pile is immediately filled with the last card of the waste; if the waste is
     empty, cards are drawn first."""
     foundation_build: FoundationBuild = "same suit"
-    """What the foundations are built in."""
+    """Building rule of the foundations."""
     base: int | str = "ace"
     """Rank of the first card of each foundation: ``"ace"``, a number, or ``"dealt"`` for the rank of the
     first card of the deal, whose other copies then start on the foundations. With another base than the Ace
@@ -82,16 +82,16 @@ class Variant:
     worrying_back: bool = False
     """Whether the last card of a foundation may go back onto a card of the tableau."""
     pysol_order: tuple[int, ...] = ()
-    """The tableau pile (cells are counted after the piles) that each card goes to in the order in which
-    PySolFC deals them, where that is not row by row: needed for its deal numbers alone."""
+    """The tableau pile (cells are counted after the piles) of each card in PySolFC's dealing order, if that
+    is not row by row: only needed for PySolFC's deal numbers."""
     ranks: int = 13
     """Cards in a suit, Ace upwards. Fewer than 13 make short decks, which can be solved exhaustively."""
     sources: tuple[str, ...] = ()
     """Where these rules are published."""
     aliases: tuple[str, ...] = ()
-    """Other names of the same game."""
+    """Other names of the game."""
     differs: tuple[str, ...] = ()
-    """Where other programs or books differ, a sentence each."""
+    """Differences in other programs or books, a sentence each."""
 
     def __post_init__(self) -> None:
         self._check_texts()
@@ -169,7 +169,7 @@ class Variant:
         )
 
     def _check_together(self) -> None:
-        """Refuse values that are right alone and not beside others."""
+        """Raise an error for values that cannot be combined."""
         order = self.pysol_order
         dealt_to = [pile for pile, size in enumerate(self.tableau) for _ in range(size)]
         dealt_to += range(self.piles, self.piles + self.cells_filled)
@@ -203,7 +203,7 @@ class Variant:
 
     @property
     def foundations(self) -> int:
-        """Number of foundations: one a suit and deck."""
+        """Number of foundations: one per suit and deck."""
         return 4 * self.decks
 
     @property
@@ -223,11 +223,11 @@ class Variant:
 
     @property
     def pile_capacity(self) -> int:
-        """The most cards that a tableau pile can ever hold."""
+        """Maximum number of cards in a tableau pile."""
         if self.moves == "any group":
             return self.cards
-        # On the last card that was dealt to a pile lies at most the rest of a sequence: without wrap nothing
-        # goes onto an Ace.
+        # The last card dealt to a pile can start at most the rest of a sequence: without wrap nothing fits on
+        # an Ace.
         dealt = max(*self.tableau, 1)
         if not self.wraps:
             return dealt + self.ranks - 1
@@ -236,18 +236,18 @@ class Variant:
 
     @property
     def wraps(self) -> bool:
-        """Whether ranks go on from the King to the Ace."""
+        """Whether ranks continue from the King to the Ace."""
         return self.base != "ace"
 
     @property
     def run_build(self) -> str:
-        """Which neighbors move as one sequence, in the words of ``build``."""
+        """Building rule of sequences that move together, as a value of ``build``."""
         return self.build if self.sequence == "as build" else self.sequence
 
     @property
     def face_down_rows(self) -> tuple[frozenset[int], ...] | None:
-        """For each pile the places, from 0 at the bottom, of the cards that are dealt face down; None when
-        ``face_down`` does not say that.
+        """For each pile, the places, from 0 at the bottom, of the cards that are dealt face down; None if
+        ``face_down`` is invalid.
         """
         down, piles = self.face_down, self.tableau
         if isinstance(down, str):
@@ -271,14 +271,14 @@ class Variant:
 
     @property
     def counts_differ(self) -> bool:
-        """Whether a player chooses how many cards go to a space."""
+        """Whether a player chooses how many cards move to a space."""
         return self.spaces != "none" and (
             self.moves == "any group" or (self.moves != "one card" and self.spaces == "any")
         )
 
     @property
     def takes_supermoves(self) -> bool:
-        """Whether single moves make up the moves of the game's sequences, so that ``moves="supermove"`` is a
+        """Whether single moves can carry the game's sequences, so that ``moves="supermove"`` is a
         shortcut.
         """
         one_way = not self.wraps or (self.decks == 1 and self.run_build == "same suit")
@@ -287,7 +287,7 @@ class Variant:
     def with_rules(
         self, *, build: Build | None = None, spaces: Spaces | None = None, moves: Moves | None = None
     ) -> "Variant":
-        """The variant with other ``build``, ``spaces`` or ``moves``; those given as None stay as they are."""
+        """The variant with other ``build``, ``spaces`` or ``moves``; None keeps a value."""
         rules: dict[str, Any] = {"build": build, "spaces": spaces, "moves": moves}
         return replace(self, **{field: word for field, word in rules.items() if word is not None})
 
@@ -303,7 +303,7 @@ _CONDITIONS: Final[tuple[tuple[str, Any, Callable[[Variant], bool], str], ...]] 
     ("foundation_build", "alternate color", lambda v: not (v.wraps or v.worrying_back),
      "base='ace' and worrying_back=False"),
 )  # fmt: skip
-"""What the value of a field asks of others."""
+"""Conditions on the values of a field."""
 
 
 def _is_whole(value: object, low: int, high: int) -> bool:
@@ -430,13 +430,13 @@ def _describe(v: Variant) -> list[str]:
 
 
 def variant_to_dict(variant: Variant) -> dict[str, Any]:
-    """Plain data (JSON-able) from which :func:`variant_from_dict` makes the variant again."""
+    """Plain data (JSON-able) for :func:`variant_from_dict`."""
     out = {field.name: getattr(variant, field.name) for field in fields(variant)}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in out.items()}
 
 
 def variant_from_dict(data: dict[str, Any]) -> Variant:
-    """The variant from plain data, unknown keys refused."""
+    """The variant from plain data; unknown keys raise an error."""
     if not isinstance(data, dict):
         raise TypeError(f"variant fields are a {type(data).__name__}, allowed: a dict")
     allowed = [field.name for field in fields(Variant)]
