@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Read when numba and torch start their OpenMP threads. One that waits spins for a moment, then sleeps:
-# spinning on, the default, made a step up to 50 times as long beside other busy processes.
+# Read when numba and torch start their OpenMP threads. A waiting thread spins for a moment, then sleeps: with
+# the default, always spinning, a step took up to 50 times as long beside other busy processes.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 __all__ = [
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # Tools read every attribute that they find here: what cannot be imported is left out.
+    # Tools read every attribute listed here: names that cannot be imported are left out.
     missing = set() if find_spec("stable_baselines3") else {"sb3"}
     return sorted({*__all__, "__version__", *_LAZY_MODULES} - missing)
 

@@ -1,8 +1,8 @@
-"""Compiles ahead of time: the jobs of the package, and worker processes that share them.
+"""Ahead-of-time compilation: the jobs of the package, and the worker processes that run them.
 
 A job is a function that makes the smallest real calls of some kernels, so that their compiled code is written
 to the cache or found there. A file with new kernels needs a job here, or in :mod:`agents.commands.compile`; a
-test runs the commands after ``compile`` and finds what is missing.
+test runs the commands after ``compile`` and finds missing kernels.
 """
 
 import os
@@ -28,33 +28,33 @@ class Job(NamedTuple):
     run: Callable[[], object]
     """A function of a module, which a worker process can import."""
     seconds: float
-    """About how long it takes after those that it waits for: the longest chain of jobs begins first."""
+    """Estimated duration after its prerequisites; the longest chain of jobs starts first."""
     after: tuple[str, ...] = ()
     """Jobs that compile functions which this one calls. It waits for them, so that no two workers compile the
     same function."""
 
 
 class Compiled(NamedTuple):
-    """What was done."""
+    """The result of compilation."""
 
     functions: int
-    """Number of functions that were compiled; 0 where all were in the cache."""
+    """Number of functions that were compiled; 0 if all were in the cache."""
     seconds: float
-    """Seconds on the clock."""
+    """Wall-clock seconds."""
     cpu_seconds: float
     """Processor seconds of all workers."""
     folder: str
-    """Where the compiled code of the engine is kept."""
+    """Folder with the compiled code of the engine."""
 
 
 # ----------------------------------------------------------------------------------------- the jobs
 #
-# Each imports what it calls: only the workers wait for numba.
+# Each imports the modules it calls: only the workers load numba.
 
 FEW: Final = 2
 """Games that are played to compile for one thread."""
 MANY: Final = 512
-"""Games that are worth a second thread."""
+"""Enough games for a second thread."""
 
 
 def _batch(observation: Any = "cards", size: int = FEW) -> Any:
@@ -66,7 +66,7 @@ def _batch(observation: Any = "cards", size: int = FEW) -> Any:
 
 
 def _deal_games() -> None:
-    """Numbered deals, deals of a stream, games from a position."""
+    """Numbered deals, deals of a stream, and games from a position."""
     from solitaire_env.core import deals
 
     batch = _batch()
@@ -86,7 +86,7 @@ def _step_games() -> None:
 
 
 def _step_many() -> None:
-    """Steps that are spread over threads, where kernels may use several."""
+    """Steps on several threads, where kernels may use several."""
     batch = _batch(size=MANY)
     batch.step(np.zeros(MANY, dtype=np.int64), batch.everyone)
 
@@ -121,12 +121,12 @@ def _read_lookahead() -> None:
 
 
 def _read_family() -> None:
-    """The features of networks that play many games."""
+    """The features of networks for many games."""
     _read_positions(family=True)
 
 
 def _read_moves() -> None:
-    """The features of moves alone, by which the linear policy chooses."""
+    """The features of moves only, which the linear policy uses."""
     from solitaire_env.move_features.columns import NUM_MOVE
     from solitaire_env.policies.linear import Linear
 
@@ -135,7 +135,7 @@ def _read_moves() -> None:
 
 
 def _read_table() -> None:
-    """The same of games in play, for the wrapper ``MoveFeatures``."""
+    """The same for games in play, for the wrapper ``MoveFeatures``."""
     from solitaire_env.move_features.table import MoveTable
 
     MoveTable(_batch()).read()
@@ -150,7 +150,7 @@ def _autoplay_safely() -> None:
 
 
 def _play_network() -> None:
-    """The forward pass of a shipped network; its reader is another job."""
+    """The forward pass of a shipped network; another job compiles its reader."""
     from solitaire_env.core import Batch, GameSpec
     from solitaire_env.policies.shipped import load_shipped, shipped_games
 
@@ -163,7 +163,7 @@ def _play_network() -> None:
 
 
 def _evaluate_games() -> None:
-    """An evaluation: its bookkeeping, random numbers, supermoves, and the policies that read cards alone."""
+    """An evaluation: its bookkeeping, random numbers, supermoves, and the policies that read only cards."""
     from solitaire_env.evaluation import evaluate
     from solitaire_env.policies.load import load_policy
 
@@ -188,7 +188,7 @@ JOBS: Final = (
     Job("network", _play_network, 2.2, ("rollout lookahead", "safe autoplay")),
     Job("evaluation", _evaluate_games, 4.0, ("steps",)),
 )
-"""The jobs of the package. Environments, evaluation, watching, the browser and all policies need no more.
+"""The jobs of the package, enough for environments, evaluation, watching, the browser and all policies.
 
 Seconds are those of two virtual cores of an AMD EPYC.
 """
@@ -197,11 +197,11 @@ Seconds are those of two virtual cores of an AMD EPYC.
 # -------------------------------------------------------------------------------------- the workers
 
 MOST_WORKERS: Final = 4
-"""Jobs wait for each other: more processes than these would have nothing to do."""
+"""Jobs wait for each other: more processes than these would be idle."""
 
 
 def describe(done: Compiled) -> str:
-    """What was compiled, in a sentence."""
+    """A sentence about what was compiled."""
     if not done.functions:
         return f"Everything was compiled already; the code is in {done.folder}"
     return (
@@ -211,12 +211,12 @@ def describe(done: Compiled) -> str:
 
 
 def compile_all(jobs: Sequence[Job], workers: int | None = None, quiet: bool = False) -> Compiled:
-    """Compile the kernels of some jobs in worker processes; say on stderr how far it is.
+    """Compile the kernels of some jobs in worker processes, with progress on stderr.
 
     Parameters
     ----------
     jobs
-        A job comes after those that it waits for.
+        Jobs, each after its prerequisites.
     workers
         Number of processes; by default one for each core, at most :data:`MOST_WORKERS`.
     quiet
@@ -227,7 +227,7 @@ def compile_all(jobs: Sequence[Job], workers: int | None = None, quiet: bool = F
     ValueError
         If the number of workers is less than 1.
     OSError
-        If compiled code cannot be kept, a job fails, or a worker ends before its job does.
+        If compiled code cannot be written, a job fails, or a worker ends before its job does.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers is {workers}, allowed: at least 1")
@@ -255,7 +255,7 @@ def compile_all(jobs: Sequence[Job], workers: int | None = None, quiet: bool = F
 
 
 class _Worker:
-    """A process that does one job after another, as seen by the process that started it."""
+    """A process that runs one job after another, as seen by its parent process."""
 
     def __init__(self) -> None:
         context = get_context("spawn")  # a forked process has no threads, which some kernels need
@@ -272,7 +272,7 @@ class _Worker:
         self.pipe.send(job.run)
 
     def receive(self) -> tuple[str, Any]:
-        """What happened, and what it is about; an OSError if the process has ended."""
+        """The next message: what happened, and its subject; an OSError if the process has ended."""
         try:
             message: tuple[str, Any] = self.pipe.recv()
         except EOFError:
@@ -282,13 +282,13 @@ class _Worker:
         return message
 
     def end(self) -> float:
-        """Have the process end; the processor seconds that it took."""
+        """End the process; return its processor seconds."""
         self.pipe.send(None)
         return float(self.receive()[1])
 
 
 class _Board:
-    """Which jobs are done, which may begin, and what is shown of it."""
+    """Finished jobs, jobs that may start, and the displayed progress."""
 
     def __init__(self, jobs: Sequence[Job], workers: int, quiet: bool) -> None:
         self.left = list(jobs)
@@ -309,7 +309,7 @@ class _Board:
         return len(self.finished)
 
     def next_job(self) -> Job | None:
-        """A job whose turn it is: of those that need not wait the one with the longest chain after it."""
+        """The next job to start: of those that need not wait, the one with the longest chain after it."""
         free = [job for job in self.left if self.finished.issuperset(job.after)]
         if not free:
             return None
@@ -318,7 +318,7 @@ class _Board:
         return job
 
     def take(self, worker: _Worker, message: tuple[str, Any]) -> None:
-        """Note what a worker has to say."""
+        """Process a worker's message."""
         what, about = message
         if what == "ready":
             worker.ready, self.folder = True, about
@@ -336,7 +336,7 @@ class _Board:
             worker.job = None
 
     def announce(self) -> None:
-        """Say what is going on, where no live line does."""
+        """Report progress in lines of its own, if there is no live line."""
         if not self.quiet and not self.line.live:
             parts = "1 part" if self.total == 1 else f"{self.total} parts"
             cores = "1 core" if self.workers == 1 else f"{self.workers} cores"
@@ -346,12 +346,12 @@ class _Board:
             )  # fmt: skip
 
     def show(self, busy: Sequence[_Worker]) -> None:
-        """Renew the line, once something is compiled."""
+        """Update the live line, once something is compiled."""
         if self.functions:
             self.line.show(lambda: self.text(busy))
 
     def text(self, busy: Sequence[_Worker]) -> str:
-        """How far it is, what is compiled now, and the time that is left, which never grows."""
+        """The progress, what is compiled now, and the remaining time, which never grows."""
         now = time.monotonic()
         all_seconds = sum(self.seconds.values())
         done = sum(self.seconds[name] for name in self.finished)
@@ -367,7 +367,7 @@ class _Board:
 
 
 def _chains(jobs: Sequence[Job]) -> dict[str, float]:
-    """The seconds of each job and of the longest chain of jobs that wait for it."""
+    """Seconds of each job plus those of the longest chain of jobs that wait for it."""
     chains: dict[str, float] = {}
     for job in reversed(jobs):
         waiting = [chains[other.name] for other in jobs if job.name in other.after]
@@ -376,8 +376,8 @@ def _chains(jobs: Sequence[Job]) -> dict[str, float]:
 
 
 def _work(pipe: "connection.Connection") -> None:
-    """What a worker process does: the jobs that it receives, until it receives None."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
+    """Main function of a worker process: run the jobs that it receives, until it receives None."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
     os.environ["SOLITAIRE_ENV_QUIET"] = "1"
     from solitaire_env.core import code_folder, on_compiled
 

@@ -1,20 +1,20 @@
 """Positions and actions as text, both ways.
 
-Position text is the form of every test, every transcript and every bug report::
+Tests, transcripts and bug reports use position text::
 
     variant: forty-thieves
-    stock: 4C TD 9S             bottom first, the next card to be drawn last; ?? where hidden
+    stock: 4C TD 9S             bottom first, the next card to be drawn last; ?? if hidden
     waste: 3H KS                bottom first, the playable card last
     foundations: C 0 0 D 1 0 H 0 0 S 0 0
     t1: 4C TD 9S 2H             bottom first, the playable card last
     ...
 
-with ``cells: -- -- KD --`` where the variant has cells, and stock and waste only where it has a stock. A card
-that lies face down is ``(4C)``, or ``??`` as its player sees it. ``redeals: 2`` are those left, ``-`` for no
-limit, where the variant has more than one pass; ``base: 4`` is the rank of the first card of each foundation,
-where the deal says it. A foundation is the number of its cards: from the Ace, the rank of its top card.
+with ``cells: -- -- KD --`` if the variant has cells, and stock and waste only if it has a stock. A face-down
+card is ``(4C)``, or ``??`` as its player sees it. ``redeals: 2`` is the number left, ``-`` for no limit, if
+the variant has more than one pass; ``base: 4`` is the rank of the first card of each foundation, if the deal
+decides it. A foundation is the number of its cards: from the Ace, the rank of its top card.
 
-Action text is one to one with the action's number: ``draw``, ``redeal``, ``t3>f`` home, ``t1>c`` to a cell,
+Each action has a unique text: ``draw``, ``redeal``, ``t3>f`` home, ``t1>c`` to a cell,
 ``w>t5`` onto a pile, ``c2>s`` to a space, ``t2x4>s`` four cards to a space, ``fC>t3`` from a foundation of
 Clubs back onto a pile.
 """
@@ -45,16 +45,16 @@ __all__ = [
 ]
 
 NO_LIMIT: Final = "-"
-"""Stands for the number of redeals where there is no limit."""
+"""Replaces the number of redeals if there is no limit."""
 MAX_TEXT: int = 20_000
-"""Longest position text that is read, in characters; the largest game needs a tenth of it."""
+"""Maximum length of a position text, in characters; the largest game needs a tenth of it."""
 
 
 # ---------------------------------------------------------------------------------- position text
 
 
 def format_position(position: Position) -> str:
-    """The position text, without a newline at its end."""
+    """The position text, without a trailing newline."""
     v = position.variant
     lines = [f"variant: {v.name}"]
     if v.stock:
@@ -84,12 +84,12 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
     Parameters
     ----------
     variant
-        The game that is being played; the text must name the same. Without it the text's name decides.
+        The game; the text must be of the same one. By default the text's name decides.
 
     Raises
     ------
     ValueError
-        Naming the line and what is allowed there.
+        The message names the line and what is allowed there.
     """
     if not isinstance(text, str):
         raise TypeError(f"position is a {type(text).__name__}, allowed: position text")
@@ -117,12 +117,12 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
 
 
 def read_position(position: Position | str, variant: Variant) -> Position:
-    """A position of a game: itself, or the one of a text.
+    """A position of a game, from a position or a text.
 
     Raises
     ------
     ValueError
-        If it is of another game or not possible.
+        If it is of another game or impossible.
     """
     return position if isinstance(position, Position) else parse_position(position, variant)
 
@@ -212,7 +212,7 @@ def _parse_foundations(words: list[str], variant: Variant) -> tuple[Pile, ...]:
 
 
 def action_text(variant: Variant, number: int) -> str:
-    """Text of an action, one to one with its number."""
+    """The unique text of an action."""
     return action_layout(variant).text(number)
 
 
@@ -233,7 +233,7 @@ class Move(NamedTuple):
 
 
 def move_of(variant: Variant, state: engine.State, row: int, number: int) -> Move:
-    """What a legal action moves in a position; the card is told though the stock hides it."""
+    """The cards that a legal action moves, and the piles; a drawn card is named even if hidden."""
     r = make_rules(variant)
     kind = action_layout(variant).decode(number).kind
     if kind == "draw":
@@ -257,13 +257,13 @@ def move_of(variant: Variant, state: engine.State, row: int, number: int) -> Mov
 
 
 def pile_name(variant: Variant, source: int) -> str:
-    """Name of the pile that a source is: ``t1``.., ``waste``, ``c1``.."""
+    """Name of the pile of a source: ``t1``.., ``waste``, ``c1``.."""
     name = source_name(variant, source)
     return "waste" if name == "w" else name
 
 
 def describe_action(variant: Variant, state: engine.State, row: int, number: int) -> str:
-    """What a legal action does in a position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
+    """A legal action in a position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
     kind = action_layout(variant).decode(number).kind
     if kind == "draw":
         return f"draw {('a card', 'two cards', 'three cards')[variant.draw - 1]} from the stock"

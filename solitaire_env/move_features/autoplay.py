@@ -1,8 +1,8 @@
-"""Safe autoplay: moves home that cannot be wrong where the game builds in suit.
+"""Safe autoplay: moves home that cannot be wrong in games that build in suit.
 
-A card goes home safely when the next lower cards of its suit are home, of all decks: nothing is left that
-could lie on it in the tableau, and its foundation waits for it or for its copy. Where a further rule makes
-something of its going, it is not safe: :func:`_is_safe`.
+A card goes home safely if the next lower cards of its suit, of all decks, are home: no card is left that
+could be placed on it in the tableau, and its foundation waits for it or for its copy. Some further rules make
+such a move unsafe: see :func:`_is_safe`.
 """
 
 from typing import Any
@@ -21,26 +21,26 @@ Array = npt.NDArray[Any]
 
 
 def has_safe_moves(variant: Variant) -> bool:
-    """Whether safe moves home exist in a game: it builds in suit, on the tableau and on the foundations."""
+    """Whether a game has safe autoplay: it builds in suit, on the tableau and on the foundations."""
     return variant.build == variant.foundation_build == "same suit"
 
 
 @jit
 def _lowest_of_suit(rules, state, b, suit):  # type: ignore[no-untyped-def]
-    """The number of cards on the lowest foundation of a suit. Foundations of a suit lie fullest first."""
+    """Number of cards on the lowest foundation of a suit; foundations of a suit are ordered fullest first."""
     return int(state.rows[b, rules.row_foundations + suit * rules.decks + rules.decks - 1])
 
 
 @jit
 def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
-    """Whether the playable card of a source may go home safely, if a foundation takes it."""
+    """Whether the playable card of a source is safe to go home, if a foundation takes it."""
     card = int(state.tops[b, source])
     place = place_home(rules, state, b, card)
     if _lowest_of_suit(rules, state, b, card & 3) < place:
         return False
     if not rules.varied:
         return True
-    # The last card of its suit could lie on it; a space would be filled; the next passes turn others up.
+    # Unsafe: a card that takes the last of its suit; a space that is filled; draws of several cards.
     return not (
         (rules.wraps and place == 0)
         or (rules.fill and source < rules.piles and int(state.heights[b, source]) == 1)
@@ -50,7 +50,7 @@ def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
 
 @jit_inline
 def autoplay_safe_move(rules, state, b):  # type: ignore[no-untyped-def]
-    """The first safe move home of a game in play, -1 where there is none."""
+    """The first safe move home of a game in play, -1 if there is none."""
     for source in range(rules.sources):
         if int(state.mask[b, rules.home_actions + source]) != 0 and _is_safe(rules, state, b, source):
             return rules.home_actions + source
@@ -59,7 +59,7 @@ def autoplay_safe_move(rules, state, b):  # type: ignore[no-untyped-def]
 
 @jit_inline
 def autoplay_safe(rules, state, events, b):  # type: ignore[no-untyped-def]
-    """Play the safe moves home of a game until there is none; the number of cards that went."""
+    """Play all safe moves home of a game; return the number of cards."""
     gone = 0
     while int(state.status[b]) == PLAYING:
         action = autoplay_safe_move(rules, state, b)
@@ -78,16 +78,16 @@ def _autoplay_safe_moves(rules, state, chosen):  # type: ignore[no-untyped-def]
 
 
 def autoplay_safe_moves(rules: Any, state: State) -> Array:
-    """The first safe move home of each game of a batch, int64 ``[batch]``, -1 where there is none."""
+    """The first safe move home of each game of a batch, int64 ``[batch]``, -1 if there is none."""
     chosen = np.full(len(state.status), -1, dtype=np.int64)
     _autoplay_safe_moves(rules, state, chosen)
     return chosen
 
 
 def keep_safe_moves(masks: Array, safe: Array) -> Array:
-    """Copies of masks ``[n, actions]`` that leave a game its safe move alone, if it has one.
+    """Copies of masks ``[n, actions]``, with only the safe move of each game that has one.
 
-    ``safe``, int64 ``[n]``, is what :func:`autoplay_safe_moves` gives.
+    ``safe``, int64 ``[n]``, is the result of :func:`autoplay_safe_moves`.
     """
     masks = masks.copy()
     [rows] = np.nonzero(safe >= 0)
@@ -111,7 +111,7 @@ def _autoplay_seen(rules, state, observations, masks, chosen):  # type: ignore[n
 
 
 class SafeAutoplay:
-    """Safe moves home for a caller that holds observations only.
+    """Safe moves home for callers that only have observations.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class SafeAutoplay:
         self.rules = spec.rules
 
     def moves(self, observations: Array, masks: Array) -> Array:
-        """The first safe move home of each game, int64 ``[n]``, -1 where there is none.
+        """The first safe move home of each game, int64 ``[n]``, -1 if there is none.
 
         Parameters
         ----------
@@ -139,5 +139,5 @@ class SafeAutoplay:
         return chosen
 
     def keep(self, observations: Array, masks: Array) -> Array:
-        """Copies of the masks that leave a game its safe move alone, if it has one."""
+        """Copies of the masks, with only the safe move of each game that has one."""
         return keep_safe_moves(masks, self.moves(observations, masks))

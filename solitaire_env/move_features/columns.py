@@ -1,14 +1,14 @@
-"""The features by name: what each of them says, where it stands in an array, and the text it is stored under.
+"""The features by name: their meaning, their index in an array, and the text they are stored under.
 
 A feature is a line of one of the tuples below. ``MOVE`` and its like hold the column of each feature, and
 kernels write ``out[MOVE.cards]``; ``MOVE_NAMES`` and its like hold the texts. Weights of the linear policy
 are stored by these texts, and networks are trained on the columns in this order: do not reorder, rename or
 remove any.
 
-Words: a *next foundation card* is one that a foundation takes now. A card *fits* onto the next higher one of
-its suit, whatever the game builds by. A card is *in sight* that is playable: on a pile, on the waste or in a
-cell. The rank of a foundation is the number of its cards; where ranks wrap, lower cards are those that go
-home first. Nothing is read of a card that lies face down but that it is there.
+Terms: a *next foundation card* is one that a foundation takes now. A card *fits* onto the next higher one of
+its suit, whatever the game's building rule. A card is *in sight* if it is playable: on a pile, on the waste
+or in a cell. The rank of a foundation is the number of its cards; if ranks wrap, lower cards are those that
+go home first. Of a face-down card, only its existence is read.
 """
 
 from typing import Any, Final, NamedTuple
@@ -18,9 +18,9 @@ Column = Any
 
 
 class MoveColumns(NamedTuple):
-    """Features of a legal move; all that do not apply to it are 0."""
+    """Features of a legal move; those that do not apply to it are 0."""
 
-    # The kind of move. A draw or a redeal is none of these; `home` is -1 where a card worries back.
+    # The kind of move. A draw or a redeal is none of these; `home` is -1 if a card worries back.
     home: Column = "home"
     pile_to_pile: Column = "pile to pile"
     waste_to_pile: Column = "waste to pile"
@@ -36,8 +36,8 @@ class MoveColumns(NamedTuple):
     onto_covers: Column = "onto a pile or a space: a card in sight fits onto it"
     cards: Column = "cards / 13"
     rank: Column = "to space or cell: rank / 13"
-    # The source pile. Near the top counts 1 / its place in the pile (1 the playable card) for a next
-    # foundation card, half as much for the card that goes home right after one.
+    # The source pile. Near the top: 1 / its place in the pile (1 for the playable card) for a next
+    # foundation card, half of that for the card that goes home right after one.
     source_empties: Column = "source: becomes a space"
     source_breaks: Column = "source: a sequence is broken"
     source_frees_home: Column = "source: the card under it goes home now"
@@ -59,7 +59,7 @@ class MoveColumns(NamedTuple):
 class PlainColumns(NamedTuple):
     """Features of a position, as the player sees it.
 
-    After a draw the new card of the waste is not known: its features are those of the unseen cards. A
+    After a draw the new card of the waste is unknown: its features are those of the unseen cards. A
     sequence fits nowhere if it fits onto no playable card of a pile and does not go home.
     """
 
@@ -108,8 +108,8 @@ class PlainColumns(NamedTuple):
 class DigColumns(NamedTuple):
     """Features of one round of dig-outs.
 
-    Best is the first dig-out with most cards gone home + empty cells + 2 x spaces, roomiest the first with
-    most empty cells + 2 x spaces.
+    Best is the first dig-out with the highest cards gone home + empty cells + 2 x spaces, roomiest the first
+    with the highest empty cells + 2 x spaces.
     """
 
     number: Column = "wanted cards that can be dug out / 4"
@@ -124,18 +124,18 @@ class DigColumns(NamedTuple):
 
 
 class WayColumns(NamedTuple):
-    """Features of how the rollout lookahead came to its last position."""
+    """Features of the moves of the rollout lookahead."""
 
     moves: Column = "onward: moves that led there / their limit"
     home: Column = "onward: cards that went home on the way / 13"
 
 
 class FamilyColumns(NamedTuple):
-    """Further features that say what rules beyond those of the first five games make of a move and of a
-    position, and the rules themselves as numbers: for a network that plays many games.
+    """Features about rules beyond those of the first five games, for moves and positions, and the rules
+    themselves as numbers: for a network that plays many games.
 
-    Each means the same in every game. *By the rules* is by what the game builds by. Those of a move are 0 in
-    the position itself.
+    Each means the same in every game. *By the rules* is by the game's building rule. Those of a move are 0
+    for the position itself.
     """
 
     # The move.
@@ -206,7 +206,7 @@ FAMILY_NAMES: Final[tuple[str, ...]] = FamilyColumns()
 
 
 def reach_names(reach: int) -> tuple[str, ...]:
-    """The names of so many relaxed-reachability features."""
+    """The names of ``count`` relaxed-reachability features."""
     return tuple(
         "reach: cards home with the unseen at hand / all" if n == 0
         else f"reach: and with {n} {'card' if n == 1 else 'cards'} of each pile and of the waste / all"
@@ -215,7 +215,7 @@ def reach_names(reach: int) -> tuple[str, ...]:
 
 
 def position_names(digs: int, reach: int = 0, rollout: int = 0, family: bool = False) -> tuple[str, ...]:
-    """The names of all features of a position, in order; after the move's own, those of a move too.
+    """The names of all features of a position, in order; the same follow a move's own features.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def position_names(digs: int, reach: int = 0, rollout: int = 0, family: bool = F
     reach
         Number of relaxed-reachability features.
     rollout
-        Moves that the rollout lookahead plays at most; 0: no lookahead.
+        Maximum number of moves of the rollout lookahead; 0: no lookahead.
     family
         Whether the features of :class:`FamilyColumns` are read; they come last.
     """

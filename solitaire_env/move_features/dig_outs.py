@@ -1,12 +1,12 @@
-"""Dig-out features: greedily uncover each next foundation card, and see what has gone home then.
+"""Dig-out features: greedily uncover each next foundation card, and count the cards that go home.
 
-To dig out a card is to put away the cards above it: a card that goes home goes home; else the sequence at the
-end of the pile goes onto a pile that takes it, or to a space, or card by card to empty cells. After that all
-goes home that can. Nothing better is searched for, and no card that was not seen is known.
+To dig out a card, the cards above it are moved: a card goes home if it can; otherwise the sequence at the end
+of the pile moves onto a pile that takes it, or to a space, or card by card to empty cells. After that all
+possible cards go home. There is no search, and unseen cards stay unknown.
 
-Dig-outs are planned in suit and with supermoves, whatever the game builds by and moves, or else by the
-game's own build: :func:`planning_rules`. In plans a face-down card that is turned up stays unknown, and
-spaces are not filled by themselves.
+Dig-outs build in suit and use supermoves, regardless of the game's rules, or follow the game's own building
+rule: :func:`planning_rules`. In plans a face-down card that is turned up stays unknown, and spaces are not
+filled automatically.
 """
 
 from typing import Final
@@ -30,12 +30,12 @@ from solitaire_env.core.layout import ANY_GROUP, ONE_CARD, SAME_SUIT, SEQUENCE, 
 from solitaire_env.move_features.columns import DIG, NUM_DIG
 
 WASTE_DIG: Final = 6
-"""Cards of the waste, from its top, that are dug out."""
+"""Number of cards of the waste, from its top, that are dug out."""
 
 
 def planning_rules(rules: Rules, own_build: bool = False) -> Rules:
-    """The rules by which features move cards: in suit, or by the game's own build; by supermoves where the
-    game moves single cards, in sequence where it moves any group.
+    """The rules of dig-outs: building in suit, or by the game's own rule; supermoves if the game moves single
+    cards, sequences if it moves any group.
     """
     moves = {ONE_CARD: SUPERMOVE, ANY_GROUP: SEQUENCE}.get(rules.moves, rules.moves)
     if own_build:
@@ -45,7 +45,7 @@ def planning_rules(rules: Rules, own_build: bool = False) -> Rules:
 
 @jit
 def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
-    """Send home all that goes, source by source, again and again; the number of cards. Moves cards alone."""
+    """Send all possible cards home, source by source, repeatedly; their number. Only moves cards."""
     gone = 0
     before = -1
     while gone > before:
@@ -62,7 +62,7 @@ def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
 @jit
 def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
     """The pile that takes the last ``count`` cards of a source: the last one they fit onto, else the last
-    space; -1 where there is none.
+    space; -1 if there is none.
     """
     deepest = playable(rules, state, b, source)
     if source < rules.piles:
@@ -88,7 +88,7 @@ def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
 
 @jit
 def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
-    """Put away the last ``above`` cards of a source; whether that is possible. Moves cards alone."""
+    """Move the last ``above`` cards of a source away; whether that is possible. Only moves cards."""
     while above > 0:
         card = playable(rules, state, b, source)
         if goes_home(state, b, card):
@@ -111,7 +111,7 @@ def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
 
 @jit
 def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
-    """Where the cards of a source begin in the row, the first place looked at, and how many there are."""
+    """Start of a source's cards in the row, the first place to search, and the number of cards."""
     if source < rules.piles:
         return source * rules.pile_capacity, 0, int(state.heights[b, source])
     waste = int(state.waste[b])
@@ -122,7 +122,7 @@ def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
 def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[no-untyped-def]
     """Dig out each next foundation card from the position in row ``start``; the number of dig-outs.
 
-    The position after the best one is kept in row ``best`` if ``keep`` is set. Copies of a card are dug out
+    With ``keep``, the position after the best one is stored in row ``best``. Copies of a card are dug out
     pile by pile, from the base; the waste comes last.
     """
     number = 0
@@ -162,10 +162,10 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
 
 @jit_called
 def write_dig_outs(rules, state, start, trial, best, out):  # type: ignore[no-untyped-def]
-    """Write rounds of dig-outs into ``out``, float32 ``[rounds * NUM_DIG]``.
+    """Write rounds of dig-outs to ``out``, float32 ``[rounds * NUM_DIG]``.
 
-    The first starts from the cards in row ``start``, each further one from where the best dig-out of the one
-    before leads to. All three rows are written over.
+    The first round starts from the cards in row ``start``, each further one from the position after the best
+    dig-out of the round before. All three rows are overwritten.
     """
     out[:] = 0.0
     for first in range(0, out.shape[0], NUM_DIG):

@@ -1,8 +1,7 @@
-"""The family's features: what further rules make of a move and of a position, and the rules as numbers.
+"""The family's features: effects of further rules on moves and positions, and the rules as numbers.
 
-They are the same numbers in the same order in every game, listed in
-:class:`~solitaire_env.move_features.columns.FamilyColumns`, and stand last among the features of a position:
-those of a move describe how the position after it came about.
+They are the same in every game, listed in :class:`~solitaire_env.move_features.columns.FamilyColumns`, and
+come last among the features of a position. Those of a move describe the move before the position.
 """
 
 from typing import Final
@@ -39,11 +38,11 @@ from solitaire_env.core.layout import (
 from solitaire_env.move_features.columns import FAMILY, NUM_FAMILY
 
 NONE_OVER: Final = 13
-"""Cards over face-down ones where none lies face down, and where there are more."""
+"""Number of cards over face-down ones if there are none, or more."""
 
 
 def family_rules(rules: Rules) -> npt.NDArray[np.float32]:
-    """The features of a game's rules, float32 ``[NUM_FAMILY]``; 0 where it is not the rules that are told."""
+    """The features of a game's rules, float32 ``[NUM_FAMILY]``; all other features are 0."""
     out = np.zeros(NUM_FAMILY, dtype=np.float32)
     for column, value in (
         (FAMILY.decks, rules.decks / 4),
@@ -81,8 +80,8 @@ def family_rules(rules: Rules) -> npt.NDArray[np.float32]:
 
 @jit
 def _lies_face_down(rules, state, b, pile, place):  # type: ignore[no-untyped-def]
-    """Whether a card, counted from the base, lies face down. The last card of a pile never does: hidden, it
-    was turned up by a move, and is not known.
+    """Whether a card, counted from the base, is face down. The last card of a pile never is: if it is hidden,
+    a move has just turned it up.
     """
     card = int(state.rows[b, pile * rules.pile_capacity + place])
     return (card >= DOWN or card < SUITS) and place < int(state.heights[b, pile]) - 1
@@ -99,7 +98,7 @@ def _pile_tops_take(rules, state, b):  # type: ignore[no-untyped-def]
 
 @jit
 def _write_piles(rules, state, b, out):  # type: ignore[no-untyped-def]
-    """Face-down cards, and cards that lie as they may be laid."""
+    """Face-down cards, and cards in order by the rules."""
     down = piles_down = joined = 0
     least = int(NONE_OVER)
     for pile in range(rules.piles):
@@ -124,14 +123,14 @@ def _write_piles(rules, state, b, out):  # type: ignore[no-untyped-def]
 
 @jit_called
 def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignore[no-untyped-def]
-    """Write the features of a position and of the rules; those of a move are cleared.
+    """Write the features of a position and of the rules; clear those of a move.
 
     Parameters
     ----------
     drawn
-        For the position after a draw from it, how many cards it draws.
+        For the position after a draw: the number of cards drawn.
     unseen
-        int64 ``[64]``: how many of each card the player does not see.
+        int64 ``[64]``: number of unseen copies of each card.
     constants
         :func:`family_rules`.
     out
@@ -157,7 +156,7 @@ def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignor
 
 @jit
 def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type: ignore[no-untyped-def]
-    """What cards of a pile leave behind."""
+    """Features of the pile that a move's cards leave."""
     base = source * rules.pile_capacity
     height = int(state.heights[b, source])
     misplaced = 0
@@ -178,7 +177,7 @@ def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type:
 
 @jit_called
 def write_family_move(rules, state, b, action, out):  # type: ignore[no-untyped-def]
-    """Write the features of a legal action of the game in row ``b``, where it has not been played."""
+    """Write the features of a legal action of the game in row ``b``, before it is played."""
     if action == 0 and rules.has_stock:
         out[FAMILY.drawn] = min(rules.draw, int(state.stock[b])) / 3
         return

@@ -1,12 +1,12 @@
 """Rollout lookahead: follow the linear policy from a position until it would draw.
 
-The features of the position after a move say little about the move. The lookahead plays on from there as far
-as everything is known: by the linear policy, with safe autoplay in between, until the policy would turn up
-the next card of the stock. The features of the position where it stops are read. A draw has the lookahead of
-the position that it is made in.
+The features of the position right after a move say little about the move. The lookahead continues while
+everything is known: it follows the linear policy, with safe autoplay in between, until the policy would turn
+up the next card of the stock, and reads the features of that position. A draw has the lookahead of the
+position before it.
 
-The moves of a position often lead to the same end: what one lookahead has passed, another one that gets there
-need not play again, and the features of the end are read once.
+Moves of a position often lead to the same end. A lookahead that meets a position of an earlier one stops
+there, and the features of the end are read once.
 """
 
 from typing import Any, Final, NamedTuple
@@ -24,7 +24,7 @@ from solitaire_env.move_features.moves import best_move
 Array = npt.NDArray[Any]
 
 MOST_PASSED: Final = 64
-"""Positions that are remembered of the lookaheads from the moves of a game."""
+"""Maximum number of positions stored for the lookaheads from the moves of a game."""
 
 
 NOT_KNOWN: Final = 2**32
@@ -32,29 +32,29 @@ NOT_KNOWN: Final = 2**32
 
 
 class Passed(NamedTuple):
-    """Positions that the lookaheads from one position have passed, and where each leads; scratch arrays."""
+    """Positions on the lookaheads from one position, and their ends; scratch arrays."""
 
     number: Array
-    """int64 ``[1]``: how many there are."""
+    """int64 ``[1]``: number of positions."""
     sums: Array
-    """int64 ``[MOST_PASSED]``: the position, see :mod:`solitaire_env.core.position_sums`."""
+    """int64 ``[MOST_PASSED]``: sum of the position, see :mod:`solitaire_env.core.position_sums`."""
     ends: Array
-    """int64 ``[MOST_PASSED]``: the move whose lookahead first came to the same end."""
+    """int64 ``[MOST_PASSED]``: the move whose lookahead first reached the same end."""
     left: Array
-    """int64 ``[MOST_PASSED]``: the moves from there to the end."""
+    """int64 ``[MOST_PASSED]``: number of moves from there to the end."""
     weights: Array
     """int64 ``[row_stock]``: weights of the sums."""
 
 
 def make_passed(rules: Rules) -> Passed:
-    """Room for the lookaheads of one game at a time."""
+    """Scratch arrays for the lookaheads of one game at a time."""
     sums, ends, left = np.zeros((3, MOST_PASSED), dtype=np.int64)
     return Passed(np.zeros(1, dtype=np.int64), sums, ends, left, make_sum_weights(rules))
 
 
 @jit
 def _find(passed, position, most):  # type: ignore[no-untyped-def]
-    """Where a position is remembered that leads to its end in ``most`` moves; -1 where it is not."""
+    """Index of a stored position that reaches its end within ``most`` moves; -1 if there is none."""
     for place in range(passed.number[0]):
         if passed.sums[place] == position and passed.left[place] <= most:
             return place
@@ -63,7 +63,7 @@ def _find(passed, position, most):  # type: ignore[no-untyped-def]
 
 @jit
 def _remember(passed, position, made):  # type: ignore[no-untyped-def]
-    """Add a position while there is room; that its end is not known yet, its ``left`` says."""
+    """Store a position while there is room; its ``left`` marks that its end is not known yet."""
     place = passed.number[0]
     if place < MOST_PASSED:
         passed.sums[place] = position
@@ -73,9 +73,9 @@ def _remember(passed, position, made):  # type: ignore[no-untyped-def]
 
 @jit
 def _close(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
-    """The lookahead whose positions begin at ``first`` has come to its end.
+    """Finish the lookahead whose positions begin at ``first``.
 
-    One that was cut off at the limit is forgotten: from the positions on its way, others would get further.
+    If it was cut off at the limit it is removed: from its positions, other lookaheads would get further.
     """
     if cut:
         passed.number[0] = first
@@ -86,21 +86,21 @@ def _close(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
 
 @jit
 def look_ahead(rules, state, events, b, move, weights, limit, room, passed):  # type: ignore[no-untyped-def]
-    """Play a game on where it stands, for ``limit`` moves at most, safe autoplay not counted.
+    """Follow the linear policy in a game, for at most ``limit`` moves, without those of safe autoplay.
 
     Parameters
     ----------
     move
-        The number of the move that led to the position.
+        The number of the move before the position.
     weights
         The linear policy's, float64 ``[NUM_MOVE]``.
     passed
-        What the lookaheads of the moves before have passed; this one is added.
+        Positions of the earlier lookaheads; those of this one are added.
 
     Returns
     -------
-    The move whose lookahead came to the same end before, or ``move``; and how many moves lead to the end. In
-    the second case the game stands at the end.
+    The move whose lookahead reached the same end before, or ``move``; and the number of moves to the end. If
+    it is ``move``, the game is at the end.
     """
     first = passed.number[0]
     made = 0

@@ -1,6 +1,6 @@
 """The features of legal moves, read from the engine's state, and the linear policy's scores of them.
 
-One implementation for all: :func:`measure` writes the features of a move and returns their weighted sum.
+:func:`measure` writes the features of a move and returns their weighted sum.
 Playouts and searches use the sum, the linear policy and networks the features
 (:mod:`solitaire_env.move_features.reader`). The features are listed in
 :class:`~solitaire_env.move_features.columns.MoveColumns`.
@@ -33,15 +33,15 @@ class Room(NamedTuple):
     near: Array
     """float64 ``[piles]``: how near the end of each pile a next foundation card lies."""
     move: Array
-    """float32 ``[NUM_MOVE]``: features that only their sum is needed of."""
+    """float32 ``[NUM_MOVE]``: features, if only their sum is needed."""
     actions: Array
     """int64 ``[actions]``: the legal actions."""
     scores: Array
-    """float64 ``[actions]``: the score of each of these."""
+    """float64 ``[actions]``: the scores of the legal actions."""
 
 
 def make_room(rules: Rules) -> Room:
-    """Room for the moves of one game at a time."""
+    """Scratch arrays for the moves of one game at a time."""
     return Room(
         np.zeros(rules.piles, dtype=np.float64),
         np.zeros(NUM_MOVE, dtype=np.float32),
@@ -51,7 +51,7 @@ def make_room(rules: Rules) -> Room:
 
 
 class View(NamedTuple):
-    """What all moves of a position are measured by; sets of cards are bits."""
+    """Common data of all moves of a position; sets of cards are bits."""
 
     next: int
     """The next foundation cards."""
@@ -76,7 +76,7 @@ def cards_in_sight(rules, state, b):  # type: ignore[no-untyped-def]
 
 @jit
 def lowest_foundation(rules, state, b):  # type: ignore[no-untyped-def]
-    """The number of cards on the lowest foundation. Foundations of a suit lie fullest first."""
+    """Number of cards on the lowest foundation; foundations of a suit are ordered fullest first."""
     lowest = rules.ranks
     for suit in range(4):
         last = rules.row_foundations + (suit + 1) * rules.decks - 1
@@ -106,7 +106,7 @@ def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-unty
         card = int(state.rows[b, end - above])
         if card < DOWN and (both >> card) & 1:
             if (next_cards >> card) & 1:
-                # All others that lie deeper count less.
+                # All deeper cards count less.
                 near = max(near, 1.0 / (1 + above))
                 break
             near = max(near, 0.5 / (1 + above))
@@ -115,7 +115,7 @@ def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-unty
 
 @jit
 def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
-    """The view of a position; how near a next foundation card lies in each pile goes into ``near``."""
+    """The view of a position; ``near`` gets how near the end of each pile a next foundation card lies."""
     next_cards = int(state.welcome[b])
     after = cards_after_next(rules, state, b)
     for pile in range(rules.piles):
@@ -130,7 +130,7 @@ def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
 
 @jit
 def _put(column, value, weights, out):  # type: ignore[no-untyped-def]
-    """Write a feature; what it adds to the weighted sum."""
+    """Write a feature; return its part of the weighted sum."""
     out[column] = value
     return weights[column] * value
 
@@ -163,7 +163,7 @@ def _worry(rules, state, b, suit, target, view, near, weights, out):  # type: ig
 
 @jit
 def _to_cell(rules, state, b, source, card, weights, out):  # type: ignore[no-untyped-def]
-    """A card that goes to a cell: its rank, and the cells that are left."""
+    """A card that goes to a cell: its rank, and the remaining cells."""
     kind = MOVE.pile_to_cell if source < rules.piles else MOVE.waste_to_cell
     score = _put(kind, 1.0, weights, out)
     score += _put(MOVE.rank, (card >> 2) / 13, weights, out)
@@ -172,7 +172,7 @@ def _to_cell(rules, state, b, source, card, weights, out):  # type: ignore[no-un
 
 @jit
 def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  # type: ignore[no-untyped-def]
-    """Cards that go onto a pile: what fits onto the last, and what they lie on from then on."""
+    """Cards that go onto a pile: what fits onto the last, and the cards below them."""
     kind = MOVE.pile_to_pile
     if source >= rules.piles:
         kind = MOVE.waste_to_pile if source < rules.first_cell else MOVE.cell_to_pile
@@ -184,9 +184,7 @@ def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  
 
 @jit
 def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # type: ignore[no-untyped-def]
-    """Cards that go to a space: what fits onto the last, the rank of the first, and the spaces that are
-    left.
-    """
+    """Cards that go to a space: what fits onto the last, the rank of the first, and the spaces left."""
     kind = MOVE.pile_to_space
     if source >= rules.piles:
         kind = MOVE.waste_to_space if source < rules.first_cell else MOVE.cell_to_space
@@ -200,7 +198,7 @@ def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # ty
 def _from_pile(  # type: ignore[no-untyped-def]
     rules, state, b, source, stay, deepest, view, near, weights, out
 ):  # fmt: skip
-    """The pile that cards leave: how many stay, and what the first of them can do then."""
+    """The pile that cards leave: how many stay, and what the card under them can do."""
     filled = rules.fill and int(state.waste[b]) + int(state.stock[b]) > 0
     score = _put(MOVE.source_empties, int(stay == 0 and not filled), weights, out)
     score += _put(MOVE.source_stay, stay / 13, weights, out)
@@ -215,7 +213,7 @@ def _from_pile(  # type: ignore[no-untyped-def]
 
 @jit
 def _from_waste(rules, state, b, view, weights, out):  # type: ignore[no-untyped-def]
-    """The waste that a card leaves: how late it is, and what the card under it can do then."""
+    """The waste that a card leaves: the share of the stock left, and what the card under it can do."""
     score = _put(MOVE.waste_stock, int(state.stock[b]) / rules.stock_capacity, weights, out)
     waste = int(state.waste[b])
     if waste > 1:
@@ -227,14 +225,14 @@ def _from_waste(rules, state, b, view, weights, out):  # type: ignore[no-untyped
 
 @jit
 def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[no-untyped-def]
-    """Write the features of a legal action into ``out``; their weighted sum.
+    """Write the features of a legal action to ``out``; return their weighted sum.
 
-    Those that do not apply are not written: who reads ``out`` clears it first.
+    Features that do not apply are not written: clear ``out`` first.
 
     Parameters
     ----------
     view, near
-        What :func:`survey` gave.
+        The result of :func:`survey`.
     weights
         float64 ``[NUM_MOVE]``.
     out
@@ -242,7 +240,7 @@ def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[
     """
     source, target, count = decode(rules, state, b, action)
     if target == source:
-        # A draw or a redeal: never are both legal.
+        # A draw or a redeal: they are never legal together.
         return _put(MOVE.draw_spaces, int(state.spaces[b]) / 4, weights, out)
     if source >= rules.sources:
         return _worry(rules, state, b, source - rules.sources, target, view, near, weights, out)
@@ -273,7 +271,7 @@ def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[
 
 @jit_inline
 def score_moves(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
-    """The legal moves of a game in play, and their scores, into ``room``; the number of moves."""
+    """Write the legal moves of a game in play and their scores to ``room``; return their number."""
     view = survey(rules, state, b, room.near)
     n = 0
     for action in range(rules.actions):

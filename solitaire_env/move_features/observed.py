@@ -1,4 +1,4 @@
-"""Observations become games of the engine, in which features are read and moves are played."""
+"""Observations as games of the engine, in which features are read and moves are played."""
 
 from typing import Final
 
@@ -8,16 +8,16 @@ from solitaire_env.core.engine import derive, derive_cards
 from solitaire_env.core.layout import MAX_STOCK_COUNT
 
 GAME: Final = 0
-"""The row of the state in which an observation is placed."""
+"""The row of the state for an observation."""
 PLACEHOLDER: Final = 4
-"""Stands for each card of a hidden stock: how many there are is known, which they are is not. In varied games
-FACE_DOWN does: there moves may turn hidden cards up, and such a card fits nowhere and goes to no foundation.
+"""Represents each card of a hidden stock, whose number is known but whose identity is not. Varied games use
+FACE_DOWN: there moves may turn hidden cards up, and such a card fits nowhere and goes to no foundation.
 """
 
 
 @jit
 def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
-    """The number of cards in a hidden stock; all cards that are not seen are there."""
+    """Number of cards in a hidden stock: all cards that are not seen."""
     left = int(observation[rules.row_stock_count]) if rules.has_stock else 0
     if left == MAX_STOCK_COUNT:  # or more: the count stops there
         left = rules.cards
@@ -32,7 +32,7 @@ def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
 def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
     """Write the position row of a ``cards`` observation; a hidden stock is filled with placeholders.
 
-    Cards that lie face down are hidden even from those who know them: features mean the same to all.
+    Face-down cards are hidden even if the observation shows them: features mean the same for all.
     """
     seen = min(len(observation), rules.row_size)
     for place in range(seen):
@@ -50,7 +50,7 @@ def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
 
 @jit_called
 def place_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
-    """Set a game to what a ``cards`` observation (int8 ``[size]``) shows."""
+    """Set a game to the position of a ``cards`` observation (int8 ``[size]``)."""
     write_seen(rules, state, b, observation)
     derive(rules, state, b)
 

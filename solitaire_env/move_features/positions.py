@@ -1,9 +1,9 @@
 """The features of a position, read from the engine's state, as the player sees it.
 
-A function for each group of features; all are listed in
-:class:`~solitaire_env.move_features.columns.PlainColumns`. After them come the dig-outs
-(:mod:`solitaire_env.move_features.dig_outs`) and the relaxed reachability
-(:mod:`solitaire_env.move_features.reachability`).
+There is a function for each group of features; all are listed in
+:class:`~solitaire_env.move_features.columns.PlainColumns`. Dig-outs
+(:mod:`solitaire_env.move_features.dig_outs`) and relaxed reachability
+(:mod:`solitaire_env.move_features.reachability`) follow them.
 """
 
 from typing import Any, Final, NamedTuple
@@ -31,28 +31,28 @@ from solitaire_env.move_features.reachability import write_reachability
 Array = npt.NDArray[Any]
 
 DEEP: Final = 12
-"""Cards that lie deeper than this count as lying this deep, and so do cards that were not seen."""
+"""Maximum depth of a card: deeper cards and unseen cards count as this deep."""
 WASTE_DEPTH: Final = 24
-"""Cards of the waste, from its top, that are looked through for next foundation cards."""
+"""Number of cards of the waste, from its top, that are searched for next foundation cards."""
 WASTE_RUN: Final = 6
-"""Cards of the waste, from its top, that are counted while they can be played."""
+"""Number of cards of the waste, from its top, that may count as a run of playable cards."""
 MOST_BLOCKED: Final = 6
-"""More sequences above a card count as this many."""
+"""Maximum number of sequences above a card; more count as this many."""
 NONE_BLOCKED: Final = 9
-"""Stands for the least of no numbers of sequences."""
+"""The minimum number of sequences if there are no cards to count."""
 
 AFTER: Final = 1
 """The row for the position after a move."""
 PLAN: Final = 2
 TRIAL: Final = 3
 BEST: Final = 4
-"""Rows in which cards are moved ahead, without mask and status."""
+"""Rows in which planned moves are made, without mask and status."""
 ROWS: Final = 5
-"""Rows that a state needs in which positions are read."""
+"""Number of rows of a state for reading positions."""
 
 
 class PileColumns(NamedTuple):
-    """What is noted of each pile."""
+    """Columns of the notes of a pile."""
 
     sequences: int
     """Sequences in suit."""
@@ -68,20 +68,20 @@ PILE: Final = PileColumns(*range(len(PileColumns._fields)))
 
 
 class Notes(NamedTuple):
-    """Scratch arrays for the positions of one game at a time, and what is noted once for several of them."""
+    """Scratch arrays for the positions of one game at a time, with data that several of them share."""
 
     unseen: Array
-    """int64 ``[64]``: how many of each card the player does not see; the same after most moves."""
+    """int64 ``[64]``: number of unseen copies of each card; most moves do not change it."""
     hand: Array
-    """int64 ``[64]``: the cards in hand, for the relaxed reachability."""
+    """int64 ``[64]``: available cards, for relaxed reachability."""
     depth: Array
-    """int64 ``[64]``: how many cards lie above each card."""
+    """int64 ``[64]``: number of cards above each card."""
     piles: Array
-    """int64 ``[2, piles, 4]``: see :class:`PileColumns`; of the rows ``GAME`` and ``AFTER``."""
+    """int64 ``[2, piles, 4]``: see :class:`PileColumns`; for the rows ``GAME`` and ``AFTER``."""
 
 
 def make_notes(rules: Rules) -> Notes:
-    """Room for the notes of one game at a time."""
+    """Notes for one game at a time."""
     return Notes(
         np.zeros(64, dtype=np.int64),
         np.zeros(64, dtype=np.int64),
@@ -95,7 +95,7 @@ def make_notes(rules: Rules) -> Notes:
 
 @jit_called
 def note_unseen(rules, state, b, unseen):  # type: ignore[no-untyped-def]
-    """Count the cards that the player does not see: all but those of piles, waste, cells and foundations."""
+    """Count the unseen cards: all except those of piles, waste, cells and foundations."""
     unseen[:] = rules.decks
     for place in range(rules.row_foundations):
         unseen[int(state.rows[b, place])] -= 1
@@ -109,7 +109,7 @@ def note_unseen(rules, state, b, unseen):  # type: ignore[no-untyped-def]
 
 @jit_kernel
 def read_unseen(rules, state, observation, unseen):  # type: ignore[no-untyped-def]
-    """Count the cards that a ``cards`` observation does not show, into ``unseen``, int64 ``[64]``."""
+    """Count the cards that are not in a ``cards`` observation, to ``unseen``, int64 ``[64]``."""
     write_seen(rules, state, int(GAME), observation)
     note_unseen(rules, state, int(GAME), unseen)
 
@@ -127,7 +127,7 @@ def note_pile(rules, state, b, pile, out):  # type: ignore[no-untyped-def]
         card = int(state.rows[b, base + place])
         in_suit = follows(rules, card, previous)
         out[PILE.sequences] += not in_suit
-        if card < SUITS:  # not known
+        if card < SUITS:  # unknown
             from_king = False
             previous = 0
             continue
@@ -153,9 +153,9 @@ class Sight(NamedTuple):
     next: int
     """The next foundation cards."""
     after: int
-    """The cards that go home right after one of these, and are none themselves."""
+    """The cards that go home right after one of these, without those that are also next."""
     in_sight: int
-    """The playable cards; but for the waste's after a draw."""
+    """The playable cards; after a draw without that of the waste."""
     fitting: int
     """The cards that fit onto the playable card of a pile."""
 
@@ -175,7 +175,7 @@ def _look(rules, state, b, drawn):  # type: ignore[no-untyped-def]
 
 @jit
 def _number(cards):  # type: ignore[no-untyped-def]
-    """How many cards are in a set."""
+    """Number of cards in a set."""
     number = 0
     while cards:
         cards &= cards - 1
@@ -188,7 +188,7 @@ def _number(cards):  # type: ignore[no-untyped-def]
 
 @jit
 def _counts(rules, state, b, drawn, out):  # type: ignore[no-untyped-def]
-    """How far the game is: foundations, spaces, cells, stock and waste."""
+    """Progress of the game: foundations, spaces, cells, stock and waste."""
     fullest = 0
     for suit in range(4):
         fullest += int(state.rows[b, rules.row_foundations + suit * rules.decks])
@@ -204,7 +204,7 @@ def _counts(rules, state, b, drawn, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
-    """What the piles are like, as far as each can be told alone."""
+    """Features of single piles."""
     sequences = over_lower = over_lower_in_suit = from_king = highest = ranks = useful = 0
     for pile in range(rules.piles):
         highest = max(highest, int(state.heights[b, pile]))
@@ -214,7 +214,7 @@ def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
         from_king += piles[pile, PILE.from_king]
         card = int(state.tops[b, pile])
         if card:
-            # The suit's foundations lie fullest first.
+            # The suit's foundations are ordered fullest first.
             last = rules.row_foundations + ((card & 3) + 1) * rules.decks - 1
             ranks += card >> 2
             useful += card >= SUITS and place_home(rules, state, b, card) > int(state.rows[b, last])
@@ -229,7 +229,7 @@ def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _measure_depths(rules, state, b, drawn, sight, depth):  # type: ignore[no-untyped-def]
-    """How many cards lie above the next foundation cards, and above those after them, at most ``DEEP``."""
+    """Number of cards above the next foundation cards, and above those after them, at most ``DEEP``."""
     for card in range(4, 4 + 4 * rules.ranks):
         depth[card] = DEEP
     both = sight.next | sight.after
@@ -249,7 +249,7 @@ def _measure_depths(rules, state, b, drawn, sight, depth):  # type: ignore[no-un
 
 @jit
 def _next_cards(sight, unseen, depth, out):  # type: ignore[no-untyped-def]
-    """How deep the next foundation cards lie, and those after them."""
+    """Depth of the next foundation cards, and of those after them."""
     deep = after_deep = not_seen = 0
     nearest = DEEP
     cards = sight.next
@@ -278,8 +278,8 @@ def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def
     for pile in range(rules.piles):
         base = pile * rules.pile_capacity
         height = int(state.heights[b, pile])
-        stuck = 0  # sequences that fit nowhere, above the card that is looked at
-        part = 0  # 1 where the cards above it in its own sequence fit nowhere
+        stuck = 0  # sequences that fit nowhere above the current card
+        part = 0  # 1 if the cards above it in its own sequence fit nowhere
         first = True
         for place in range(height - 1, -1, -1):
             card = int(state.rows[b, base + place])
@@ -315,7 +315,7 @@ def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def
 
 @jit
 def _stock(rules, state, b, sight, unseen, out):  # type: ignore[no-untyped-def]
-    """What the next card of the stock may do, each unseen card being as likely as any other."""
+    """What the next card of the stock can do, averaged over the unseen cards."""
     home = fits = 0.0
     left = int(state.stock[b])
     if rules.hides and left:
@@ -340,7 +340,7 @@ def _stock(rules, state, b, sight, unseen, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _waste(rules, state, b, drawn, sight, drawn_home, drawn_fits, out):  # type: ignore[no-untyped-def]
-    """What the cards of the waste can do, from its top; of a card that was just drawn, what it may do."""
+    """What the cards of the waste can do, from its top; for a card just drawn, what it may do."""
     waste = int(state.waste[b])
     end = rules.row_waste + waste - 1
     run = 0
@@ -367,7 +367,7 @@ def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
     for cell in range(rules.cells):
         card = int(state.rows[b, rules.row_cells + cell])
         if card >= SUITS:
-            # The suit's fullest foundation lies first.
+            # The suit's fullest foundation comes first.
             fullest = int(state.rows[b, rules.row_foundations + (card & 3) * rules.decks])
             gaps += place_home(rules, state, b, card) - fullest
     out[PLAIN.cells] = gaps / 64
@@ -375,7 +375,7 @@ def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _play(plans, state, sight, out):  # type: ignore[no-untyped-def]
-    """What can be played: cards that go home, and cards that fit; from the cards in row ``PLAN``."""
+    """Playable cards: those that go home, and those that fit; from the cards in row ``PLAN``."""
     go_home = _number(sight.in_sight & sight.next)
     chain = 0
     if go_home:
@@ -388,7 +388,7 @@ def _play(plans, state, sight, out):  # type: ignore[no-untyped-def]
 
 @jit_called
 def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
-    """Write the plain features; the cards of the position go to row ``PLAN``."""
+    """Write the plain features; copy the cards of the position to row ``PLAN``."""
     piles = notes.piles[b]
     sight = _look(rules, state, b, drawn)
     _counts(rules, state, b, drawn, out)
@@ -401,7 +401,7 @@ def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-u
     _cells(rules, state, b, out)
     copy_cards(rules, state, b, int(PLAN))
     if drawn:
-        # The card on the waste is not known, so none of the waste can be planned with.
+        # The card on the waste is unknown, so plans do not use the waste.
         state.waste[PLAN] = 0
     _play(plans, state, sight, out)
 
@@ -413,13 +413,13 @@ def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[n
     Parameters
     ----------
     plans
-        :func:`~solitaire_env.move_features.dig_outs.planning_rules` of the rules.
+        The result of :func:`~solitaire_env.move_features.dig_outs.planning_rules`.
     b
         ``GAME`` or ``AFTER``; mask and status are not read.
     drawn
-        For the position after a draw from it, how many cards it draws, which are not known; else 0.
+        For the position after a draw: the number of unknown cards drawn; else 0.
     notes
-        The unseen cards and the piles of row ``b`` are noted.
+        Must contain the unseen cards and the piles of row ``b``.
     out
         float32 ``[NUM_PLAIN + rounds of dig-outs * NUM_DIG]``.
     """
@@ -429,8 +429,8 @@ def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[n
 
 @jit_part
 def write_reach(plans, state, b, notes, out):  # type: ignore[no-untyped-def]
-    """Write the relaxed reachability from the position in row ``b``, the unseen cards being noted.
+    """Write the relaxed reachability from the position in row ``b``; the unseen cards must be in the notes.
 
-    A card that was just drawn is one of the unseen ones, and can be played as they can.
+    A card that was just drawn is one of the unseen ones, and is available like them.
     """
     write_reachability(plans, state, b, int(TRIAL), notes.unseen, notes.hand, out)

@@ -1,11 +1,11 @@
-"""Relaxed reachability: how far the foundations would come if all unseen cards could be played at any time.
+"""Relaxed reachability: foundation progress if all unseen cards could be played at any time.
 
-All cards that can go home do so, from piles, waste and cells first, then from the unseen cards, until no more
-can. The cards that are left lie under others that wait for them. To measure how deep they lie, the playable
-card of each pile and of the waste is taken in hand as well, and the same is repeated.
+All possible cards go home, from piles, waste and cells first, then from the unseen cards, until no more can.
+The remaining cards are blocked. To measure how deep, the playable card of each pile and of the waste also
+becomes available, and this is repeated.
 
-It is a relaxation: the stock comes in an order, and there is no room for cards in hand. But which cards block
-each other decides most of the games that are not won (docs/training.md).
+It is a relaxation: the stock has an order, and available cards would need room. But which cards block each
+other decides most of the games that are not won (docs/training.md).
 """
 
 from solitaire_env.core import jit, jit_called, lowest_bit
@@ -15,7 +15,7 @@ from solitaire_env.move_features.dig_outs import send_all_home
 
 @jit
 def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
-    """Lay a card in hand on each foundation that takes one; whether any did."""
+    """Place an available card on each foundation that takes one; whether any was placed."""
     any_did = False
     if rules.varied:
         for place in range(4 * rules.decks):
@@ -41,7 +41,7 @@ def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
 
 @jit_called
 def write_reachability(rules, state, start, b, unseen, hand, out):  # type: ignore[no-untyped-def]
-    """Write the share of all cards that come home into ``out``, float32: with the unseen cards in hand; then
+    """Write the share of all cards that go home to ``out``, float32: with the unseen cards available; then
     with one more card of each pile and of the waste, and so on.
 
     Parameters
@@ -49,11 +49,11 @@ def write_reachability(rules, state, start, b, unseen, hand, out):  # type: igno
     start
         The row of the cards.
     b
-        A row in which cards are moved.
+        A scratch row.
     unseen
-        int64 ``[64]``: how many of each card the player has not seen.
+        int64 ``[64]``: number of unseen copies of each card.
     hand
-        int64 ``[64]``, room for the cards in hand.
+        int64 ``[64]``, scratch for the available cards.
     """
     copy_cards(rules, state, start, b)
     write_row(unseen, hand)

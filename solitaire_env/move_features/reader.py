@@ -1,7 +1,7 @@
 """Reads the features of legal moves, and of positions, from ``cards`` observations and masks.
 
-Nothing is known here that the player does not see: an observation becomes a game of the engine whose hidden
-cards are placeholders, and moves are played there.
+It uses only what the player sees: an observation becomes a game of the engine with placeholders for hidden
+cards, and moves are played there.
 """
 
 from collections.abc import Callable
@@ -66,19 +66,19 @@ from solitaire_env.move_features.positions import (
 Array = npt.NDArray[Any]
 
 NONE: Final = 0
-"""No draw, no trust."""
+"""No draw; no trust in the mask."""
 NOTHING: Final = -1
-"""Stands for an action where there is none."""
+"""No action."""
 
 DIGS: Final = 2
-"""Rounds of dig-outs that are read unless another number is asked for."""
+"""Default number of rounds of dig-outs."""
 
 
 NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
-"""Weights of the linear policy where it is not followed, or plays the first legal move."""
+"""Weights of the linear policy if it is not followed; with them it plays the first legal move."""
 
 SMALLEST_PART: Final = 16
-"""Games that are worth a thread of their own."""
+"""Minimum number of games of a thread."""
 
 Scratch = tuple[State, Events, Room, Notes, Passed]
 
@@ -93,7 +93,7 @@ class MoveFeatures(NamedTuple):
     moves: Array
     """float32 ``[moves, NUM_MOVE + features of a position]``: of the move, then of the position after it."""
     positions: Array
-    """float32 ``[games, features of a position]``: of the positions that the moves are made in."""
+    """float32 ``[games, features of a position]``: of the positions before the moves."""
 
 
 class MoveReader:
@@ -108,11 +108,11 @@ class MoveReader:
     reach
         Number of relaxed-reachability features.
     rollout
-        Moves that the rollout lookahead plays at most; 0: no lookahead.
+        Maximum number of moves of the rollout lookahead; 0: no lookahead.
     family
         Whether to read the family's features too, for a network that plays many games: see
-        :class:`~solitaire_env.move_features.columns.FamilyColumns`. Dig-outs are planned by the game's own
-        build then, not in suit. How many features there are does not depend on the game.
+        :class:`~solitaire_env.move_features.columns.FamilyColumns`. Dig-outs then follow the game's own
+        building rule, not suits. The number of features does not depend on the game.
     """
 
     def __init__(
@@ -151,10 +151,10 @@ class MoveReader:
         observations
             int8 ``[n, size]``.
         masks
-            int8 or bool ``[n, actions]``. An action that is not legal, such as those of finished games, is
-            read as one that does nothing.
+            int8 or bool ``[n, actions]``. An illegal action, such as those of finished games, is read as an
+            action that does nothing.
         weights
-            The linear policy's, float64 ``[NUM_MOVE]``, for the rollout lookahead; all 0 if not given.
+            The linear policy's, float64 ``[NUM_MOVE]``, for the rollout lookahead; zeros by default.
         """
         observations, masks, features = self._room(observations, masks, self.sizes)
         weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
@@ -174,7 +174,7 @@ class MoveReader:
         return self._in_parts(read_part, observations, masks, features)
 
     def read_moves(self, observations: Array, masks: Array) -> MoveFeatures:
-        """The features of the moves alone, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
+        """The features of the moves only, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
         observations, masks, features = self._room(observations, masks, (NUM_MOVE, 0))
 
         def read_part(scratch: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
@@ -184,9 +184,9 @@ class MoveReader:
         return self._in_parts(read_part, observations, masks, features)
 
     def read_table(self, observations: Array) -> Array:
-        """The features of the moves alone with a row for each action, float32 ``[n, actions, NUM_MOVE]``.
+        """The features of the moves only, with a row per action, float32 ``[n, actions, NUM_MOVE]``.
 
-        The rows of actions that are not legal are 0; those of finished games too.
+        The rows of illegal actions are 0; those of finished games too.
         """
         masks = np.ones((len(observations), self.rules.actions), dtype=np.int8)
         return self.read_moves(observations, masks).moves.reshape(*masks.shape, NUM_MOVE)
@@ -195,7 +195,7 @@ class MoveReader:
         self, read_part: Callable[[Scratch, Array, Array, MoveFeatures], None], observations: Array,
         masks: Array, features: MoveFeatures,
     ) -> MoveFeatures:  # fmt: skip
-        """Read games, the parts of them on several threads."""
+        """Read games, in parts on several threads."""
         ends = np.zeros(len(masks) + 1, dtype=np.int64)
         np.cumsum(np.count_nonzero(masks, axis=1), out=ends[1:])
 
@@ -214,12 +214,12 @@ class MoveReader:
         return features
 
     def read_positions(self, observations: Array, weights: Array | None = None) -> Array:
-        """The features of the positions alone, float32 ``[n, features]``."""
+        """The features of the positions only, float32 ``[n, features]``."""
         nothing = np.zeros((len(observations), 0), dtype=np.int8)
         return self.read(observations, nothing, weights).positions
 
     def _take_scratch(self) -> Scratch:
-        """Scratch arrays that no other thread uses meanwhile; the caller gives them back."""
+        """Scratch arrays that no other thread uses meanwhile; the caller returns them."""
         try:
             return self._free.pop()
         except IndexError:
@@ -238,7 +238,7 @@ class MoveReader:
     def _room(
         self, observations: Array, masks: Array, sizes: tuple[int, int]
     ) -> tuple[Array, Array, MoveFeatures]:
-        """The arguments as kernels take them, and room for what is read."""
+        """The arguments in the types of the kernels, and arrays for the results."""
         masks = np.ascontiguousarray(masks).view(np.int8)
         moves = np.count_nonzero(masks)
         features = MoveFeatures(
@@ -252,15 +252,15 @@ class MoveReader:
 
 # ----------------------------------------------------------------------------------------- kernels
 #
-# All that a kernel calls is optimized anew with it, and with each function in between. So there is a kernel
-# for each kind of reader, which calls no more than that needs; what is large stays a call (`jit_called`); and
-# what calls something large is a part of the kernel (`jit_part`). Arguments are written int(GAME): for a
-# literal numba compiles the function that is called once more.
+# Numba optimizes everything that a kernel calls again with it, and with each function in between. So there is
+# a kernel for each kind of reader, which calls no more than it needs; large functions stay calls
+# (`jit_called`); and callers of large functions are parts of the kernel (`jit_part`). Arguments are written
+# int(GAME): for a literal numba compiles the called function once more.
 
 
 @jit_part
 def is_legal(state, b, action):  # type: ignore[no-untyped-def]
-    """Whether an action does something; none does in a finished game, whose mask is all ones."""
+    """Whether an action is legal; none is in a finished game, whose mask is all ones."""
     return int(state.status[b]) == PLAYING and int(state.mask[b, action]) != 0
 
 
@@ -268,10 +268,9 @@ def is_legal(state, b, action):  # type: ignore[no-untyped-def]
 def _write_moves(  # type: ignore[no-untyped-def]
     rules, state, room, mask, trusted, game, first, weights, games, actions, moves
 ):  # fmt: skip
-    """Write the moves of the game in row ``GAME``, from place ``first`` on; where they end.
+    """Write the moves of the game in row ``GAME`` from index ``first``; return where they end.
 
-    ``trusted`` is 1 where the mask holds no action that is not legal: then the state's own mask is not
-    needed.
+    ``trusted`` is 1 if the mask contains only legal actions: then the state's own mask is not needed.
     """
     view = survey(rules, state, int(GAME), room.near)
     k = first
@@ -301,7 +300,7 @@ def _read_moves(  # type: ignore[no-untyped-def]
         if trusted:
             place_cards(rules, state, int(GAME), observations[game])
         else:
-            # A finished game, or a caller that has no mask: the state says what is legal.
+            # A finished game, or a caller without a mask: use the state's mask.
             place_seen(rules, state, int(GAME), observations[game])
         k = _write_moves(
             rules, state, room, masks[game], trusted, game, k, weights, games, actions, moves
@@ -312,7 +311,7 @@ def _read_moves(  # type: ignore[no-untyped-def]
 def _begin(  # type: ignore[no-untyped-def]
     rules, state, room, notes, observation, mask, game, first, weights, games, actions, moves
 ):  # fmt: skip
-    """Place a game in row ``GAME``, note what its positions share, and write its moves; where they end."""
+    """Place a game in row ``GAME``, note its shared data, and write its moves; return where they end."""
     place_seen(rules, state, int(GAME), observation)
     note_unseen(rules, state, int(GAME), notes.unseen)
     for pile in range(rules.piles):
@@ -324,13 +323,13 @@ def _begin(  # type: ignore[no-untyped-def]
 
 @jit_part
 def cards_drawn(rules, state, action):  # type: ignore[no-untyped-def]
-    """How many cards an action in row ``GAME`` draws; 0 where it is no draw, nor ``NOTHING``."""
+    """Number of cards that an action in row ``GAME`` draws; 0 for other actions and ``NOTHING``."""
     return min(rules.draw, int(state.stock[GAME])) if action == 0 and rules.has_stock else 0
 
 
 @jit_part
 def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
-    """Whether an action, no draw, changes what is not seen: a redeal hides the waste, and foundations of
+    """Whether an action, not a draw, changes the unseen cards: a redeal hides the waste, and foundations of
     alternating colors hide the suits of their cards.
     """
     return action < rules.home_actions or rules.alternate_home != 0
@@ -355,9 +354,9 @@ def _move_varied_cards(rules, state, action):  # type: ignore[no-untyped-def]
 
 @jit_part
 def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
-    """Move the cards of an action that is no draw, from row ``GAME``, in row ``AFTER``; note the piles there.
+    """Move the cards of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
 
-    That row has no mask and no status then.
+    That row then has no mask and no status.
     """
     source, target, count = decode(rules, state, int(GAME), action)
     if rules.varied:
@@ -383,7 +382,7 @@ def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
 
 @jit_part
 def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
-    """Play an action that is no draw, from row ``GAME``, in row ``AFTER``; note the piles there."""
+    """Play an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there."""
     source, target, _ = decode(rules, state, int(GAME), action)
     copy(rules, state, int(GAME), int(AFTER))
     step(rules, state, events, int(AFTER), action)
@@ -394,7 +393,7 @@ def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
 
 @jit_part
 def _forget(rules, state, action, notes):  # type: ignore[no-untyped-def]
-    """Note the unseen cards of row ``GAME`` again after an action that changed them, or ``NOTHING``."""
+    """Restore the unseen cards of row ``GAME`` after an action that changed them; ``NOTHING`` is allowed."""
     if action >= 0 and _changes_unseen(rules, action):
         note_unseen(rules, state, int(GAME), notes.unseen)
 
@@ -412,8 +411,8 @@ def _note_after(rules, state, source, target, notes):  # type: ignore[no-untyped
 
 @jit_part
 def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def]
-    """The action of a move, and where the features of the position after it go. Before the first move comes
-    ``NOTHING``, for the position itself, whose features go ``here``.
+    """The action of a move, and the output row for the position after it. Before the first move it is
+    ``NOTHING``, for the position itself, with the output row ``here``.
     """
     action = int(NOTHING)
     out = here
@@ -425,7 +424,7 @@ def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def
 
 @jit_part
 def _begin_after(rules, state, action, here, out):  # type: ignore[no-untyped-def]
-    """Write for an action what it shares with the position itself; whether it does something."""
+    """Copy the features of the position itself to an action's output row; whether the action is legal."""
     if action < 0:
         return True
     write_row(here, out)
@@ -468,8 +467,8 @@ def _read(  # type: ignore[no-untyped-def]
 
 @jit_part
 def _read_end(rules, plans, state, room, notes, reach, out):  # type: ignore[no-untyped-def]
-    """Write the features of the position in row ``AFTER`` where a lookahead ended, and the cards that went
-    home on the way.
+    """Write the features of the position in row ``AFTER`` at the end of a lookahead, and the number of cards
+    that went home during it.
     """
     way = NUM_PLAIN + reach
     for pile in range(rules.piles):
@@ -510,7 +509,7 @@ def _read_ahead(  # type: ignore[no-untyped-def]
             if reach:
                 write_reach(plans, state, b, notes, out[size:ahead])
             if drawn:
-                # It is looked ahead from as from the position itself.
+                # A draw has the lookahead of the position itself.
                 continue
             if action < 0:
                 copy(rules, state, int(GAME), int(AFTER))

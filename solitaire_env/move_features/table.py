@@ -1,4 +1,4 @@
-"""The features of the moves of games in play, as a table with a row for each action."""
+"""The features of the moves of games in play, as a table with a row per action."""
 
 from typing import Any, Final
 
@@ -13,12 +13,12 @@ from solitaire_env.move_features.moves import measure, survey
 Array = npt.NDArray[Any]
 
 SMALLEST_PART: Final = 256
-"""Games that are worth a thread of their own."""
+"""Minimum number of games of a thread."""
 _NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 
 
 def highest_values(rules: Rules) -> npt.NDArray[np.float32]:
-    """The highest value that each feature of a move can take, float32 ``[NUM_MOVE]``; the lowest is 0, see
+    """The highest value of each feature of a move, float32 ``[NUM_MOVE]``; the lowest is 0, see
     :func:`lowest_values`.
     """
     highest = np.ones(NUM_MOVE, dtype=np.float32)
@@ -35,7 +35,7 @@ def highest_values(rules: Rules) -> npt.NDArray[np.float32]:
 
 
 def lowest_values(rules: Rules) -> npt.NDArray[np.float32]:
-    """The lowest value that each feature of a move can take, float32 ``[NUM_MOVE]``."""
+    """The lowest value of each feature of a move, float32 ``[NUM_MOVE]``."""
     lowest = np.zeros(NUM_MOVE, dtype=np.float32)
     lowest[MOVE.home] = -rules.worrying_back
     return lowest
@@ -44,8 +44,8 @@ def lowest_values(rules: Rules) -> npt.NDArray[np.float32]:
 class MoveTable:
     """The features of the legal moves of a batch of games.
 
-    They are those that :meth:`~solitaire_env.move_features.reader.MoveReader.read_table` reads from
-    observations, read from the state of the games itself: faster.
+    They equal those that :meth:`~solitaire_env.move_features.reader.MoveReader.read_table` reads from
+    observations, but are read from the state of the games, which is faster.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class MoveTable:
         self._near = np.zeros((batch.size, rules.piles), dtype=np.float64)
 
     def read(self) -> Array:
-        """The features as the games are now, float32 ``[size, actions, NUM_MOVE]``: a view that the next call
-        overwrites. The rows of actions that are not legal are 0, those of finished games too.
+        """The current features, float32 ``[size, actions, NUM_MOVE]``: a view that the next call
+        overwrites. The rows of illegal actions are 0, those of finished games too.
         """
 
         def read_part(part: slice) -> None:
@@ -78,7 +78,7 @@ class MoveTable:
 
 @jit_kernel
 def _write_table(rules, state, near, weights, first, last, written, table):  # type: ignore[no-untyped-def]
-    """Write the games from row ``first`` up to ``last``; only rows that were written before are cleared."""
+    """Write the games from row ``first`` up to ``last``; only clear rows that were written before."""
     for b in range(first, last):
         playing = int(state.status[b]) == PLAYING
         view = survey(rules, state, b, near[b])
