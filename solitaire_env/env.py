@@ -47,7 +47,7 @@ MaskDtype = Literal["int8", "bool"]
 
 
 def check_mask_dtype(mask_dtype: Any) -> MaskDtype:
-    """The type of masks, another one refused."""
+    """Check the type of masks."""
     if not isinstance(mask_dtype, str) or mask_dtype not in get_args(MaskDtype):
         allowed = ", ".join(map(repr, get_args(MaskDtype)))
         raise ValueError(f"unknown mask_dtype {shown(mask_dtype)}, allowed: {allowed}")
@@ -60,7 +60,7 @@ RESET_OPTIONS = ("deal", "position")
 
 
 def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
-    """A copy of reset's options, unknown and contradicting ones refused."""
+    """A copy of reset's options; unknown and conflicting ones raise an error."""
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"reset options are a {type(options).__name__}, allowed: a dict or None")
     options = dict(options or {})
@@ -73,7 +73,7 @@ def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RES
 
 
 def read_start(batch: Batch, options: dict[str, Any]) -> Start | None:
-    """What reset's options, which are checked, say that a game of the batch starts from."""
+    """The start of a game of the batch from reset's checked options."""
     if "position" in options:
         position = notation.read_position(options["position"], batch.variant)
         batch.check_position(position)
@@ -82,16 +82,16 @@ def read_start(batch: Batch, options: dict[str, Any]) -> Start | None:
 
 
 def check_started(started: bool) -> None:
-    """Refuse what needs a game before the first reset."""
+    """Raise an error before the first reset."""
     if not started:
         raise gym.error.ResetNeeded("call reset() before anything that needs a game")
 
 
 def row_info(batch: Batch | FamilyBatch, row: int, mask_type: np.dtype[Any]) -> dict[str, Any]:
-    """What reset and step of a single environment say beside the observation.
+    """The info of reset and step of a single environment.
 
-    NumPy values, because TorchRL reads the dtype of each. Bools are arrays of no dimension: of NumPy's bool
-    scalars, Gymnasium's vector environments would make arrays of objects.
+    NumPy values, because TorchRL reads the dtype of each. Bools are 0-d arrays: Gymnasium's vector
+    environments would turn NumPy's bool scalars into arrays of objects.
     """
     return {
         "action_mask": batch.state.mask[row].astype(mask_type),
@@ -103,7 +103,7 @@ def row_info(batch: Batch | FamilyBatch, row: int, mask_type: np.dtype[Any]) -> 
 
 
 def action_number(action: Any) -> int:
-    """The number of an action that a user passed."""
+    """Check the action that a user passed, and return its number."""
     number = whole_number(action)
     if number is None:
         raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")
@@ -111,16 +111,16 @@ def action_number(action: Any) -> int:
 
 
 class BatchRow:
-    """One game of a batch, and what may be asked about it: the methods that all environments have in common.
+    """One game of a batch, with the methods that all environments have in common.
 
     Parameters
     ----------
     batch
         The games.
     row
-        Which of them.
+        The row of the game.
     started
-        Whether they have been dealt; before that, what needs a game raises ``gymnasium.error.ResetNeeded``.
+        Whether games have been dealt; before, methods that need one raise ``gymnasium.error.ResetNeeded``.
     mask_dtype
         Type of the mask in the infos.
     """
@@ -147,7 +147,7 @@ class BatchRow:
     # ---------------------------------------------------------------------------------- actions
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions, bool ``[n]``, under the name that sb3-contrib asks for."""
+        """The legal actions, bool ``[n]``; the name is that of sb3-contrib."""
         self._need_start()
         mask: npt.NDArray[np.bool_] = self.batch.state.mask[self.row].astype(np.bool_)
         return mask
@@ -161,15 +161,15 @@ class BatchRow:
         return notation.parse_action(self.batch.variant, text)
 
     def describe_action(self, action: int) -> str:
-        """What a legal action does in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
+        """A legal action in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
         return notation.describe_action(self.batch.variant, self.batch.state, self.row, self._legal(action))
 
     def move(self, action: int) -> notation.Move:
-        """What a legal action moves in this position, and between which piles."""
+        """The cards that a legal action moves in this position, and the piles."""
         return notation.move_of(self.batch.variant, self.batch.state, self.row, self._legal(action))
 
     def legal_actions(self) -> list[int]:
-        """The legal actions; none when the game is finished, whose mask is all ones."""
+        """The legal actions; none if the game is finished, although its mask is all ones."""
         self._need_start()
         if self.batch.state.status[self.row]:
             return []
@@ -181,7 +181,7 @@ class BatchRow:
         return self.batch.expand(self.row, self._legal(action))
 
     def _legal(self, action: int) -> int:
-        """The number of an action, refused when it is not legal here."""
+        """The number of a legal action; an illegal one raises an error."""
         self._need_start()
         number = action_number(action)
         self.batch.spec.actions.decode(number)
@@ -201,7 +201,7 @@ class BatchRow:
 
     @property
     def deal(self) -> Deal | None:
-        """What was dealt: a number, the name of another program's deal, or None after a position."""
+        """The deal of the game: a number, the name of another program's deal, or None after a position."""
         self._need_start()
         return self.batch.deal_of(self.row)
 
@@ -211,7 +211,7 @@ class BatchRow:
         return dict(self.batch.spec.slices)
 
     def decode_observation(self, observation: npt.NDArray[np.int8]) -> Position:
-        """The position that a ``cards`` observation shows."""
+        """The position in a ``cards`` observation."""
         if self.batch.settings.observation != "cards":
             raise ValueError(f"observation {self.batch.settings.observation!r} has no decoder, 'cards' has")
         return decode_cards(self.batch.variant, observation)
@@ -219,17 +219,17 @@ class BatchRow:
     # ----------------------------------------------------------------------------- save, restore
 
     def get_state(self) -> dict[str, Any]:
-        """All that the game's future depends on, random state included, as plain data (JSON-able)."""
+        """The complete state of the game, including random state, as plain data (JSON-able)."""
         self._need_start()
         return self.batch.get_state(self.row)
 
     def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """Restore what :meth:`get_state` gave; the observation and info of that moment."""
+        """Restore a state of :meth:`get_state`; return its observation and info."""
         self.batch.set_state(self.row, state)
         return self._observation(), self._info()
 
     def clone(self) -> "SolitaireEnv":
-        """A single environment of its own in the same state."""
+        """A separate environment in the same state."""
         settings = asdict(self.batch.settings)
         del settings["max_episode_steps"]  # the TimeLimit wrapper's
         other = SolitaireEnv(self.batch.variant, mask_dtype=self.mask_dtype, **settings)
@@ -242,13 +242,13 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     """
     ## Description
     One game of solitaire. Bring all cards home to the foundations, in suit from Ace to King. The rules of a
-    game are those of its :class:`~solitaire_env.variants.Variant`; ``variant.describe()`` tells them.
+    game are those of its :class:`~solitaire_env.variants.Variant`; ``variant.describe()`` returns them.
 
     ## Action Space
     ``Discrete(n)``: one action is one move that a player would name, a single card or a sequence; see
     :class:`~solitaire_env.core.layout.ActionLayout` for the numbers and :mod:`solitaire_env.notation` for
-    their texts. ``info["action_mask"]`` (int8 ``[n]``) tells which are legal;
-    ``action_space.sample(info["action_mask"])`` picks one.
+    their texts. ``info["action_mask"]`` (int8 ``[n]``) is 1 for legal actions;
+    ``action_space.sample(info["action_mask"])`` draws one.
 
     ## Observation Space
     ``observation="cards"``: ``Box`` int8 ``[size]``, card codes of the piles (bottom first, padded), cells,
@@ -258,24 +258,24 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     ## Starting State
     ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or
     ``"pysol:24"`` another program's deal; ``reset(options={"position": text})`` starts from position text.
-    Deal numbers below 2**20 are kept for evaluation and are never picked at random. ``info["deal"]`` is the
-    deal number, int64, and -1 for a game that did not start from one; :attr:`deal` names other deals too.
+    Deal numbers below 2**20 are reserved for evaluation and are never picked at random. ``info["deal"]`` is
+    the deal number, int64, and -1 for a game that did not start from one; :attr:`deal` names other deals too.
 
     ## Rewards
     ``progress``: cards gone home in this step / all cards. ``win``: 1 at the win. ``progress+win``: both.
 
     ## Episode End
-    Terminated when the game is won or stuck (no legal action). Truncated at the registered step limit, and at
-    ``stall_limit`` steps without a card going home or coming off the stock, when one is set.
-    ``info["is_success"]`` (bool) says whether the game is won, ``info["cards_home"]`` (int64) how many cards
-    are home. All infos are NumPy arrays or scalars, so each has a dtype.
+    Terminated when the game is won or stuck (no legal action). Truncated at the registered step limit and, if
+    ``stall_limit`` is set, after that many steps without a card going home or leaving the stock.
+    ``info["is_success"]`` (bool) is True if the game is won, ``info["cards_home"]`` (int64) the number of
+    cards home. All infos are NumPy arrays or scalars, so each has a dtype.
 
     ## Arguments
     variant
         A published game's name, a :class:`Variant`, or its fields as a dict.
     build, spaces, moves
-        House rules in the variant's words. ``moves="supermove"`` lets a one-card game carry a sequence over
-        spaces as one action; :meth:`expand` gives the single moves that it stands for.
+        House rules as values of the variant's fields. ``moves="supermove"`` lets a one-card game carry a
+        sequence over spaces as one action; :meth:`expand` returns its single moves.
     observation, information
         See above; ``information="thoughtful"`` shows the order of the stock.
     reward
@@ -284,14 +284,13 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         What an illegal action does: ``"noop"`` changes nothing and sets ``info["invalid_action"]``,
         ``"raise"`` raises, ``"terminate"`` ends the episode.
     stall_limit
-        See above; None is none.
+        See above; None for no limit.
     mask_dtype
-        Type of ``info["action_mask"]``: ``"int8"``, which ``action_space.sample`` takes, or ``"bool"``, which
-        TorchRL asks for.
+        Type of ``info["action_mask"]``: ``"int8"``, for ``action_space.sample``, or ``"bool"``, for TorchRL.
     render_mode
-        None; ``"ansi"``: :meth:`render` gives the board as text; ``"rgb_array"``: as pixels, uint8
-        ``[height, width, 3]``; ``"human"``: a window shows every reset and step, ``metadata["render_fps"]`` a
-        second, until :meth:`close` or whoever looks closes it.
+        None; ``"ansi"``: :meth:`render` returns the board as text; ``"rgb_array"``: as pixels, uint8
+        ``[height, width, 3]``; ``"human"``: a window shows every reset and step, ``metadata["render_fps"]``
+        per second, until :meth:`close` or the user closes it.
     render_size
         Width and height of the picture in pixels.
 
@@ -352,7 +351,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
-        """Play one action: a whole number of the action space, a NumPy or torch scalar included."""
+        """Play one action: a whole number of the action space; NumPy and torch scalars are allowed."""
         self._need_start()
         number = action_number(action)
         self.game.actions.decode(number)
@@ -370,7 +369,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         )
 
     def render(self) -> Any:
-        """The board, as the render mode says: text, pixels, or None as a window shows it already."""
+        """The board in the render mode: text, pixels, or None if a window already shows it."""
         if self.render_mode is None:
             gym.logger.warn(
                 "render() without a render_mode: pass one to gym.make, such as render_mode='ansi'"
@@ -380,7 +379,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         return None if self.render_mode == "human" else self._picture(self.render_mode)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window, if any."""
         if self._screen is not None:
             self._screen.close()
 
@@ -421,14 +420,14 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     # ----------------------------------------------------------------------------- save, restore
 
     def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """Restore what :meth:`get_state` gave; the observation and info of that moment."""
+        """Restore a state of :meth:`get_state`; return its observation and info."""
         restored = super().set_state(state)
         self._started = True
         self._last = None
         return restored
 
     def clone(self) -> "SolitaireEnv":
-        """An environment of its own in the same state."""
+        """A separate environment in the same state."""
         other = super().clone()
         other.render_mode, other.render_size, other.spec = self.render_mode, self.render_size, self.spec
         return other

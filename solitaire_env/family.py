@@ -1,7 +1,7 @@
-"""Environments that play many games: another one, by chance, at each reset.
+"""Environments that play many games, with a random one at each reset.
 
 For learning across rules, and for playing games that were never seen in training: :data:`TRAIN` and
-:data:`TEST` are lists of games that never change.
+:data:`TEST` are constant lists of games.
 """
 
 from collections.abc import Sequence
@@ -51,9 +51,9 @@ TEST: Final = (
     "unlimited", "pluto", "russian-solitaire", "double-klondike-draw-3", "thieves-of-egypt", "squadron",
     "forecell", "kingcell", "relaxed-seahaven-towers", "westcliff", "waterloo",
 )  # fmt: skip
-"""Games to test on, each with a combination of rules that no game of :data:`TRAIN` has."""
+"""Test games, each with a combination of rules that no game of :data:`TRAIN` has."""
 TRAIN: Final = tuple(variant.name for variant in VARIANTS if variant.name not in TEST)
-"""Games to train on: the other published ones."""
+"""Training games: the other published ones."""
 SPLITS: Final = {"train": TRAIN, "test": TEST, "all": tuple(variant.name for variant in VARIANTS)}
 
 Games = str | Sequence[str | Variant | dict[str, Any]]
@@ -110,7 +110,7 @@ def _make_batch(
 
 
 def _read_start(batch: FamilyBatch, options: dict[str, Any]) -> FamilyStart:
-    """What reset's options, which are checked, say that a game starts from."""
+    """The start of a game from reset's checked options."""
     variants = batch.layout.variants
     names = [variant.name for variant in variants]
     game = None
@@ -138,8 +138,8 @@ def _space(layout: FamilyLayout) -> Box:
 class FamilyVectorEnv(SolitaireVectorEnv):
     """``num_envs`` games, each of one of several variants; see :class:`FamilyEnv`.
 
-    Row ``i`` of ``reset(seed=s)`` plays as a single environment with ``seed=s + i`` does.
-    ``info["variant"]`` are the names of the games, an array of objects ``[num_envs]``.
+    Row ``i`` of ``reset(seed=s)`` plays like a single environment with ``seed=s + i``.
+    ``info["variant"]`` contains the names of the games, an array of objects ``[num_envs]``.
     """
 
     batch: FamilyBatch  # type: ignore[assignment]
@@ -174,11 +174,11 @@ class FamilyVectorEnv(SolitaireVectorEnv):
 
     @property
     def layout(self) -> FamilyLayout:
-        """Where the observation has what, and the text and number of each action."""
+        """The layout of the observation, and the text and number of each action."""
         return self.batch.layout
 
     def __repr__(self) -> str:
-        """How many games of how many variants are played."""
+        """The numbers of games and variants."""
         return f"{type(self).__name__}({len(self.variants)} games, num_envs={self.num_envs})"
 
     def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class FamilyVectorEnv(SolitaireVectorEnv):
         return BatchRow(self.batch.game_of(row), row)
 
     def get_state(self, row: int) -> dict[str, Any]:
-        """All that a game's future depends on, which game comes next included, as plain data (JSON-able)."""
+        """The complete state of a game, including its random future, as plain data (JSON-able)."""
         self._need_start()
         return self.batch.get_state(self.batch.check_row(row))
 
@@ -207,12 +207,12 @@ class FamilyVectorEnv(SolitaireVectorEnv):
 class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
     """
     ## Description
-    One of several games of solitaire, dealt by chance at each reset, with the same observation and action
+    One of several games of solitaire, chosen at random at each reset, with the same observation and action
     space for all.
 
     ## Action Space
     ``Discrete(n)``: the moves of all games. The same text is the same number in each of them.
-    ``info["action_mask"]`` (int8 ``[n]``) tells which are legal.
+    ``info["action_mask"]`` (int8 ``[n]``) is 1 for legal actions.
 
     ## Observation Space
     ``Box`` int8 ``[size]``: tableau piles, cells, waste, foundations, stock count, redeals and base as in the
@@ -221,7 +221,7 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     ## Starting State
     ``reset(seed=s)`` picks a game and a deal. ``reset(options={"variant": "klondike", "deal": 7})`` names
-    them; ``options={"position": text}`` starts from position text. ``info["variant"]`` is the game's name.
+    both; ``options={"position": text}`` starts from position text. ``info["variant"]`` is the game's name.
 
     ## Rewards and Episode End
     As :class:`~solitaire_env.env.SolitaireEnv`; the step limit is the registered one of the game.
@@ -232,7 +232,7 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
     information, reward, on_invalid, stall_limit, mask_dtype, render_size
         As :class:`~solitaire_env.env.SolitaireEnv`.
     max_episode_steps
-        Another step limit, for all games.
+        Step limit for all games, instead of the registered ones.
     render_mode
         None, ``"ansi"`` or ``"rgb_array"``.
     """
@@ -256,7 +256,7 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
         self.render_size = check_render_size(render_size)
         self.batch = _make_batch(games, 1, information, reward, on_invalid, stall_limit, max_episode_steps)
         self.layout = self.batch.layout
-        """Where the observation has what, and the text and number of each action."""
+        """The layout of the observation, and the text and number of each action."""
         self.variants = self.layout.variants
         self.mask_dtype = check_mask_dtype(mask_dtype)
         self.observation_space = _space(self.layout)
@@ -313,22 +313,22 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     @property
     def variant(self) -> Variant:
-        """The game that is being played."""
+        """The current game."""
         return self.batch.game_of(0).variant
 
     @property
     def game(self) -> BatchRow:
-        """The game that is being played, with what may be asked about it in its own action numbers."""
+        """The current game, with methods that use its own action numbers."""
         check_started(self._started)
         return BatchRow(self.batch.game_of(0), 0)
 
     @property
     def deal(self) -> Deal | None:
-        """What was dealt: a number, the name of another program's deal, or None after a position."""
+        """The deal of the game: a number, the name of another program's deal, or None after a position."""
         return self.game.deal
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions, bool ``[n]``, under the name that sb3-contrib asks for."""
+        """The legal actions, bool ``[n]``; the name is that of sb3-contrib."""
         check_started(self._started)
         mask: npt.NDArray[np.bool_] = self.batch.state.mask[0].astype(np.bool_)
         return mask
@@ -346,7 +346,7 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
         return self.layout.numbers[text]
 
     def describe_action(self, action: int) -> str:
-        """What a legal action does in this position, in words."""
+        """A legal action in this position, in words."""
         return self.game.describe_action(int(self.layout.own_actions[self.batch.games[0], action]))
 
     def position(self, hidden: bool = False) -> str:
@@ -354,12 +354,12 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
         return self.game.position(hidden)
 
     def get_state(self) -> dict[str, Any]:
-        """All that the future depends on, which game comes next included, as plain data (JSON-able)."""
+        """The complete state, including the random future, as plain data (JSON-able)."""
         check_started(self._started)
         return self.batch.get_state(0)
 
     def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[np.int8], dict[str, Any]]:
-        """Restore what :meth:`get_state` gave; the observation and info of that moment."""
+        """Restore a state of :meth:`get_state`; return its observation and info."""
         self.batch.set_state(0, state)
         self._started, self._last = True, None
         return self.batch.observations()[0].copy(), self._info()

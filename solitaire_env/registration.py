@@ -1,4 +1,4 @@
-"""Variants become Gymnasium ids. The published games are registered when the package is imported."""
+"""Gymnasium ids of variants. The published games are registered when the package is imported."""
 
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ FAMILY_ID: Final = f"{NAMESPACE}/Family-v{VERSION}"
 """The environment that plays many games: :mod:`solitaire_env.family`."""
 
 STEPS_PER_CARD: Final = 32
-"""The step limit of a variant is this times its cards. Winning lines in single moves take at most 8 steps a
+"""The step limit of a variant is this times its cards. Winning lines in single moves take at most 8 steps per
 card (Busy Aces: 783 steps for 104 cards, the longest seen); the limit is four times that."""
 
 
@@ -82,7 +82,7 @@ def spec_arguments(variant: Variant) -> dict[str, Any]:
 
 
 def register_variant(variant: Variant) -> str:
-    """Make a game of one's own an id for ``gym.make`` and ``gym.make_vec``; the id."""
+    """Register a custom variant for ``gym.make`` and ``gym.make_vec``; return its id."""
     arguments = spec_arguments(variant)
     name: str = arguments["id"]
     known = gym.registry.get(name)
@@ -95,7 +95,7 @@ def register_variant(variant: Variant) -> str:
 
 
 def register_all() -> None:
-    """Register the published games, and the environment of them all."""
+    """Register the published games, and the environment of all of them."""
     for variant in VARIANTS:
         register_variant(variant)
     if FAMILY_ID not in gym.registry:

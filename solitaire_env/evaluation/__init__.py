@@ -1,6 +1,6 @@
 """Games played by policies: the runner, statistics of the games, result files.
 
-Which policies there are is in :mod:`solitaire_env.policies`; trained ones are made in ``agents/``.
+Policies are in :mod:`solitaire_env.policies`; ``agents/`` trains them.
 """
 
 from solitaire_env.evaluation.evaluator import Evaluation, evaluate, game_rules, transcript_name

@@ -1,4 +1,4 @@
-"""Deals named in text, and the sets of deals that are kept for evaluation."""
+"""Deals named in text, and the sets of deals reserved for evaluation."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from solitaire_env.util.messages import shown
 STANDARD: Final = range(1000)
 """The standard evaluation set of every game."""
 HELD_OUT: Final = range(100_000, 101_000)
-"""The final test: nothing is chosen by these deals."""
+"""The final test set, never used for choosing anything."""
 MAX_DEALS: Final = 1_000_000
-"""Largest number of deals that a text may name."""
+"""Maximum number of deals in a text."""
 
 
 def parse_deals(text: str) -> list[int | str]:

@@ -1,4 +1,4 @@
-"""How well a policy plays: games on named deals, with their rates and intervals."""
+"""Evaluation of a policy: games on named deals, with rates and intervals."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -20,24 +20,24 @@ from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import shown
 
 Progress = Callable[[list[Game], int], None]
-"""Called after each step with all games that ended so far, and how many there will be."""
+"""Called after each step with all games that have ended, and their total number."""
 Play = Callable[[Runner, list[Deal]], Iterable[list[Finished]]]
-"""Plays games of a runner from some deals; yields those that ended."""
+"""Plays games of a runner from some deals; yields finished games."""
 
 
 @dataclass
 class Evaluation:
-    """The games of one policy on one game of solitaire, in the order of the deals that were asked for."""
+    """The games of one policy on one game of solitaire, in the order of the requested deals."""
 
     games: list[Game]
     transcripts: dict[Deal, str]
-    """Of the games played in this call, when they were asked for."""
+    """Of the games played in this call, if requested."""
     seconds: float
-    """Time that playing took."""
+    """Total playing time."""
     answers: int
-    """Actions that the policy was asked for."""
+    """Number of actions that the policy chose."""
     answer_seconds: float
-    """Processor time that the policy took for them."""
+    """Processor time of the policy's choices."""
 
     @property
     def summary(self) -> Summary:
@@ -74,36 +74,35 @@ def evaluate(
     deals
         Deal numbers or names; the standard set is 0-999.
     name
-        What the results call the policy; its own name by default.
+        Name of the policy in the results; its own name by default.
     build, spaces, moves
-        House rules of the game that is played.
+        House rules of the game.
     max_episode_steps
-        Step limit, in actions of the game that is played; the registered one by default.
+        Step limit, in actions of the game; the registered one by default.
     num_envs
-        Games in parallel; no game depends on it. With a slow policy fewer let the first games end, and be
-        written, sooner.
+        Games in parallel; results do not depend on it. With a slow policy, fewer games end, and are written,
+        sooner.
     seed
-        Of a stochastic policy: with another it plays the same deals differently.
+        Seed of a stochastic policy: another seed gives other games on the same deals.
     results
-        A JSON-lines file to which every game is written as it ends; deals that are in it already are not
-        played again.
+        A JSON-lines file for the games, written as they end; deals already in it are not played again.
     transcripts
-        Whether to keep the games as text, which :func:`solitaire_env.transcripts.parse_transcript` reads,
-        with the thoughts of a policy that explains itself; a folder: each is written there as it ends, and
-        deals that are in ``results`` are played again if theirs is missing.
+        Whether to keep the games as text, readable by :func:`solitaire_env.transcripts.parse_transcript`,
+        with the thoughts of a policy that explains itself. Or a folder: each text is written there as its
+        game ends, and deals in ``results`` without a text are played again.
     progress
         Called after each step.
     play
-        Plays the games, for example on other machines. It is called with a runner, which says what is played
-        by whom, and with deals; it yields lists of games that ended, each deal once, in any order.
+        Plays the games, for example on other machines. It is called with a runner, which defines the game and
+        the policy, and with deals; it yields lists of finished games, each deal once, in any order.
 
     Raises
     ------
     ValueError
-        For a deal that is named twice, limits and seeds out of range, or a results file that holds rows of
-        another policy, game or seed.
+        If a deal is named twice, limits or seeds are out of range, or a results file holds rows of another
+        policy, game or seed.
     IllegalActionError
-        If the policy names an action that is not legal.
+        If the policy chooses an illegal action.
     """
     variant = resolve_variant(env, build=build, spaces=spaces, moves=moves)
     limit = check_limit("max_episode_steps", max_episode_steps) or step_limit(variant)
@@ -150,7 +149,7 @@ def _check_deals(deals: Sequence[Deal]) -> list[Deal]:
 
 
 def check_seed(seed: int) -> int:
-    """The seed of a stochastic policy's random numbers, a whole number from 0."""
+    """Check the seed of a stochastic policy, a whole number from 0."""
     if isinstance(seed, bool) or not hasattr(type(seed), "__index__") or seed < 0:
         raise ValueError(f"seed is {shown(seed)}, allowed: a whole number from 0")
     return int(seed)
@@ -169,7 +168,7 @@ def _game(about: dict[str, Any], end: Finished) -> Game:
 
 
 class _Transcripts:
-    """Keeps games as text: none, in memory, or in a folder."""
+    """Stores games as text: none, in memory, or in a folder."""
 
     def __init__(self, runner: Runner, policy: str, wanted: bool | str | Path) -> None:
         self.wanted = bool(wanted)
@@ -182,11 +181,11 @@ class _Transcripts:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def has(self, deal: Deal) -> bool:
-        """Whether the game of a deal need not be played again for its transcript."""
+        """Whether the transcript of a deal's game exists, or is not needed."""
         return self.folder is None or (self.folder / transcript_name(deal)).is_file()
 
     def add(self, game: Game, end: Finished) -> None:
-        """Keep a game."""
+        """Store a game."""
         if not self.wanted:
             return
         self.texts[game.deal] = text = format_transcript(
@@ -216,11 +215,11 @@ def transcript_of(
 
 
 def game_rules(variant: Variant, max_episode_steps: int | None = None) -> str:
-    """Building, spaces, moves and step limit of a game, as the rows of its results name them."""
+    """Building, spaces, moves and step limit of a game, in the format of result rows."""
     limit = max_episode_steps or step_limit(variant)
     return f"{variant.build}, {variant.spaces}, {variant.moves}, {limit} steps"
 
 
 def transcript_name(deal: Deal) -> str:
-    """The name of the file that holds the game of a deal."""
+    """The file name of the transcript of a deal."""
     return f"{str(deal).replace(':', '-')}.txt"

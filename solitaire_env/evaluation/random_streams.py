@@ -1,7 +1,7 @@
-"""The random numbers of games: a stream for each, which depends on its start and a seed alone.
+"""The random numbers of games: a stream for each game, which depends only on its start and a seed.
 
-A stream is NumPy's PCG64 [1]: its state is taken from there, and the numbers of many games are drawn by a
-kernel, bit for bit those that NumPy draws.
+A stream is NumPy's PCG64 [1]: NumPy creates its state, and a kernel draws the numbers of many games, bit for
+bit the same as NumPy.
 
 [1] O'Neill: PCG: A family of simple fast space-efficient statistically good algorithms for random number
 generation, 2014. The member of the family is XSL RR 128/64: a linear congruential generator of 128 bits, the
@@ -24,7 +24,7 @@ FACTOR_LOW: Final = np.uint64(MULTIPLIER & LOW)
 
 
 def random_stream(start: Start, seed: int, decision: int = 0) -> np.random.PCG64:
-    """The random numbers of a game's decisions, from the given one on. They depend on nothing else."""
+    """The random numbers of a game from a given decision. They depend on nothing else."""
     key = format_position(start) if isinstance(start, Position) else str(start)
     stream = np.random.PCG64([seed, *key.encode()])
     return stream.advance(decision) if decision else stream
@@ -35,18 +35,18 @@ class RandomStreams:
 
     def __init__(self, rows: int) -> None:
         self._states = np.zeros((rows, 4), dtype=np.uint64)
-        """The high and low half of each stream's state, and of what is added to it."""
+        """The high and low half of each stream's state and increment."""
 
     def begin(self, row: int, stream: np.random.PCG64) -> None:
-        """Draw the numbers of a row from a stream, from where it stands."""
+        """Let a row continue a stream."""
         numbers = stream.state["state"]
         for column, number in enumerate((numbers["state"], numbers["inc"])):
             self._states[row, 2 * column] = number >> 64
             self._states[row, 2 * column + 1] = number & LOW
 
     def draw(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """The next number of some rows (int64 ``[n]``), float64 ``[n]`` in [0, 1): 53 bits, as many as a
-        float holds.
+        """The next number of some rows (int64 ``[n]``), float64 ``[n]`` in [0, 1) with 53 random bits, the
+        precision of a float.
         """
         numbers = np.empty(len(rows), dtype=np.float64)
         _draw(self._states, rows, numbers)

@@ -1,4 +1,4 @@
-"""Result files: one JSON line for each game that a policy played."""
+"""Result files: one JSON line per game."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -18,21 +18,21 @@ class Game:
     env: str
     policy: str
     moves: str
-    """The action set that the policy chose from."""
+    """The action set of the policy."""
     rules: str
-    """Building, spaces, moves and step limit of the game that was played."""
+    """Building, spaces, moves and step limit of the game."""
     deal: Deal
     won: bool
     cards_home: int
     steps: int
-    """Actions of the published game."""
+    """Number of actions of the published game."""
     truncated: bool
     repeated: int
-    """Positions of the game, looked at before an action, that had stood before in it."""
+    """Number of positions before an action that had occurred before in the game."""
     seed: int | None = field(default=None, compare=False)
-    """Of a stochastic policy; None for others, and in older files."""
+    """Seed of a stochastic policy; None for others, and in older files."""
     fingerprint: str | None = field(default=None, compare=False)
-    """Of the policy (:attr:`~solitaire_env.policies.Policy.fingerprint`); None in older files."""
+    """Fingerprint of the policy (:attr:`~solitaire_env.policies.Policy.fingerprint`); None in older files."""
 
 
 _GAME_TYPES = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Game).items()}
@@ -46,12 +46,12 @@ _TYPE_NAMES = {
 
 
 def read_games(path: Path) -> list[Game]:
-    """The games of a results file (JSON lines). A last line that was cut off is left out.
+    """The games of a results file (JSON lines). An incomplete last line is ignored.
 
     Raises
     ------
     ValueError
-        Naming the line and what is wrong with it.
+        The message names the line and the error.
     """
     games = []
     try:
@@ -97,14 +97,14 @@ class ResultFile:
     Parameters
     ----------
     path
-        The file; None keeps nothing. What stands there is read, and a last line that was cut off removed.
+        The file; None stores nothing. Existing rows are read, and an incomplete last line is removed.
     about
-        What every row says: ``env``, ``policy``, ``moves``, ``rules``, ``seed`` and ``fingerprint``.
+        Common fields of all rows: ``env``, ``policy``, ``moves``, ``rules``, ``seed`` and ``fingerprint``.
 
     Raises
     ------
     ValueError
-        If the file holds rows of something else: another game, policy, action set, seed or fingerprint.
+        If the file holds rows of another game, policy, action set, seed or fingerprint.
     """
 
     def __init__(self, path: Path | None, about: dict[str, Any]) -> None:
@@ -139,14 +139,14 @@ class ResultFile:
             self._file.close()
 
     def add(self, game: Game) -> None:
-        """Keep a game, at once on disk."""
+        """Store a game, immediately on disk."""
         self.games[game.deal] = game
         if self._file is not None:
             self._file.write(_as_line(game))
             self._file.flush()
 
     def sort(self, deals: Sequence[Deal]) -> None:
-        """Put the rows into the order of the deals, so that the file of an evaluation is always the same."""
+        """Sort the rows by the order of the deals, so that the file of an evaluation is always the same."""
         order = {deal: place for place, deal in enumerate(deals)}
 
         def place(game: Game) -> tuple[int, str]:

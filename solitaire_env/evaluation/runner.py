@@ -1,11 +1,11 @@
-"""The runner: games played by a policy, many in parallel. Everything that lets a policy play goes through it.
+"""The runner plays many games in parallel with a policy. All code that lets a policy play uses it.
 
-The same deal, policy and seed give the same game here, whatever is played beside it and whoever asks:
-evaluation, watching, hints and play-on in the browser, the solver's check of its lines, tuning, data sets.
+The same deal, policy and seed give the same game, whichever games are played in parallel and whichever code
+asks: evaluation, watching, hints and autoplay in the browser, the solver's check of its lines, tuning, data
+sets.
 
-A policy looks at one view of the game (its action set, its observation); what it chooses is played in the
-game itself. The two differ when it plays a one-card game with supermoves: each is expanded and played as
-single cards.
+A policy sees the game with its own action set and observation; its actions are played in the game itself. The
+two differ when it plays a one-card game with supermoves: each is expanded and played as single cards.
 """
 
 import time
@@ -30,33 +30,33 @@ from solitaire_env.transcripts import Thought
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 NUM_ENVS: Final = 1024
-"""Games in parallel by default. A round of decisions has a fixed cost, which more games share; a game takes
-some kilobytes of memory."""
+"""Default number of games in parallel. A round of decisions has a fixed cost, which more games share; a game
+takes some kilobytes of memory."""
 _GAME_NUMBERS: Final = count()
-"""No two games of a process have the same number."""
+"""Game numbers, unique in a process."""
 
 
 class Decisions(NamedTuple):
-    """What a policy decided in some games, in the order of ``rows``."""
+    """Decisions of a policy in some games, in the order of ``rows``."""
 
     rows: Rows
-    """Which games, int64 ``[n]``."""
+    """int64 ``[n]``: rows of the games."""
     observations: Array
-    """What the policy saw, ``[n, size]``."""
+    """``[n, size]``, as the policy saw them."""
     masks: npt.NDArray[np.int8]
-    """int8 ``[n, actions]``, of its action set."""
+    """int8 ``[n, actions]``, of the policy's action set."""
     actions: npt.NDArray[np.int64]
-    """int64 ``[n]``, in its action set."""
+    """int64 ``[n]``, in the policy's action set."""
     singles: npt.NDArray[np.int64]
-    """The actions of the game itself, int64 ``[n, most]``: several where a supermove is played card by
-    card."""
+    """int64 ``[n, most]``: the actions of the game itself, several if a supermove is played card by card.
+    """
     counts: npt.NDArray[np.int64]
-    """How many there are, int64 ``[n]``; what follows in a row means nothing."""
+    """int64 ``[n]``: the number of these actions; further entries of a row are undefined."""
     thoughts: list[Thought | None]
-    """What the policy thought; None where it does not say."""
+    """Thoughts of the policy; None if it does not explain itself."""
 
     def singles_of(self, place: int) -> list[int]:
-        """The actions of the game itself that the decision at a place stands for."""
+        """The actions of the game itself for the decision at a place."""
         return [int(single) for single in self.singles[place, : self.counts[place]]]
 
 
@@ -65,30 +65,30 @@ class Move(NamedTuple):
 
     action: int
     thought: Thought | None
-    """What the policy thought before it; None with the second card of a supermove, and the others."""
+    """The policy's thought before it; None for the second and further cards of a supermove."""
 
 
 class Finished(NamedTuple):
-    """A game that is over."""
+    """A finished game."""
 
     start: Start
     number: int
-    """The game's number, as stateful policies are told it."""
+    """The game's number, as stateful policies get it."""
     won: bool
     cards_home: int
     steps: int
-    """Actions of the game itself; the step limit where the policy went in circles."""
+    """Number of actions of the game itself; the step limit if the policy repeated itself."""
     truncated: bool
     repeated: int
-    """Positions before a decision that had stood before in the game."""
+    """Number of positions before a decision that had occurred before in the game."""
     position: str
-    """Position text of the start, when the moves are recorded, else empty."""
+    """Position text of the start if the moves are recorded, else empty."""
     moves: list[Move]
-    """When they are recorded."""
+    """The moves, if they are recorded."""
 
 
 class _Seats:
-    """What is known of each row's game apart from its cards; arrays and lists with an entry a row."""
+    """State of each row's game apart from its cards; arrays and lists with an entry per row."""
 
     def __init__(self, spec: GameSpec, rows: int) -> None:
         self.starts: list[Start] = [0] * rows
@@ -98,9 +98,9 @@ class _Seats:
         self.streams = RandomStreams(rows)
         self.repeats = Repeats(spec.rules, rows)
         self.circling = np.zeros(rows, dtype=np.bool_)
-        """Games of a deterministic policy that have come back to a position."""
+        """Games of a deterministic policy that have repeated a position."""
         self.stale = np.ones(rows, dtype=np.bool_)
-        """Games in which the policy's view is not up to date."""
+        """Games whose view for the policy is outdated."""
 
 
 class Runner:
@@ -109,18 +109,18 @@ class Runner:
     Parameters
     ----------
     policy
-        Who plays.
+        The policy that plays.
     spec
-        The game that is played. Of its settings ``reward``, ``stall_limit`` and ``max_episode_steps``
-        count: a game is cut off at either limit.
+        The game. Of its settings, ``reward``, ``stall_limit`` and ``max_episode_steps`` apply: a game is
+        truncated at either limit.
     num_envs
-        Games in parallel; no game depends on it.
+        Number of games in parallel; results do not depend on it.
     seed
-        Of the random numbers of a stochastic policy.
+        Seed of the random numbers of a stochastic policy.
     record
         Whether to keep the moves of each game, with the thoughts of a policy that explains itself.
     observe
-        Called with each round of decisions, after they were played.
+        Called with each round of decisions, after they have been played.
     """
 
     def __init__(
@@ -143,52 +143,52 @@ class Runner:
         self.observe = observe
         self.spec = spec.with_settings(observation="cards", information="player", on_invalid="raise")
         self.answers = 0
-        """Actions that the policy was asked for."""
+        """Number of actions that the policy chose."""
         self.answer_seconds = 0.0
-        """Processor time that it took for them."""
+        """Processor time of its choices."""
         self._waiting: Iterator[Start] = iter(())
         self._rows = 0
         self.active = np.zeros(0, dtype=np.bool_)
-        """Games that go on, bool ``[rows]``."""
+        """Games that have not ended, bool ``[rows]``."""
 
     def _seat(self, rows: int) -> None:
-        """Make room for games."""
+        """Allocate games."""
         self._rows = rows
         self.active = np.zeros(rows, dtype=np.bool_)
         self.rewards = np.zeros(rows, dtype=np.float64)
-        """What the last decision of each game earned."""
+        """Reward of the last decision of each game."""
         self.cut = np.zeros(rows, dtype=np.bool_)
-        """Games that have run into a limit."""
+        """Games that have reached a limit."""
         self._seats = _Seats(self.spec, rows)
         self.played = self.seen = Batch(self.spec, rows)
         if self.expands or self.view.settings != GameSpec(self.view.variant).settings:
             self.seen = Batch(self.view, rows)
         if not self.expands:
-            # The same cards and moves; only what is shown of them may differ.
+            # The same cards and moves; only the observation may differ.
             self.seen.state = self.played.state
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
-        """The number of each row's game, as stateful policies are told it, int64 ``[rows]``."""
+        """The number of each row's game, as stateful policies get it, int64 ``[rows]``."""
         return self._seats.numbers
 
     # ------------------------------------------------------------------------------- many games
 
     def play(self, starts: Iterable[Start]) -> Iterator[list[Finished]]:
-        """Play games from their starts to their ends; after each round of decisions those that are over."""
+        """Play games from their starts to their ends; yield finished games after each round of decisions."""
         self.begin(starts)
         while self.active.any():
             yield self.step()
 
     def begin(self, starts: Iterable[Start]) -> None:
-        """Start games: as many as there is room for; the others follow as games end."""
+        """Start games: as many as there are rows; the others follow as games end."""
         starts = list(starts)
         self._seat(max(1, min(self.num_envs, len(starts))))
         self._waiting = iter(starts)
         self._start_next(np.arange(self._rows))
 
     def _start_next(self, rows: Rows) -> None:
-        """Start the next games in some rows, while there are any."""
+        """Start the next games in some rows, if any are left."""
         starts = list(islice(self._waiting, len(rows)))
         self.active[rows] = False
         rows = rows[: len(starts)]
@@ -209,11 +209,11 @@ class Runner:
             self.policy.begun(seats.numbers[rows].tolist(), starts)
 
     def step(self) -> list[Finished]:
-        """One decision in every game that goes on; the games that are over then."""
+        """Make one decision in every active game; return the games that ended."""
         rows, state = np.flatnonzero(self.active), self.played.state
         self._seats.repeats.add(state.rows, rows)
         if self.policy.deterministic:
-            # It goes in circles from where it has been before.
+            # From a repeated position it would cycle.
             self._seats.circling[rows] = self._seats.repeats.came_back(rows)
         deciding = rows[state.status[rows] == PLAYING]
         if len(deciding):
@@ -225,7 +225,7 @@ class Runner:
         return self._finish(rows[over]) if over.any() else []
 
     def _finish(self, rows: Rows) -> list[Finished]:
-        """The games in some rows are over; others take their places."""
+        """Finish the games in some rows, and start others there."""
         finished = [self._finished(row) for row in rows.tolist()]
         if self.policy.stateful:
             self.policy.ended([end.number for end in finished])
@@ -246,23 +246,23 @@ class Runner:
     # ------------------------------------------------------------------------------- decisions
 
     def decide(self, rows: Rows, *, explain: bool | None = None) -> Decisions:
-        """Ask the policy what it does in some games (int64 ``[n]``); nothing is played.
+        """The policy's decisions in some games (int64 ``[n]``); nothing is played.
 
         Parameters
         ----------
         explain
-            Whether to ask what it thinks; by default when moves are recorded.
+            Whether to get its thoughts; by default if moves are recorded.
 
         Raises
         ------
         IllegalActionError
-            If it names an action that is not legal.
+            If the policy chooses an illegal action.
         """
         self.show(rows)
         observations, masks = self.seen.observations()[rows], self.seen.state.mask.take(rows, axis=0)
         thoughts: list[Thought | None] = [None] * len(rows)
         if self.record if explain is None else explain:
-            # Copies: what a policy does to its arguments is its own affair.
+            # Copies, because a policy may change its arguments.
             thoughts = think(self.policy, self.view, observations.copy(), masks.copy())
         uniforms = self._seats.streams.draw(rows) if self.policy.stochastic else None
         begin = time.process_time()
@@ -282,14 +282,12 @@ class Runner:
             raise IllegalActionError(self.seen.explain_illegal(int(rows[k]), int(actions[k])))
 
     def expand(self, row: int, action: int) -> list[int]:
-        """An action of the policy's set, in the position that it was last shown, as actions of the game
-        itself.
-        """
+        """An action of the policy, in the last position it was shown, as actions of the game itself."""
         self._refuse_illegal(np.array([row]), np.array([action]))
         return self.seen.expand(row, action) if self.expands else [action]
 
     def show(self, rows: Rows) -> None:
-        """Show the policy the games as they are now."""
+        """Update the policy's view of the games."""
         if not self.expands:
             return
         rows = rows[self._seats.stale[rows]]
@@ -299,7 +297,7 @@ class Runner:
             self._seats.stale[rows] = False
 
     def carry_out(self, decisions: Decisions) -> None:
-        """Play what was decided, single actions one after another until the game is over or cut off."""
+        """Play decisions, one single action after another until the game ends or is truncated."""
         self.rewards[decisions.rows] = 0.0
         self._play_nth(decisions, 0, np.arange(len(decisions.rows)))
         if not self.expands:
@@ -310,7 +308,7 @@ class Runner:
         for nth in range(1, decisions.singles.shape[1]):
             going = going[(counts[going] > nth) & ~self.cut[rows[going]]]
             self._play_nth(decisions, nth, going)
-        # What is one action of both games is played in both: a view is derived where it was several.
+            # A decision of one action is played in both games; after several, the view is derived again.
         single = counts == 1
         self.seen.play(rows[single], decisions.actions[single])
 
@@ -324,24 +322,24 @@ class Runner:
             self._record(decisions, which, nth)
 
     def _record(self, decisions: Decisions, which: Rows, nth: int) -> None:
-        """Keep the nth single action of some decisions."""
+        """Record the nth single action of some decisions."""
         for k in which.tolist():
             thought = None if nth else decisions.thoughts[k]
             self._seats.moves[decisions.rows[k]].append(Move(int(decisions.singles[k, nth]), thought))
 
-    # -------------------------------------------------------------------------- one game, asked
+    # -------------------------------------------------------------------------- decisions in one game
 
     def take_up(self, position: Position, start: Start, decision: int, number: int) -> None:
-        """Make the only game one that somebody else plays, to ask for a decision in it.
+        """Set the only game to one that is played elsewhere, to ask for a decision in it.
 
         Parameters
         ----------
         position
-            Where it stands.
+            The current position.
         start
-            What it started from, which its random numbers depend on.
+            The start of the game, which its random numbers depend on.
         decision
-            How many decisions were made in it.
+            Number of decisions that have been made in it.
         number
             The game's number, for a stateful policy.
         """

@@ -1,4 +1,4 @@
-"""Steps a second: games that are played again against the clock, and the machine that plays them."""
+"""Steps per second: timed replays of games, and the description of the machine."""
 
 import contextlib
 import os
@@ -22,16 +22,16 @@ TIMED: Final = (
 
 
 class Recording:
-    """Random legal actions for a vector environment, to be played again from the same seed against the clock.
+    """Random legal actions for a vector environment, for timed replays from the same seed.
 
-    All choices are made beforehand, from the masks of the very games that a replay repeats.
+    All choices are made beforehand, from the masks of the same games.
 
     Parameters
     ----------
     length
-        Calls of ``step`` a pass, by default 1,000, fewer where more than 4,096 games would need much memory.
+        Calls of ``step`` per pass, by default 1,000; fewer if more than 4,096 games would need much memory.
     progress
-        Called after each call of ``step`` that is recorded, with how many were and how many there will be.
+        Called after each recorded call of ``step``, with their number up to now and in total.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Recording:
 
     @property
     def steps(self) -> int:
-        """Actions in a pass, all games together."""
+        """Total number of actions in a pass."""
         return self.actions.size
 
     def replay(self) -> float:
-        """Play a pass; the seconds that it took."""
+        """Play a pass; return its seconds."""
         self.env.reset(seed=0)
         step = self.env.step
         start = time.perf_counter()
@@ -76,7 +76,7 @@ class Recording:
 
 
 def processor() -> str:
-    """The name of the processor, as far as the system tells it."""
+    """The name of the processor, if the system provides it."""
     with contextlib.suppress(OSError):
         found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
         if found:
@@ -85,7 +85,7 @@ def processor() -> str:
 
 
 def machine() -> str:
-    """The machine and the versions that a figure belongs to, in one line."""
+    """The machine and the versions of a measurement, in one line."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "gymnasium"))
     return (
         f"Machine: {processor()}, {os.cpu_count()} cores, {get_num_threads()} threads used; "

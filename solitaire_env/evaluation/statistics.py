@@ -1,4 +1,4 @@
-"""Rates, intervals and paired tests of games that were played on named deals."""
+"""Rates, intervals and paired tests of games on named deals."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from solitaire_env.evaluation.result_files import Game
 
 @dataclass(frozen=True)
 class Summary:
-    """What the games of an evaluation come to. Intervals are of 95 %."""
+    """Summary of the games of an evaluation. Intervals are of 95 %."""
 
     games: int
     wins: int
@@ -23,9 +23,9 @@ class Summary:
     """Bootstrap interval of the mean."""
     steps: float
     truncated: float
-    """Share of games that ran into the step limit."""
+    """Share of games that were truncated at the step limit."""
     repeated: float
-    """Share of games in which a position came back."""
+    """Share of games with a repeated position."""
 
     def __str__(self) -> str:
         """``won 33.0 % [27.9, 38.5] of 300 games, 63.4 cards home``."""

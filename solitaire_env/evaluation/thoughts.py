@@ -1,4 +1,4 @@
-"""What policies think of positions."""
+"""Thoughts of policies about positions."""
 
 from typing import Any, Final
 
@@ -12,13 +12,13 @@ from solitaire_env.transcripts import Thought
 
 Array = npt.NDArray[Any]
 TOP_ACTIONS: Final = 5
-"""A thought names this many of the likeliest actions."""
+"""Maximum number of actions in a thought."""
 
 
 def think(
     policy: Policy, view: GameSpec, observations: Array, masks: npt.NDArray[np.int8]
 ) -> list[Thought | None]:
-    """What a policy thinks of ``n`` positions of the game that it sees; None where it does not say."""
+    """The policy's thoughts about ``n`` positions of the game that it sees; None if it has none."""
     if not policy.explains:
         return [None] * len(masks)
     probabilities, values = policy.explain(observations, masks)

@@ -1,7 +1,7 @@
 """Policies that need no torch: random, greedy, linear, and the shipped networks with their weights.
 
-What a policy is (:class:`Policy`), and how one is found by name (:func:`load_policy`). Training them is the
-business of ``agents/``; playing them that of :mod:`solitaire_env.evaluation`.
+:class:`Policy` is the interface of policies, and :func:`load_policy` finds one by name. ``agents/`` trains
+them; :mod:`solitaire_env.evaluation` plays them.
 """
 
 from solitaire_env.policies.load import BUILT_IN, as_policy, load_class, load_policy

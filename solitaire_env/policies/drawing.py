@@ -1,4 +1,4 @@
-"""Random choices that depend on nothing but the numbers given."""
+"""Random choices that depend only on the given numbers."""
 
 from typing import Any, Final
 
@@ -8,9 +8,9 @@ import numpy.typing as npt
 from solitaire_env.core import jit, jit_kernel, typed_once
 
 NEARLY_ONE: Final = 1 - 2.0**-32
-"""Uniform numbers count as this at most: not so near to 1 that rounding would lead beyond the last action."""
+"""Upper limit of uniform numbers: nearer to 1, rounding would lead beyond the last action."""
 PART: Final = 32
-"""Entries of a mask that are counted at a time."""
+"""Number of mask entries that are counted at a time."""
 
 
 def draw(weights: npt.NDArray[Any], uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -19,9 +19,9 @@ def draw(weights: npt.NDArray[Any], uniforms: npt.NDArray[np.float64]) -> npt.ND
     Parameters
     ----------
     weights
-        ``[n, actions]``, at least one of each game above 0; where it is 0, the action is never drawn.
+        ``[n, actions]``, at least one of each game above 0; an action with weight 0 is never drawn.
     uniforms
-        float64 ``[n]`` in [0, 1): which action it is.
+        float64 ``[n]`` in [0, 1): random numbers that choose the actions.
     """
     sums = np.cumsum(weights, axis=1, dtype=np.float64)
     uniforms = np.minimum(uniforms, NEARLY_ONE)
@@ -30,7 +30,7 @@ def draw(weights: npt.NDArray[Any], uniforms: npt.NDArray[np.float64]) -> npt.ND
 
 
 def draw_legal(masks: npt.NDArray[np.int8], uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """The same where every legal action is equally likely; ``masks`` are int8 or bool ``[n, actions]``."""
+    """The same with equal weights for all legal actions; ``masks`` are int8 or bool ``[n, actions]``."""
     actions = np.empty(len(masks), dtype=np.int64)
     masks = np.ascontiguousarray(masks).view(np.int8)
     counts = np.empty(masks.shape[1] // PART + 1, dtype=np.int64)
@@ -40,9 +40,9 @@ def draw_legal(masks: npt.NDArray[np.int8], uniforms: npt.NDArray[np.float64]) -
 
 @jit
 def _count_ones(mask, counts):  # type: ignore[no-untyped-def]
-    """Count the ones of each part of a mask; how many there are in all.
+    """Count the ones of each part of a mask; return their total.
 
-    As bytes, in loops of a length that is known when they are compiled: 32 are added in one instruction.
+    As bytes, in loops whose length is known at compile time: one instruction adds 32.
     """
     total = 0
     last = counts.shape[0] - 1
@@ -60,7 +60,7 @@ def _count_ones(mask, counts):  # type: ignore[no-untyped-def]
 
 @jit_kernel
 def _draw_legal(masks, uniforms, counts, actions):  # type: ignore[no-untyped-def]
-    """Write for each game the first action with more legal ones up to it than the number says."""
+    """Write for each game the first action with more legal ones up to it than the number asks for."""
     for n in range(masks.shape[0]):
         mask = masks[n]
         passed = min(uniforms[n], NEARLY_ONE) * _count_ones(mask, counts)

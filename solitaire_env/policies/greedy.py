@@ -13,37 +13,37 @@ from solitaire_env.move_features.observed import GAME, place_cards
 from solitaire_env.policies.policy import Array, Policy
 
 LAST: Final = -1e9
-"""Score of a move that Greedy makes only when no other is legal."""
+"""Score of a move that Greedy plays only if no other is legal."""
 
 
 class _Table(NamedTuple):
-    """Scratch arrays: what scores need of the cards of one game at a time, int64."""
+    """Scratch arrays: cards of one game at a time, int64."""
 
     heights: Any
     """Cards in each pile ``[piles]``."""
     tops: Any
-    """The playable card of each source ``[sources]``, 0 where there is none."""
+    """The playable card of each source ``[sources]``, 0 if there is none."""
     dug: Any
-    """The pile that is dug ``[1]``, -1 where there is none."""
+    """The pile to dig out ``[1]``, -1 if there is none."""
 
 
 class Greedy(Policy):
     """The best move in a fixed order; never one that undoes another, unless no other is legal.
 
-    1. Home, the lowest rank first: nothing is held back.
-    2. A sequence from one pile onto another, unless its lowest card lies on a card that it could go onto
-    already.
+    1. Home, the lowest rank first: no card is held back.
+    2. A sequence from one pile onto another, unless its lowest card already lies on a card that it could go
+    onto.
     3. From a cell or the waste onto a pile, the highest rank first.
     4. From a pile of at most three cards to a space, the shortest first; from the waste to a space.
     5. Draw.
     6. From a longer pile, or a cell, to a space.
-    7. To a cell, from the pile that is dug: where a card that could go home next lies under the fewest
-    others. Nothing is put onto that pile.
+    7. To a cell, from the pile to dig out: the one where a next foundation card lies under the fewest cards.
+    No card moves onto that pile.
     8. Redeal.
 
-    Every move but draws and homecomings takes a card from the waste or from the pile that is dug, makes one
-    more card lie on one that it fits onto, or fills a space: no position comes back while one is legal. But
-    where redeals have no limit the stock goes round and round at the end.
+    Every move except draws and moves home takes a card from the waste or from the pile to dig out, makes one
+    more card lie on one that it fits onto, or fills a space: no position repeats while one of these is legal.
+    But with unlimited redeals the stock cycles at the end.
     """
 
     name = "greedy"
@@ -55,7 +55,7 @@ class Greedy(Policy):
         self.moves = spec.variant.moves
         self.rules = spec.rules
         layout = [spec.actions.decode(action) for action in range(spec.num_actions)]
-        # By number, for the kernel: what leaves which source, and for which pile.
+        # By number, for the kernel: source and target pile of each action.
         self.sources = np.array([action.source for action in layout], dtype=np.int64)
         self.targets = np.array([action.target for action in layout], dtype=np.int64)
         self.cards = np.array([action.cards for action in layout], dtype=np.int64)
@@ -85,7 +85,7 @@ class Greedy(Policy):
 
 
 def _make_table(rules: Rules) -> _Table:
-    """Room for the cards of one game at a time."""
+    """Scratch arrays for the cards of one game at a time."""
     return _Table(*(np.zeros(size, dtype=np.int64) for size in (rules.piles, rules.sources, 1)))
 
 
@@ -94,14 +94,14 @@ def _make_table(rules: Rules) -> _Table:
 
 @jit
 def _card_at(rules, table, cards, pile, depth):  # type: ignore[no-untyped-def]
-    """The card at a depth (1 is the playable one) of a pile; 0 where there is none."""
+    """The card at a depth (1 is the playable one) of a pile; 0 if there is none."""
     place = table.heights[pile] - depth
     return int(cards[pile * rules.pile_capacity + place]) if place >= 0 and depth > 0 else 0
 
 
 @jit
 def _lay(rules, table, cards):  # type: ignore[no-untyped-def]
-    """Note the heights of piles and the playable cards."""
+    """Store the heights of piles and the playable cards."""
     for pile in range(rules.piles):
         height = 0
         while height < rules.pile_capacity and cards[pile * rules.pile_capacity + height] != 0:
@@ -119,13 +119,13 @@ def _lay(rules, table, cards):  # type: ignore[no-untyped-def]
 
 @jit
 def _find_dug(rules, table, cards):  # type: ignore[no-untyped-def]
-    """Note the pile where a card that could go home next lies under the fewest others."""
+    """Find the pile where a next foundation card lies under the fewest cards."""
     table.dug[0] = -1
     fewest = rules.pile_capacity
     for pile in range(rules.piles):
         for above in range(min(table.heights[pile], fewest)):
             card = _card_at(rules, table, cards, pile, above + 1)
-            # A suit's fullest foundation lies first.
+            # A suit's fullest foundation comes first.
             if card >> 2 == int(cards[rules.row_foundations + (card & 3) * rules.decks]) + 1:
                 fewest = above
                 table.dug[0] = pile
@@ -134,7 +134,7 @@ def _find_dug(rules, table, cards):  # type: ignore[no-untyped-def]
 
 @jit
 def _score_to_pile(rules, table, cards, source, target):  # type: ignore[no-untyped-def]
-    """Onto piles: a sequence is moved from where it breaks."""
+    """Onto piles: a sequence moves from where it breaks."""
     if rules.cells and target == table.dug[0]:
         return LAST
     rank = table.tops[source] >> 2
@@ -150,14 +150,14 @@ def _score_to_pile(rules, table, cards, source, target):  # type: ignore[no-unty
 
 @jit
 def _score_to_space(rules, table, cards, source, count):  # type: ignore[no-untyped-def]
-    """To spaces: short piles first, soon another space; the waste's card before drawing, once."""
+    """To spaces: short piles first, which soon leave another space; the waste's card before drawing, once."""
     if source < rules.piles:
         lowest = _card_at(rules, table, cards, source, count)
         under = _card_at(rules, table, cards, source, count + 1)
         whole = under != 0 and not fits(rules, lowest, under)
         return 400.0 - 10.0 * table.heights[source] + count if whole else LAST
     if source < rules.first_cell:
-        # One pass: a card of the waste that is not placed is soon buried.
+        # One pass: a card of the waste that is not placed is soon covered.
         return 360.0 if cards[rules.row_stock_count] else 450.0
     return 300.0 + (table.tops[source] >> 2)
 
@@ -182,7 +182,7 @@ def _score(rules, table, cards, action, source, target, count):  # type: ignore[
 def _choose(  # type: ignore[no-untyped-def]
     rules, table, sources, targets, counts, observations, masks, chosen
 ):  # fmt: skip
-    """Write the legal action with the highest score of each game; of equal ones the first."""
+    """Write the legal action with the highest score of each game; the first of equal ones."""
     for game in range(masks.shape[0]):
         cards = observations[game]
         _lay(rules, table, cards)
@@ -200,12 +200,12 @@ def _choose(  # type: ignore[no-untyped-def]
                     chosen[game] = action
 
 
-# Varied games are placed in the engine's state: it knows what moves, and from where.
+# Varied games are set in the engine's state, which knows what moves, and from where.
 
 
 @jit
 def _find_varied_dug(rules, state):  # type: ignore[no-untyped-def]
-    """The pile where a card that goes home lies under the fewest others; -1 where there is none."""
+    """The pile where a card that goes home lies under the fewest cards; -1 if there is none."""
     dug = -1
     fewest = rules.pile_capacity
     for pile in range(rules.piles):
@@ -221,8 +221,8 @@ def _find_varied_dug(rules, state):  # type: ignore[no-untyped-def]
 
 @jit
 def _score_varied_pile(rules, state, source, target, count, dug):  # type: ignore[no-untyped-def]
-    """From a pile onto another or to a space: never cards off one that they fit onto; a card that is turned
-    up counts like a space.
+    """From a pile onto another or to a space: never cards off one that they fit onto; turning up a card
+    counts like a space.
     """
     height = int(state.heights[GAME, source])
     stay = source * rules.pile_capacity + height - count
@@ -252,7 +252,7 @@ def _score_varied(rules, state, action, dug):  # type: ignore[no-untyped-def]
     if action < rules.space_actions:
         return LAST if rules.cells and target == dug else 700.0 + rank
     if source < rules.first_cell:
-        # A card of the waste that is not placed is soon buried.
+        # A card of the waste that is not placed is soon covered.
         return 360.0 if int(state.stock[GAME]) else 450.0
     return 300.0 + rank
 

@@ -1,4 +1,4 @@
-"""The linear policy: each legal move has a score, a weighted sum of its features, and the highest is played.
+"""The linear policy: the score of a legal move is a weighted sum of its features; the highest is played.
 
 The features are those of :class:`~solitaire_env.move_features.columns.MoveColumns`; ``python -m agents
 fit-linear`` finds the weights, which are stored in ``weights/linear.json``.
@@ -18,16 +18,16 @@ from solitaire_env.policies.policy import Array, Policy
 from solitaire_env.util.files import read_json
 
 WEIGHTS: Final = Path(__file__).with_name("weights") / "linear.json"
-"""Weights by the name of the game, and how they were found."""
+"""Weights by the name of the game, with a record of how they were found."""
 
 
 class Linear(Policy):
-    """Plays the move with the highest weighted sum of its features; of equal ones the first.
+    """Plays the move with the highest weighted sum of its features; the first of equal ones.
 
     Parameters
     ----------
     spec
-        The game, whose action set it plays; its observation is ``cards``.
+        The game, with the policy's action set; its observation is ``cards``.
     weights
         Float ``[features]``, or several sets of weights ``[sets, features]``.
     """
@@ -58,7 +58,7 @@ class Linear(Policy):
     def best(
         self, observations: Array, masks: npt.NDArray[np.int8], sets: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Actions int64 ``[n]``; ``sets`` int64 ``[n]`` says which weights play each game."""
+        """Actions int64 ``[n]``; ``sets`` int64 ``[n]`` is the index of the weights of each game."""
         seen = self.reader.read_moves(observations, masks)
         actions = np.zeros(len(masks), dtype=np.int64)
         _best(seen.games, seen.actions, seen.moves, self.weights, sets, actions)
@@ -67,7 +67,7 @@ class Linear(Policy):
 
 @jit_allocating
 def _best(games, actions, moves, weights, sets, chosen):  # type: ignore[no-untyped-def]
-    """Write the action with the highest score of each game into ``chosen``; of equal ones the first."""
+    """Write the action with the highest score of each game to ``chosen``; the first of equal ones."""
     game = -1
     most = np.float32(0.0)
     for k in range(games.shape[0]):
@@ -91,7 +91,7 @@ def _entry_for(spec: GameSpec) -> tuple[dict[str, Any], GameSpec] | None:
     for entry in read_json(WEIGHTS).values():
         try:
             seen = spec.seen(moves=entry["moves"], observation="cards", information="player")
-        except ValueError:  # its moves cannot be played here
+        except ValueError:  # its moves cannot be used here
             continue
         if seen.hash == entry["layout_hash"]:
             return entry, seen
@@ -99,12 +99,12 @@ def _entry_for(spec: GameSpec) -> tuple[dict[str, Any], GameSpec] | None:
 
 
 def has_weights(spec: GameSpec) -> bool:
-    """Whether weights were found for the game."""
+    """Whether weights are stored for the game."""
     return _entry_for(spec) is not None
 
 
 def weights_for(name: str, *, stock: bool) -> npt.NDArray[np.float64]:
-    """The weights of a game, float64 ``[features]``; where none were found for it, those of a similar one,
+    """The weights of a game, float64 ``[features]``; if none are stored for it, those of a similar one,
     with a stock or without.
     """
     entries = read_json(WEIGHTS)
@@ -113,16 +113,16 @@ def weights_for(name: str, *, stock: bool) -> npt.NDArray[np.float64]:
 
 
 def weights_of(spec: GameSpec) -> npt.NDArray[np.float64]:
-    """The same, for the game whose layout this is."""
+    """The same for the game with this layout."""
     names = [name for name, entry in read_json(WEIGHTS).items() if entry["layout_hash"] == spec.hash]
     return weights_for(names[0] if names else "", stock=spec.variant.stock > 0)
 
 
 def load_linear(spec: GameSpec) -> Linear:
-    """The linear policy of a game, with the weights found for it; where none were, with those of a similar
-    game, as :func:`weights_for` gives them. ``python -m agents fit-linear GAME`` finds better ones.
+    """The linear policy of a game, with its stored weights; without any, with those of a similar
+    game, as in :func:`weights_for`. ``python -m agents fit-linear GAME`` finds better ones.
 
-    A one-card game is played with supermoves where they can be expanded to its moves.
+    A one-card game is played with supermoves if they can be expanded to its moves.
     """
     found = _entry_for(spec)
     if found is not None:

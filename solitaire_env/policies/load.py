@@ -1,6 +1,6 @@
 """Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, a model folder, ``module:Class``.
 
-Names work the same in every command and function. Other packages add some through the entry point group
+Names work the same in every command and function. Other packages can add some through the entry point group
 ``solitaire_env.policies``; the project's ``agents`` add ``search`` and networks that need torch.
 """
 
@@ -26,7 +26,7 @@ BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
     "linear": load_linear,
     "shipped": load_shipped,
 }
-"""Those that the package brings."""
+"""The policies of the package."""
 GROUP: Final = "solitaire_env.policies"
 """Entry points: a name, and a function that makes the policy from the name and a :class:`GameSpec`. The entry
 point ``folder`` reads model folders that the package itself cannot play."""
@@ -69,7 +69,7 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
 
 
 def as_policy(policy: Any, game: str | Variant | GameSpec) -> Policy:
-    """Anything that plays, as a policy: a policy itself, a name, a folder, an SB3 model or a function.
+    """Convert to a policy: a policy itself, a name, a folder, an SB3 model or a function.
 
     Raises
     ------
@@ -92,12 +92,12 @@ def as_policy(policy: Any, game: str | Variant | GameSpec) -> Policy:
 
 
 def load_class(path: str) -> Callable[..., Any]:
-    """The class, or function, of a ``module:Class`` text.
+    """The class or function of a ``module:Class`` text.
 
     Raises
     ------
     ValueError
-        If there is no such thing.
+        If it does not exist.
     """
     module, _, attribute = path.partition(":")
     try:
@@ -114,7 +114,7 @@ def load_class(path: str) -> Callable[..., Any]:
 
 
 def _fitting(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
-    """The game as a class of policies declares that it wants to see it."""
+    """The game as a class of policies declares that it needs to see it."""
     return spec.seen(
         moves=getattr(made, "moves", None) or moves,
         observation=getattr(made, "observation", None),

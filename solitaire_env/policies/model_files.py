@@ -1,4 +1,4 @@
-"""Model folders: ``model.safetensors`` (weights) and ``model.json`` (the card: what they are weights of).
+"""Model folders: ``model.safetensors`` (weights) and ``model.json`` (the card: a description of the weights).
 
 Reading one needs no torch and runs no code from it. A model for another observation or action layout is
 refused.
@@ -24,28 +24,28 @@ Tensors = dict[str, npt.NDArray[Any]]
 
 WEIGHTS: Final = "model.safetensors"
 VALUE: Final = "value_head."
-"""Prefix of the names of the value head's weights, which are in the same file; a model may lack them."""
+"""Prefix of the names of the value head's weights, which are in the same file; they are optional."""
 CARD: Final = "model.json"
 CARD_KEYS: Final = (
     "format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature",
 )  # fmt: skip
 MAX_ONWARD: Final = 1000
-"""Largest size ``onward`` of a network: moves of the rollout lookahead."""
+"""Maximum of the network size ``onward``: moves of the rollout lookahead."""
 MAX_REACH: Final = 100
-"""Largest size ``reach`` of a network: numbers of relaxed reachability."""
+"""Maximum of the network size ``reach``: numbers of relaxed reachability."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """What a model folder holds, checked."""
+    """The validated contents of a model folder."""
 
     folder: Path
     network: str
     """The kind of network."""
     sizes: dict[str, Any]
-    """Positive sizes by name; no network of them has more numbers than the weights."""
+    """Positive sizes by name; no part of the network has more numbers than the weights."""
     temperature: float | None
-    """Divides the scores of a network whose scores are values of moves; None where scores are logits."""
+    """Divides the scores of a network whose scores are values of moves; None if scores are logits."""
     sure_home: bool
     """Whether safe autoplay is played first."""
     spec: GameSpec
@@ -54,19 +54,19 @@ class Model:
     """float32, finite; those of the value head have the prefix :data:`VALUE`."""
 
     def wrong_sizes(self, error: object) -> ValueError:
-        """The error of sizes of which no network can be made."""
+        """The error of invalid sizes."""
         return ValueError(
             f"{self.folder / CARD}: sizes {shown(self.sizes)} make no network {self.network!r} "
             f"({one_line(error)})"
         )
 
     def wrong_weights(self, error: object) -> ValueError:
-        """The error of weights that are not those of the network."""
+        """The error of weights that do not fit the network."""
         return ValueError(f"{self.folder / WEIGHTS}: not weights of this network ({one_line(error)})")
 
 
 def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
-    """The card of a model folder, checked as far as that is possible without the weights.
+    """The card of a model folder, validated as far as possible without the weights.
 
     Raises
     ------
@@ -101,9 +101,9 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
 
 
 def family_layout(sizes: dict[str, Any]) -> dict[str, Any]:
-    """What a model for many games must know to read any of them: the features, in order.
+    """What a model for many games needs to read any of them: the features, in order.
 
-    ``sizes`` are those of the network; ``digs`` and ``reach`` say how many features there are.
+    ``sizes`` are those of the network; ``digs`` and ``reach`` define the number of features.
     """
     positions = position_names(
         sizes.get("digs", DIGS), sizes.get("reach", 0), family=bool(sizes.get("family", 0))
@@ -112,17 +112,17 @@ def family_layout(sizes: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: bool = False) -> Model:
-    """What a model folder holds.
+    """Read a model folder.
 
     Parameters
     ----------
     game
-        The game that is to be played; the model's own action set and observation replace those of the game.
-        A model for many games plays any, those of single cards by supermoves where it learned that.
+        The game to play; the model's own action set and observation replace those of the game. A model for
+        many games plays any, one-card games with supermoves if it was trained so.
     kinds
-        The kinds of networks that the caller can make.
+        The kinds of networks that the caller supports.
     exact
-        Whether the model has to be for the game exactly as it is given.
+        Whether the model must be for exactly the given game.
 
     Raises
     ------
@@ -171,21 +171,21 @@ def _spec_of(folder: Path, card: dict[str, Any], game: GameSpec, *, exact: bool)
 
 
 def read_tensors(path: Path) -> Tensors:
-    """The arrays of a safetensors file; a truncated or foreign file is an error that names it."""
+    """The arrays of a safetensors file; errors of a truncated or foreign file name it."""
     try:
         with safe_open(path, framework="np") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
     except FileNotFoundError:
         raise ValueError(f"{path}: not found") from None
-    # The last two: a number type that NumPy lacks.
+    # The last two are for number types that NumPy lacks.
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path}: not a whole safetensors file ({one_line(error)})") from None
 
 
 def _check_sizes(sizes: Any, numbers: int) -> None:
-    """Refuse what is no size, and a network with more numbers than its weights have.
+    """Raise an error for invalid sizes, and for a network with more numbers than its weights.
 
-    Without this check an absurdly large network would be built before its weights are seen not to fit.
+    Otherwise an absurdly large network would be built before the mismatch is found.
     """
     if not isinstance(sizes, dict):
         raise TypeError(f"a {type(sizes).__name__}, allowed: an object")

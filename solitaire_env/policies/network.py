@@ -1,7 +1,7 @@
 """A network of kind "moves" as a policy, without torch: a compiled forward pass in float64.
 
-``agents`` trains these networks; :mod:`solitaire_env.policies.model_files` reads what it stored. Each row is
-computed alone, in a fixed order of additions: what is played beside a game does not change it.
+``agents`` trains these networks; :mod:`solitaire_env.policies.model_files` reads them. Each row is computed
+separately, in a fixed order of additions, so that games played in parallel do not change it.
 """
 
 import hashlib
@@ -27,24 +27,24 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 KIND: Final = "moves"
-"""The kind of network that is played here."""
+"""The supported kind of network."""
 ROWS: Final = 128
-"""Moves scored at a time: few enough that the hidden rows stay in the processor's cache."""
+"""Number of moves scored at a time: few enough that the hidden rows stay in the processor's cache."""
 EPSILON: Final = 1e-5
 """Added to the variance by layer normalization, as in torch."""
 
 
 class Sizes(NamedTuple):
-    """What the card of a network says of its parts."""
+    """The sizes in the card of a network."""
 
     hidden: list[int]
-    """Of the hidden layers for moves."""
+    """Sizes of the hidden layers for moves."""
     width: int = 64
-    """Of the two hidden layers for the value."""
+    """Size of the two hidden layers for the value."""
     digs: int = DIGS
     """Rounds of dig-out features."""
     onward: int = 0
-    """Moves of the rollout lookahead at most; 0: none."""
+    """Maximum number of moves of the rollout lookahead; 0: none."""
     reach: int = 0
     """Numbers of relaxed reachability."""
     family: int = 0
@@ -59,7 +59,7 @@ class Features:
     spec
         The game as the network sees it.
     sizes
-        Of the network.
+        Sizes of the network.
     sure_home
         Whether safe autoplay is played first.
     """
@@ -71,11 +71,11 @@ class Features:
         self.autoplay = SafeAutoplay(spec) if sure_home else None
 
     def keep(self, observations: Array, masks: Array) -> Array:
-        """The masks of the moves among which the network chooses, int8 ``[n, actions]``."""
+        """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
         return masks if self.autoplay is None else self.autoplay.keep(observations, masks)
 
     def read(self, observations: Array, masks: Array, policy_weights: Floats) -> MoveFeatures:
-        """The features of the moves among which the network chooses, and of the positions.
+        """The features of the moves that the network chooses from, and of the positions.
 
         ``policy_weights`` are those of the linear policy that the rollout lookahead follows.
         """
@@ -83,7 +83,7 @@ class Features:
 
 
 class Layer(NamedTuple):
-    """A linear layer; the numbers of an input's outputs lie one after another."""
+    """A linear layer; the weights of an input are consecutive."""
 
     weight: Floats
     """``[inputs, outputs]``."""
@@ -92,35 +92,36 @@ class Layer(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The weights of a network in float64, laid out for the kernels."""
+    """The weights of a network in float64, in the layout of the kernels."""
 
     move: Layer
-    """Of the first hidden layer, what reads a move and how the position after it differs from the one
-    before."""
+    """The part of the first hidden layer that reads a move, and the difference between the positions after
+    and before it."""
     position: Floats
-    """Of the first hidden layer, what reads the position before a move, ``[inputs, outputs]``: the sum of the
-    weights for the positions before and after it. A move changes few features, so few products are left."""
+    """The part of the first hidden layer that reads the position before a move, ``[inputs, outputs]``: the
+    sum of the weights for the positions before and after it. A move changes few features, so few products
+    remain."""
     hidden: tuple[Layer, ...]
     """The other hidden layers."""
     norms: tuple[Floats, ...]
     """Scale and shift of the layer normalization of each hidden layer, ``[2, size]``."""
     head: Floats
-    """Of the score, for the last hidden layer, ``[size]``."""
+    """Weights of the score for the last hidden layer, ``[size]``."""
     linear: Floats
-    """Of the score, for the features of the move alone, ``[NUM_MOVE]``."""
+    """Weights of the score for the features of the move itself, ``[NUM_MOVE]``."""
     value: tuple[Layer, Layer]
     """The hidden layers for the value."""
     value_head: Layer | None
-    """The layer that gives the value; None where it was not kept."""
+    """The layer of the value; None if it was not kept."""
     lookahead: Floats
-    """Of the linear policy that the rollout lookahead follows, ``[NUM_MOVE]``; unused without one."""
+    """Weights of the linear policy that the rollout lookahead follows, ``[NUM_MOVE]``; unused without one."""
 
 
 class _Choice(NamedTuple):
-    """What a network makes of ``n`` games."""
+    """The network's output for ``n`` games."""
 
     probabilities: Floats
-    """Of the actions, ``[n, actions]``."""
+    """Probabilities of the actions, ``[n, actions]``."""
     highest: Floats
     """The highest score of a move, ``[n]``."""
     positions: Floats
@@ -128,23 +129,23 @@ class _Choice(NamedTuple):
 
 
 class CompiledNetwork(Policy):
-    """A network that plays: it draws a legal action from its probabilities.
+    """A network as a policy: it draws a legal action from its probabilities.
 
-    Always taking the likeliest action would repeat moves that undo each other for ever.
+    Always choosing the likeliest action would repeat moves that undo each other forever.
 
     Parameters
     ----------
     model
-        As :func:`~solitaire_env.policies.model_files.read_model` gives it.
+        From :func:`~solitaire_env.policies.model_files.read_model`.
     name
-        Of the policy.
+        Name of the policy.
     seed
-        Of the random numbers where the caller gives none.
+        Seed of the random numbers if the caller passes none.
 
     Raises
     ------
     ValueError
-        If the weights are not those of a network "moves" with the model's sizes.
+        If the weights do not fit a network "moves" with the model's sizes.
     """
 
     stochastic = True
@@ -167,7 +168,7 @@ class CompiledNetwork(Policy):
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits of the weights and of how they are used."""
+        """A hash of the weights and of how they are used, sixteen hexadecimal digits."""
         return self._fingerprint
 
     def __call__(
@@ -181,7 +182,7 @@ class CompiledNetwork(Policy):
         """Actions int64 ``[n]``."""
         probabilities = self._stored(observations, masks)[0]
         if probabilities is None:
-            # Where one move is left to choose from, its features need not be read.
+            # If only one move is left to choose from, its features are not needed.
             kept = self._features.keep(observations, masks)
             [several] = np.nonzero(np.count_nonzero(kept, axis=1) > 1)
             probabilities = kept.astype(np.float64)
@@ -213,7 +214,7 @@ class CompiledNetwork(Policy):
         return stored[2]
 
     def _choose(self, observations: Array, masks: Array) -> "_Choice":
-        """What the network makes of games, the parts of them on several threads."""
+        """The network's output for games, in parts on several threads."""
         n, positions = len(masks), self._features.sizes[1]
         choice = _Choice(np.zeros(masks.shape), np.full(n, -np.inf), np.empty((n, positions)))
 
@@ -224,7 +225,7 @@ class CompiledNetwork(Policy):
         return choice
 
     def _choose_part(self, observations: Array, masks: Array, choice: "_Choice") -> None:
-        """Write what the network makes of some games."""
+        """Write the network's output for some games."""
         seen = self._features.reader.read(observations, masks, self._weights.lookahead)
         choice.positions[:] = seen.positions
         of_position = np.zeros((len(masks), len(self._weights.move.bias)))
@@ -244,9 +245,9 @@ class CompiledNetwork(Policy):
         Parameters
         ----------
         rows
-            What the first layer reads of the positions before them; written over.
+            Input of the first layer from the positions before them; overwritten.
         moves
-            The features of the moves, and by how much those of the positions differ after them.
+            The features of the moves, and the changes in those of the positions.
         """
         w = self._weights
         rows += w.move.bias
@@ -258,7 +259,7 @@ class CompiledNetwork(Policy):
         _weigh(rows, w.head, moves, w.linear, scores)
 
     def _values(self, rows: Floats) -> Floats | None:
-        """The expected returns ``[n]`` from the positions' features; None where the head was not kept."""
+        """The expected returns ``[n]`` from the positions' features; None if the head was not kept."""
         if self._weights.value_head is None:
             return None
         for layer in self._weights.value:
@@ -267,14 +268,14 @@ class CompiledNetwork(Policy):
 
 
 def load_network(folder: Path, spec: GameSpec, name: str | None = None) -> CompiledNetwork:
-    """The policy of a model folder, or of a run folder that holds one.
+    """The policy of a model folder, or of a run folder with one.
 
     Parameters
     ----------
     spec
-        The game that is to be played; the model's own action set and observation replace those of the game.
+        The game to play; the model's own action set and observation replace those of the game.
     name
-        Of the policy; the folder's name by default.
+        Name of the policy; the folder's name by default.
 
     Raises
     ------
@@ -285,8 +286,8 @@ def load_network(folder: Path, spec: GameSpec, name: str | None = None) -> Compi
 
 
 def playable(folder: Path) -> bool:
-    """Whether a model or run folder is for :func:`load_network`: its network is of the kind that is played
-    here, or its card cannot be read, which is an error that :func:`load_network` explains.
+    """Whether a model or run folder is for :func:`load_network`: its network is of the supported kind, or its
+    card cannot be read, which is an error that :func:`load_network` explains.
     """
     try:
         return bool(read_json(model_folder(folder) / CARD).get("network", KIND) == KIND)
@@ -316,8 +317,8 @@ def _read_sizes(model: Model) -> Sizes:
 
 
 def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights by the names that torch gives them; ``move`` and ``position`` are the numbers
-    of features.
+    """The shapes of the weights by their names in torch; ``move`` and ``position`` are the numbers of
+    features.
     """
     hidden, width = sizes.hidden, sizes.width
     shapes: dict[str, tuple[int, ...]] = {
@@ -343,7 +344,7 @@ def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]
 
 
 def _check_shapes(model: Model, shapes: dict[str, tuple[int, ...]]) -> None:
-    """Refuse weights that are missing, unknown or of another shape; both of the value head may be missing."""
+    """Check for missing or unknown weights, and wrong shapes; both of the value head may be missing."""
     present = model.weights.keys()
     needed = {name for name in shapes if not name.startswith(VALUE)}
     if any(name.startswith(VALUE) for name in present):
@@ -359,12 +360,13 @@ def _check_shapes(model: Model, shapes: dict[str, tuple[int, ...]]) -> None:
 
 
 def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> Weights:
-    """The weights of a model for the kernels; ``layers`` is the number of hidden layers for moves.
+    """The weights of a model in the layout of the kernels; ``layers`` is the number of hidden layers for
+    moves.
 
     Raises
     ------
     ValueError
-        If they are not weights of those shapes.
+        If the weights do not have those shapes.
     """
     _check_shapes(model, shapes)
     wide = {name: tensor.astype(np.float64) for name, tensor in model.weights.items()}
@@ -387,7 +389,7 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 
 
 def _fingerprint(model: Model) -> str:
-    """Sixteen hexadecimal digits of the weights and of how they are used."""
+    """A hash of the weights and of how they are used, sixteen hexadecimal digits."""
     digest = hashlib.sha256(
         f"{model.network} {model.temperature} {model.sure_home} {model.spec.hash}".encode()
     )
@@ -403,8 +405,8 @@ def _fingerprint(model: Model) -> str:
 def _add_product(rows, weight, out):  # type: ignore[no-untyped-def]
     """Add ``rows @ weight`` to ``out``: float64 ``[n, inputs]``, ``[inputs, outputs]``, ``[n, outputs]``.
 
-    Most of the inputs are 0: those are left out. The others are added four at a time, in their order, so the
-    inner loop runs along the outputs and the sum of a row depends on nothing but this row.
+    Most of the inputs are 0 and are skipped. The others are added four at a time, in their order, so the
+    inner loop runs along the outputs and the sum of a row depends only on this row.
     """
     used = np.empty(rows.shape[1] + 1, np.int64)
     for n in range(rows.shape[0]):
@@ -443,7 +445,7 @@ def _normalize(rows, norm):  # type: ignore[no-untyped-def]
 
 @jit
 def _sum(row):  # type: ignore[no-untyped-def]
-    """The sum of a row, by four sums that the processor computes at the same time."""
+    """The sum of a row, by four sums that the processor computes in parallel."""
     a = b = c = d = 0.0
     last = row.shape[0] - row.shape[0] % 4
     for j in range(0, last, 4):
@@ -458,7 +460,7 @@ def _sum(row):  # type: ignore[no-untyped-def]
 
 @jit
 def _sum_of_squares(row):  # type: ignore[no-untyped-def]
-    """The same of the squares."""
+    """The sum of the squares of a row."""
     a = b = c = d = 0.0
     last = row.shape[0] - row.shape[0] % 4
     for j in range(0, last, 4):

@@ -1,4 +1,4 @@
-"""What a policy is: one class, one call signature, and its needs declared as data."""
+"""The interface of policies: one class, one call signature, and its requirements as data."""
 
 import copy
 import hashlib
@@ -21,7 +21,7 @@ from solitaire_env.util.messages import shown
 
 Array = npt.NDArray[Any]
 Explanation = tuple[Array | None, Array | None]
-"""Probabilities float ``[n, actions]`` (0 where illegal) and expected returns float ``[n]``; None where
+"""Probabilities float ``[n, actions]`` (0 for illegal actions) and expected returns float ``[n]``; None if
 unknown.
 """
 
@@ -29,28 +29,29 @@ unknown.
 class Policy:
     """Chooses an action in each of ``n`` games. Subclasses override :meth:`__call__` and what they need.
 
-    The runner (:mod:`solitaire_env.evaluation.runner`) reads the class attributes and serves them.
+    The runner (:mod:`solitaire_env.evaluation.runner`) reads the class attributes and provides what they
+    need.
     """
 
     name: str = "policy"
-    """What results and transcripts call it."""
+    """Its name in results and transcripts."""
     observation: Observation = "cards"
     """The kind of observation that it reads."""
     information: Information = "player"
     """Whether it sees the order of the stock (``"thoughtful"``)."""
     moves: Moves | None = None
-    """The action set that it chooses from; None: that of the game. ``"supermove"`` on a one-card game is
+    """The action set that it chooses from; None: that of the game. In a one-card game ``"supermove"`` is
     expanded and played as single cards."""
     stochastic: bool = False
     """Whether it needs random numbers. They depend only on the deal, the seed and the number of the
-    decision, so a game is the same whatever is played beside it."""
+    decision, so games in parallel do not affect each other."""
     stateful: bool = False
-    """Whether it remembers a game from move to move. It is told which game each row is, and when one is
-    over.
+    """Whether it remembers games between moves. It gets the number of each row's game, and is called when one
+    ends.
     """
     deterministic: bool = False
-    """Whether equal observations get equal actions. When such a policy returns to a position it would go in
-    circles, and its game is cut off."""
+    """Whether equal observations get equal actions. If such a policy repeats a position, it would cycle, and
+    its game is truncated."""
 
     def __call__(
         self,
@@ -71,7 +72,7 @@ class Policy:
         uniforms
             float64 ``[n]`` in [0, 1), a random number for each game; None unless the policy is stochastic.
         games
-            int64 ``[n]``, the number of each game, which no other game in this process has.
+            int64 ``[n]``, the number of each game, unique in this process.
 
         Returns
         -------
@@ -80,18 +81,18 @@ class Policy:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        """The name and what is declared."""
+        """The name and the declared attributes."""
         moves = f", moves={self.moves!r}" if self.moves else ""
         return f"<{type(self).__name__} {self.name!r}{moves}>"
 
     def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
-        """Games begin, each from a deal or a position. Called for stateful policies only."""
+        """New games begin, each from a deal or a position. Only called for stateful policies."""
 
     def ended(self, games: Sequence[int]) -> None:
-        """Games are over: forget them. Called for stateful policies only."""
+        """Games have ended: forget them. Only called for stateful policies."""
 
     def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
-        """The probabilities by which it chooses, and the returns that it expects, where it knows them."""
+        """The probabilities of its actions, and its expected returns, if known."""
         return None, None
 
     @property
@@ -101,9 +102,9 @@ class Policy:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that differ between policies that play differently, as far as can be
-        told from their source code and their public attributes that are plain values or arrays. A result
-        file refuses rows of a policy with another one.
+        """Sixteen hexadecimal digits, a hash of the policy's source code and of its public attributes that
+        are plain values or arrays. A result file refuses rows of a policy with another
+        fingerprint.
         """
         return _digest(_identity(self))
 
@@ -111,9 +112,9 @@ class Policy:
 class FunctionPolicy(Policy):
     """A plain function ``f(observations, masks) -> actions`` as a policy, or another callable object.
 
-    Attributes of the object that a policy declares (``moves``, ``observation``, ``stochastic``, ...) count.
-    With ``stochastic`` or ``stateful`` it is called as :meth:`Policy.__call__`, otherwise with two
-    arguments.
+    Attributes that a policy declares (``moves``, ``observation``, ``stochastic``, ...) are read from the
+    object. If it is ``stochastic`` or ``stateful``, it is called like :meth:`Policy.__call__`, otherwise with
+    two arguments.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -145,17 +146,17 @@ class FunctionPolicy(Policy):
         return actions  # type: ignore[no-any-return]  # checked by ``ask``
 
     def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
-        """Tell the object, if it wants to know."""
+        """Call the object's method, if it has one."""
         if hasattr(self.function, "begun"):
             self.function.begun(games, starts)
 
     def ended(self, games: Sequence[int]) -> None:
-        """Tell the object, if it wants to know."""
+        """Call the object's method, if it has one."""
         if hasattr(self.function, "ended"):
             self.function.ended(games)
 
     def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
-        """What the object says, if it explains itself."""
+        """The object's explanation, if it has one."""
         if not self.explains:
             return None, None
         explanation: Explanation = self.function.explain(observations, masks)  # type: ignore[attr-defined]
@@ -168,7 +169,7 @@ class FunctionPolicy(Policy):
 
     @property
     def fingerprint(self) -> str:
-        """That of the function."""
+        """The fingerprint of the function."""
         given = getattr(self.function, "fingerprint", None)
         return str(given) if isinstance(given, str) else _digest(_identity(self.function))
 
@@ -186,11 +187,11 @@ class SB3Policy(Policy):
     Parameters
     ----------
     model
-        Anything with ``predict`` and the two spaces. A model that takes no ``action_masks`` is not masked:
-        an illegal action is an error in evaluation.
+        An object with ``predict`` and the two spaces. A model without ``action_masks`` is not masked: an
+        illegal action is an error in evaluation.
     spec
-        The game that is played. Observation kind and action set are those whose sizes fit the model; it may
-        have been trained on :class:`~solitaire_env.wrappers.MoveFeatures`.
+        The game. Observation kind and action set are those whose sizes fit the model; it may have been
+        trained on :class:`~solitaire_env.wrappers.MoveFeatures`.
 
     Raises
     ------
@@ -222,7 +223,7 @@ class SB3Policy(Policy):
 
     @staticmethod
     def _candidates(spec: GameSpec) -> list[GameSpec]:
-        """The ways in which the game may be seen."""
+        """The possible views of the game."""
         moves: list[Moves | None] = [None]
         if spec.variant.moves == "one card":
             moves.append("supermove")
@@ -243,8 +244,8 @@ class SB3Policy(Policy):
         uniforms: npt.NDArray[np.float64] | None = None,
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """Actions drawn by the model's probabilities; of a model that has none, such as DQN, those it
-        predicts.
+        """Actions drawn from the model's probabilities; a model without any, such as DQN, predicts
+        them.
         """
         if self.stochastic:
             probabilities, _ = self.explain(observations, masks)
@@ -256,7 +257,7 @@ class SB3Policy(Policy):
         return np.asarray(actions)
 
     def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
-        """The model's probabilities and values, where it has them."""
+        """The model's probabilities and values, if it has them."""
         if not self.stochastic:
             return None, None
         policy = self.model.policy
@@ -267,23 +268,23 @@ class SB3Policy(Policy):
         return probabilities, policy.predict_values(seen)[:, 0].detach().cpu().numpy()
 
     def _seen(self, observations: Array) -> Array:
-        """The observations as the model reads them."""
+        """The observations in the model's format."""
         return observations if self._reader is None else self._reader.read_table(observations)
 
     @property
     def fingerprint(self) -> str:
-        """That of its weights."""
+        """The fingerprint of its weights."""
         state = self.model.policy.state_dict()
         return _digest([self.name, *((key, tensor.cpu().numpy()) for key, tensor in state.items())])
 
 
 def is_sb3_model(x: Any) -> bool:
-    """Whether something is a model of Stable-Baselines3, told by what it has."""
+    """Whether an object is a model of Stable-Baselines3, judged by its attributes."""
     return all(hasattr(x, name) for name in ("predict", "policy", "observation_space", "action_space"))
 
 
 def with_moves(policy: Policy, moves: Moves | None) -> Policy:
-    """The policy with an action set, where it leaves that open; its own object stays as it is."""
+    """The policy with an action set, if it leaves that open; the original object is unchanged."""
     if moves is None or policy.moves is not None:
         return policy
     policy = copy.copy(policy)
@@ -292,7 +293,7 @@ def with_moves(policy: Policy, moves: Moves | None) -> Policy:
 
 
 def view_of(policy: Policy, spec: GameSpec) -> GameSpec:
-    """A game as a policy sees it: with its action set, and what it wants to be shown.
+    """A game as a policy sees it: with its action set, observation and information.
 
     Raises
     ------
@@ -311,7 +312,7 @@ def ask(
     uniforms: npt.NDArray[np.float64] | None,
     games: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """The actions of a policy, int64 ``[n]``, checked.
+    """The validated actions of a policy, int64 ``[n]``.
 
     Raises
     ------
@@ -355,7 +356,7 @@ _PLAIN: Final = (bool, int, float, str, bytes, type(None), np.generic, np.ndarra
 
 
 def _identity(x: Any) -> list[Any]:
-    """What tells a callable from others: its source and the plain values that it holds."""
+    """Data that identifies a callable: its source and the plain values that it holds."""
     if isinstance(x, partial):
         return [_identity(x.func), _plain(x.args), _plain(x.keywords.items())]
     kind = x if inspect.isroutine(x) or inspect.isclass(x) else type(x)
@@ -363,7 +364,7 @@ def _identity(x: Any) -> list[Any]:
     parts.append(_source(kind))
     code = getattr(x, "__code__", None)
     if code is not None:
-        # Several lambdas may share a line.
+        # Several lambdas may be on a line.
         parts += [code.co_code, _plain(code.co_consts), _plain(x.__defaults__ or ())]
         parts.append(_plain(cell.cell_contents for cell in x.__closure__ or ()))
     parts.append(

@@ -9,14 +9,14 @@ from solitaire_env.policies.policy import Array, Policy
 
 
 class Random(Policy):
-    """Every legal action is equally likely.
+    """Every legal action has the same probability.
 
     Parameters
     ----------
     spec
-        The game, whose action set it plays.
+        The game, with the policy's action set.
     seed
-        Of the random numbers where the caller gives none.
+        Seed of the random numbers if the caller passes none.
     """
 
     name = "random"

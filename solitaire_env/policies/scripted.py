@@ -10,14 +10,14 @@ from solitaire_env.policies.policy import Array, Policy
 
 
 class Scripted(Policy):
-    """Plays given actions, each game its own; where they end, or one is not legal, an error says so.
+    """Plays given actions in each game; a missing or illegal action raises an error.
 
     Parameters
     ----------
     lines
         The actions of each game, in the order in which games begin.
     name
-        What an error calls the line of a game, by its place in ``lines``.
+        Describes the line of a game in errors, by its index in ``lines``.
     """
 
     name = "scripted"
@@ -30,18 +30,18 @@ class Scripted(Policy):
         self.line_name = name
         self._begun = 0
         self._places: dict[int, int] = {}
-        """Which line each game plays."""
+        """The line of each game."""
         self._played: dict[int, int] = {}
-        """How many actions of it were played."""
+        """Number of its actions that were played."""
 
     def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
-        """The next games take the next lines."""
+        """Assign the next lines to the next games."""
         for game in games:
             self._places[game], self._played[game] = self._begun, 0
             self._begun += 1
 
     def ended(self, games: Sequence[int]) -> None:
-        """Forget games that are over."""
+        """Forget games that have ended."""
         for game in games:
             self._places.pop(game, None)
             self._played.pop(game, None)
@@ -52,7 +52,7 @@ class Scripted(Policy):
         Raises
         ------
         ValueError
-            Naming the line and the step, if there is none or it is not legal.
+            If there is none or it is illegal. The message names the line and the step.
         """
         line, played = self.lines[self._places[game]], self._played[game]
         name = self.line_name(self._places[game])
@@ -73,6 +73,6 @@ class Scripted(Policy):
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
         """The next action of each game."""
-        assert games is not None  # the runner tells a stateful policy
+        assert games is not None  # the runner passes it to stateful policies
         pairs = zip(games.tolist(), masks, strict=True)
         return np.array([self.next_action(game, mask) for game, mask in pairs], dtype=np.int64)

@@ -8,11 +8,11 @@ from solitaire_env.util.files import read_json
 from solitaire_env.variants import get_variant
 
 SHIPPED = Path(__file__).with_name("weights")
-"""A folder by the name of the game, each also a model folder."""
+"""A folder per game, by its name; each is a model folder."""
 
 
 def network_folder(name: str, game: str) -> Path:
-    """Where a network lies that a command names: the shipped one of a game, or a run or model folder."""
+    """The folder of a network in a command: the shipped one of a game, or a run or model folder."""
     return SHIPPED / game if name == "shipped" else Path(name)
 
 
@@ -30,9 +30,9 @@ def load_shipped(spec: GameSpec) -> Policy:
         card = read_json(SHIPPED / game / "model.json")
         try:
             seen = spec.seen(moves=card.get("moves"))
-        except ValueError:  # its moves cannot be played here
+        except ValueError:  # its moves cannot be used here
             continue
-        # Layouts say nothing of what builds on what.
+        # Layouts do not contain the building rule.
         if seen.hash == card.get("layout_hash") and seen.variant.build == get_variant(game).build:
             return load_network(SHIPPED / game, spec, "shipped")
     raise ValueError(
