@@ -1,7 +1,7 @@
 """The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft, bench,
 compile.
 
-What a user gets wrong ends in one or two lines on stderr and exit code 2.
+A user's mistake is reported in one or two lines on stderr, with exit code 2.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
-# Whatever compiles the engine is imported by the commands that play.
+# Modules that compile the engine are imported by the commands that play.
 if TYPE_CHECKING:
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.notation import Position
@@ -50,12 +50,12 @@ class _Game:
     game: Annotated[Positional[str], arg(metavar="GAME")]
     """The game's name, title or id: forty-thieves, "Eight Off", Solitaire/BusyAces-v0."""
     build: RuleText = None
-    """House rule: what a card takes on the tableau, "same suit", "alternate color", "any suit", "other suit"
-    or "same color"."""
+    """House rule: the cards that a tableau card takes, "same suit", "alternate color", "any suit", "other
+    suit" or "same color"."""
     spaces: RuleText = None
-    """House rule: what fills an empty pile, any, kings, none or "base - 1"."""
+    """House rule: the cards that fill an empty pile, any, kings, none or "base - 1"."""
     moves: RuleText = None
-    """What moves as one: "one card", supermove, sequence or "any group"."""
+    """The cards that move together: "one card", supermove, sequence or "any group"."""
 
     def variant(self) -> Variant:
         rules: dict[str, Any] = {"build": self.build, "spaces": self.spaces, "moves": self.moves}
@@ -67,10 +67,10 @@ class _Game:
 
 @dataclass(frozen=True)
 class List:
-    """The games and how large they are."""
+    """List the games and their sizes."""
 
     json: bool = False
-    """As JSON, with all sizes."""
+    """Print JSON, with all sizes."""
 
     def run(self) -> None:
         sizes = list(map(game_sizes, VARIANTS))
@@ -94,13 +94,13 @@ SIZES: Final = {
     "features_observation": 'observation="features"',
     "step_limit": "step limit",
 }
-"""The sizes of a game and what they are called."""
+"""The sizes of a game and their names."""
 
 
 def game_sizes(variant: Variant) -> dict[str, int | str | None]:
-    """Id, name, title and the :data:`SIZES` of a game; None where a game has no such thing.
+    """Id, name, title and the :data:`SIZES` of a game; None for sizes that it does not have.
 
-    ``actions_supermove`` counts the actions with the supermove shortcut, which one-card games take.
+    ``actions_supermove`` is the number of actions with supermoves, which one-card games take.
     """
     from solitaire_env.core.observations import observation_size
 
@@ -126,7 +126,7 @@ def game_sizes(variant: Variant) -> dict[str, int | str | None]:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> None:
-    """Print a table whose columns but the first ``texts`` are right-aligned; with rich, where it is
+    """Print a table whose columns after the first ``texts`` are right-aligned; with rich, if it is
     installed.
     """
     body = [["-" if entry is None else str(entry) for entry in row] for row in rows]
@@ -154,7 +154,7 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: in
 
 @dataclass(frozen=True)
 class Rules(_Game):
-    """The rules of a game in English, and the options that change them."""
+    """Print the rules of a game in English, and the options that change them."""
 
     def run(self) -> None:
         variant = self.variant()
@@ -173,12 +173,12 @@ DealText = Annotated[str | None, arg(metavar="N")]
 
 @dataclass(frozen=True)
 class Show(_Game):
-    """The board of a deal."""
+    """Print the board of a deal."""
 
     deal: Annotated[str, arg(metavar="N")] = "0"
     """A deal number, or ms:N or pysol:N for another program's deal."""
     text: Annotated[bool, FlagCreatePairsOff] = False
-    """As position text, the stock's order included."""
+    """Print position text, including the stock's order."""
 
     def run(self) -> None:
         from solitaire_env.play.terminal import board
@@ -195,13 +195,13 @@ class Play(_Game):
     """
 
     deal: DealText = None
-    """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""
+    """A deal number, or ms:N or pysol:N for another program's deal; by default a random one."""
     position: Annotated[str | None, arg(metavar="FILE")] = None
-    """Go on from the position text in this file."""
+    """Start from the position text in this file."""
     window: Annotated[bool, FlagCreatePairsOff] = False
-    """Play in a window, with the mouse."""
+    """Play in a window with the mouse."""
     policy: Annotated[str | None, arg(metavar="NAME")] = None
-    """Who is asked for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
+    """Policy for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
 
     def run(self) -> None:
         variant = self.variant()
@@ -254,7 +254,7 @@ def _start(
     default: int | None = None,
     render_mode: "RenderMode | None" = None,
 ) -> "SolitaireEnv":
-    """A game that starts from a deal or from the position text in a file."""
+    """A game from a deal or from the position text in a file."""
     if deal is not None and position is not None:
         raise ValueError("--deal and --position exclude each other")
     env = _new_env(variant, render_mode)
@@ -289,23 +289,23 @@ def _position(env: "SolitaireEnv") -> "Position":
 
 @dataclass(frozen=True)
 class Watch(_Game):
-    """Watch a policy play. Ctrl-C stops it. Where stdout is no terminal, only the end is shown."""
+    """Watch a policy play. Ctrl-C stops it. If stdout is no terminal, only the end is shown."""
 
     policy: Annotated[str | None, arg(metavar="NAME")] = None
-    """Who plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
-    module:Class; without it the built-in hints."""
+    """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
+    module:Class; by default the built-in hints."""
     deal: DealText = None
-    """A deal number, or ms:N or pysol:N for another program's deal; without it one is picked."""
+    """A deal number, or ms:N or pysol:N for another program's deal; by default a random one."""
     position: Annotated[str | None, arg(metavar="FILE")] = None
-    """Go on from the position text in this file."""
+    """Start from the position text in this file."""
     fps: Annotated[float, arg(metavar="F")] = 4.0
-    """Moves a second."""
+    """Moves per second."""
     window: Annotated[bool, FlagCreatePairsOff] = False
-    """In a window, until it is closed."""
+    """Show the game in a window, until it is closed."""
     video: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write a video, .mp4 or .gif, and show the end only."""
+    """Write a video, .mp4 or .gif, and show only the end."""
     transcript: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write the game, with what the policy thought, to this file."""
+    """Write the game, with the policy's thoughts, to this file."""
 
     def run(self) -> None:
         from solitaire_env.play.session import Session
@@ -333,7 +333,7 @@ class Watch(_Game):
         self.tell(watched)
 
     def play(self, watched: "Watched") -> None:
-        """Play the game where it is looked at."""
+        """Play the game on the chosen display."""
         from solitaire_env.play.terminal import board
         from solitaire_env.play.watch import watch_in_terminal, watch_in_window, write_video
 
@@ -356,7 +356,7 @@ class Watch(_Game):
         line.close()
 
     def tell(self, watched: "Watched") -> None:
-        """Tell how the game stands, also when it was stopped; write its transcript."""
+        """Print the result, also after an interruption; write the transcript."""
         from solitaire_env.play.terminal import board
         from solitaire_env.transcripts import format_transcript
 
@@ -376,12 +376,12 @@ class Watch(_Game):
 
 @dataclass(frozen=True)
 class Replay:
-    """Write a game as one web page that needs no server: its board at every move."""
+    """Write a game as one web page, with its board at every move, that needs no server."""
 
     game: Annotated[Positional[Path], arg(metavar="FILE")]
     """A transcript, a run folder, or a folder with one transcript."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """The page; beside the transcript unless told otherwise."""
+    """The page; by default next to the transcript."""
 
     def run(self) -> None:
         from solitaire_env.play.replay_page import find_transcript, read_transcript, write_page
@@ -400,15 +400,15 @@ class Serve:
     """Play in the browser: a server for this machine, until Ctrl-C."""
 
     port: int = 8000
-    """Where it listens; 0 for any port that is free."""
+    """Port to listen on; 0 for any free port."""
     host: str = "127.0.0.1"
-    """Address to listen on. Any but this machine's own lets others play, and ask the policies."""
+    """Address to listen on. Other addresses than this machine's let others play, and use the policies."""
     allow_host: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A name by which browsers may reach the server, such as that of a proxy in front of it; as many as you
-    like, each with its own --allow-host. Without it: localhost, the name in --host, and addresses."""
+    """A name by which browsers may reach the server, such as that of a proxy in front of it; can be repeated.
+    By default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy to ask, as of watch: linear, shipped, runs/busy-aces-1, module:Class; as many as you like,
-    each with its own --policy."""
+    """A policy that can be chosen, as in watch: linear, shipped, runs/busy-aces-1, module:Class; can be
+    repeated."""
 
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve
@@ -421,24 +421,24 @@ class Serve:
 
 @dataclass(frozen=True)
 class Perft(_Game):
-    """How many ways there are to play on: nodes and different positions at each depth."""
+    """Count lines of play: nodes and different positions at each depth."""
 
     deal: DealText = None
-    """A deal number, or ms:N or pysol:N for another program's deal; deal 0 unless told otherwise."""
+    """A deal number, or ms:N or pysol:N for another program's deal; by default deal 0."""
     position: Annotated[str | None, arg(metavar="FILE")] = None
     """Count from the position text in this file."""
     depth: int = 4
-    """Count sequences of up to so many actions."""
+    """Maximum number of actions in a line."""
     divide: Annotated[bool, FlagCreatePairsOff] = False
-    """Count the nodes at that depth through each legal action."""
+    """Count the nodes at that depth below each legal action."""
     json: Annotated[bool, FlagCreatePairsOff] = False
-    """As JSON."""
+    """Print JSON."""
     quiet: Quiet = False
     """No progress line."""
 
     def run(self) -> None:
         env = _start(self.variant(), self.deal, self.position, default=0)
-        # Kernels do not look up: on Ctrl-C a long count ends at once, what has been printed stands.
+        # Kernels do not check for signals: with this, Ctrl-C ends a long count immediately.
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)
         try:
             self.tell_divide(env) if self.divide else self.tell(env)
@@ -481,7 +481,7 @@ class Perft(_Game):
         print(f"{'all':<8}{sum(nodes.values()):>16,}")
 
     def count_nodes(self, env: "SolitaireEnv", depth: int, line: ProgressLine) -> dict[str, int]:
-        """Nodes at a depth through each legal action."""
+        """Nodes at a depth below each legal action."""
         from solitaire_env.core.perft import divided
 
         nodes = {}
@@ -502,20 +502,20 @@ class Perft(_Game):
 
 @dataclass(frozen=True)
 class Bench(_Game):
-    """Steps a second of the vector environment."""
+    """Measure steps per second of the vector environment."""
 
     game: Annotated[Positional[str], arg(metavar="GAME")] = "forty-thieves"
     """The game's name, title or id."""
     num_envs: int = 1024
     """Number of games."""
     copy: Annotated[bool, FlagCreatePairsOff] = False
-    """Copy observations and masks, as the environment does unless told otherwise."""
+    """Copy observations and masks, as the environment does by default."""
     observation: Observation = "cards"
     """Kind of observation."""
     seconds: float = 5.0
-    """Time to measure, compilation and the choice of actions apart."""
+    """Time of the measurement, without compilation and the choice of actions."""
     json: Annotated[bool, FlagCreatePairsOff] = False
-    """As JSON."""
+    """Print JSON."""
     quiet: Quiet = False
     """No progress line."""
 
@@ -584,7 +584,7 @@ class Bench(_Game):
 
 @dataclass(frozen=True)
 class Compile:
-    """Compile all that environments and policies need, on several cores; the code is kept on disk."""
+    """Compile all kernels of environments and policies on several cores; the code is kept on disk."""
 
     workers: int | None = None
     """Number of processes; by default one for each core, at most 4."""
@@ -619,7 +619,7 @@ def main(args: Sequence[str] | None = None) -> int:
         _parse(args).run()
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough. What is left in the buffer must not fail at exit.
+        # The reader has closed the pipe. The rest of the buffer must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -635,7 +635,7 @@ def _fail(message: str) -> int:
 
 
 def _parse(args: Sequence[str] | None) -> Any:
-    """The command that the arguments ask for. tyro's boxes of several lines become one or two."""
+    """The command of the arguments. tyro's boxes of several lines become one or two."""
     box = io.StringIO()
     try:
         with contextlib.redirect_stderr(box):
@@ -649,7 +649,7 @@ def _parse(args: Sequence[str] | None) -> Any:
 
 
 def _unbox(text: str) -> str:
-    """What a box of tyro's says of an error and of what is allowed, without the frame."""
+    """The error and the allowed values in a box of tyro's, without the frame."""
     title, *lines = re.sub(r"\033\[[0-9;]*m", "", text).splitlines() or [""]
     title = title.strip("╭╮─ ")
     parts = [""]

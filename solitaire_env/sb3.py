@@ -1,4 +1,4 @@
-"""A native Stable-Baselines3 ``VecEnv``: all games in one compiled step, without a process each."""
+"""A native Stable-Baselines3 ``VecEnv``: all games in one compiled step, in one process."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ except ImportError as error:
     raise ImportError(f'solitaire_env.sb3 needs {error.name}: pip install "solitaire-env[train]"') from error
 
 REGISTERED: Final = "registered"
-"""The step limit with which a variant is registered."""
+"""The registered step limit of a variant."""
 METHODS: Final = tuple(
     name for name, value in vars(BatchRow).items() if callable(value) and not name.startswith("_")
 )
@@ -49,14 +49,14 @@ _PROPERTIES: Final = ("deal", "observation_layout")
 
 
 class SolitaireVecEnv(VecEnv):
-    """``num_envs`` games of one variant as SB3 and sb3-contrib want them; takes the place of ``DummyVecEnv``.
+    """``num_envs`` games of one variant for SB3 and sb3-contrib; replaces ``DummyVecEnv``.
 
-    Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` but ``mask_dtype``; ``env_id`` may be an
-    id or a variant. ``env_method`` calls the methods of single environments, all but ``reset``, ``step`` and
-    ``close``; ``env_method("action_masks")`` answers from one buffer. Finished games start again in the same
-    step, with ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``,
-    ``["cards_home"]``, ``["deal"]`` (the deal number, -1 where there is none; ``env_method("deal")`` names
-    other deals too), and ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as ``VecMonitor`` gives.
+    Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` except ``mask_dtype``; ``env_id`` may be
+    an id or a variant. ``env_method`` calls the methods of single environments, except ``reset``, ``step``
+    and ``close``; ``env_method("action_masks")`` returns views of one buffer. Finished games restart in the
+    same step, with ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``,
+    ``["cards_home"]``, ``["deal"]`` (the deal number, -1 if there is none; ``env_method("deal")`` names
+    other deals too), and ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as in ``VecMonitor``.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class SolitaireVecEnv(VecEnv):
         )
         self.game = GameSpec(self.variant, self.settings)
         self.spec = _spec(self.game)
-        """What ``gym.make`` makes a single environment of the same game from."""
+        """The spec with which ``gym.make`` makes a single environment of the same game."""
         self._set_up(
             Batch(self.game, num_envs), observation_space(self.game), self.game.num_actions,
             render_mode, render_size,
@@ -101,7 +101,7 @@ class SolitaireVecEnv(VecEnv):
         self, batch: Batch, space: Box, num_actions: int, render_mode: VectorRenderMode | None = None,
         render_size: tuple[int, int] = SIZE,
     ) -> None:  # fmt: skip
-        """Take the games, with the space of their observations and their number of actions."""
+        """Set the games, the space of their observations and their number of actions."""
         self.batch = batch
         self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
         self.render_size = check_render_size(render_size)
@@ -115,7 +115,7 @@ class SolitaireVecEnv(VecEnv):
         super().__init__(size, space, Discrete(num_actions))
 
     def reset(self) -> VecEnvObs:
-        """New games in all rows, by what :meth:`seed` and :meth:`set_options` were given."""
+        """Start new games in all rows, as set by :meth:`seed` and :meth:`set_options`."""
         batch = self.batch
         starts = [read_start(batch, check_options(options)) for options in self._options]
         for row, seed in enumerate(self._seeds):
@@ -131,12 +131,12 @@ class SolitaireVecEnv(VecEnv):
         return batch.observations().copy()
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Take the actions, int ``[num_envs]``."""
+        """Store the actions, int ``[num_envs]``."""
         check_started(self._reset_once)
         self._actions[:] = self.batch.read_actions(actions, self.batch.everyone)
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Play the actions; finished games start anew."""
+        """Play the actions; restart finished games."""
         batch = self.batch
         ended = self._play()
         self._returns += batch.rewards
@@ -154,7 +154,7 @@ class SolitaireVecEnv(VecEnv):
         return batch.observations().copy(), batch.rewards.astype(np.float32), dones, infos
 
     def _play(self) -> int:
-        """Play the actions; how many episodes ended."""
+        """Play the actions; return the number of episodes that ended."""
         return self.batch.step(self._actions, self.batch.everyone)
 
     def _finish(self, rows: npt.NDArray[np.int64], infos: list[dict[str, Any]]) -> None:
@@ -186,15 +186,15 @@ class SolitaireVecEnv(VecEnv):
         return self.batch.state.mask.astype(np.bool_)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there is nothing to close."""
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
-        """The boards as pixels, uint8 ``[height, width, 3]`` each; None with another render mode."""
+        """The boards as pixels, uint8 ``[height, width, 3]`` each; None in other render modes."""
         pictures = self.render_mode == "rgb_array"
         return [self._picture(row) if pictures else None for row in range(self.num_envs)]
 
     def render(self, mode: str | None = None) -> Any:
-        """All boards, as the render mode says: as one text, or tiled in one picture, uint8 ``[h, w, 3]``."""
+        """All boards in the render mode: as one text, or tiled in one picture, uint8 ``[h, w, 3]``."""
         if self.render_mode is None:
             return None
         if self.render_mode == "ansi":
@@ -202,16 +202,16 @@ class SolitaireVecEnv(VecEnv):
         return super().render(mode)
 
     def _picture(self, row: int) -> Any:
-        """The board of a game, as the render mode says."""
+        """The board of a game in the render mode."""
         check_started(self._reset_once)
         mode, batch = str(self.render_mode), self.batch
         return render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
 
     def __repr__(self) -> str:
-        """The game, and how many of it are played."""
+        """The game, and the number of games."""
         return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
 
-    # ---------------------------------------------------- what SB3 asks of the games one by one
+    # ------------------------------------------------------------ methods for single games in SB3
 
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
@@ -239,7 +239,7 @@ class SolitaireVecEnv(VecEnv):
         return BatchRow(self.batch, row, started=self._reset_once)
 
     def _get_indices(self, indices: VecEnvIndices) -> list[int]:
-        """The rows that a user named: all, one, or some."""
+        """The rows that a user selected: all, one, or some."""
         if indices is None:
             return list(range(self.num_envs))
         if whole_number(indices) is not None:
@@ -258,7 +258,7 @@ class SolitaireVecEnv(VecEnv):
         )
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """An attribute of games, one each."""
+        """An attribute of games, one value each."""
         rows = self._get_indices(indices)
         if not self.has_attr(attr_name):
             raise AttributeError(f"games have no attribute {attr_name!r}")
@@ -269,13 +269,13 @@ class SolitaireVecEnv(VecEnv):
         return [getattr(self, attr_name)] * len(rows)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Games have no attributes of their own to set."""
+        """Raise an error: games have no attributes to set."""
         raise AttributeError(f"{attr_name!r} cannot be set on single games; pass it to SolitaireVecEnv")
 
     def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        """True for ``Monitor`` itself, since ``infos[i]["episode"]`` is there; False for all other wrappers.
+        """True for ``Monitor``, since ``infos[i]["episode"]`` exists; False for all other wrappers.
 
-        SB3 asks for ``Monitor`` to know whether it may read returns and lengths there.
+        SB3 checks for ``Monitor`` before it reads returns and lengths there.
         """
         from stable_baselines3.common.monitor import Monitor
 
@@ -289,7 +289,7 @@ class VecMoveFeatures(VecEnvWrapper):
     Raises
     ------
     TypeError
-        If it is around another environment.
+        If it wraps another environment.
     ValueError
         If the observation is not ``"cards"``.
     """
@@ -303,12 +303,12 @@ class VecMoveFeatures(VecEnvWrapper):
         self._reader = MoveReader(games.game)
 
     def reset(self) -> VecEnvObs:
-        """New games in all rows."""
+        """Start new games in all rows."""
         self.venv.reset()
         return self._table.read().copy()
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Play the actions; finished games start again."""
+        """Play the actions; restart finished games."""
         _, rewards, dones, infos = self.venv.step_wait()
         ended = [infos[row] for row in np.flatnonzero(dones).tolist()]
         if ended:

@@ -1,4 +1,4 @@
-"""Checks for a game of one's own: :func:`check_variant` tries a variant in many ways.
+"""Checks for custom variants: :func:`check_variant` tests a variant in many ways.
 
 >>> from solitaire_env import Variant
 >>> from solitaire_env.testing import check_variant
@@ -38,15 +38,15 @@ from solitaire_env.registration import spec_arguments
 from solitaire_env.variants import Variant, variant_from_dict, variant_to_dict
 
 GAMES = 8
-"""Games that are played side by side."""
+"""Number of games in parallel."""
 
 
 def check_state(games: Any) -> list[str]:
-    """What is wrong with the state of some games, a named fault each; empty when nothing is.
+    """The faults in the state of some games, each with a name; empty if there is none.
 
-    The cards of the pack are all there, once a deck; foundations lie fullest first; the last card of a pile
-    lies face up; no place is empty under a card; what is kept beside the position (playable cards, heights,
-    sequences, counts, mask, status) is what a rebuild from the position gives.
+    Checks that all cards of the pack exist, once per deck; foundations are ordered fullest first; the last
+    card of a pile is face up; no place under a card is empty; the derived arrays (playable cards, heights,
+    sequences, counts, mask, status) equal those of a rebuild from the position.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _batch(games: Any) -> Batch:
 
 
 def _differences(variant: Variant, name: str, kept: npt.NDArray[Any], right: npt.NDArray[Any]) -> str:
-    """Where two rows of an array of the state differ, in words."""
+    """The differences of two rows of an array of the state, in words."""
     if name != "mask":
         return f"{kept.tolist()}, a rebuild gives {right.tolist()}"
     wrong = np.flatnonzero(kept != right).tolist()
@@ -91,35 +91,35 @@ def _differences(variant: Variant, name: str, kept: npt.NDArray[Any], right: npt
 
 
 def check_variant(variant: Variant, *, seed: int = 0, steps: int = 100) -> None:
-    """Try a variant in many ways: its texts, deals, random games, environments and states.
+    """Test a variant in many ways: its texts, deals, random games, environments and states.
 
-    The same seed tries the same games. Nothing is registered. Takes some seconds.
+    The same seed tests the same games. Nothing is registered. It takes some seconds.
 
     Parameters
     ----------
     steps
-        Moves that are played at random in each of :data:`GAMES` games, again for each kind of check.
+        Number of random moves in each of :data:`GAMES` games, for each kind of check.
 
     Raises
     ------
     AssertionError
-        With what was expected, what was got, and the position text.
+        With the expected and actual values, and the position text.
     """
     for check in _CHECKS:
         check(variant, np.random.default_rng(seed), steps)
 
 
-# ----------------------------------------------------------------------------------- in general
+# ----------------------------------------------------------------------------------- helpers
 
 
 def expect(what: str, expected: Any, got: Any, where: str = "") -> None:
-    """Two values or arrays are the same; else an AssertionError says ``what``, both, and ``where``."""
+    """Check that two values or arrays are equal; else an AssertionError has ``what``, both, and ``where``."""
     if not _equal(expected, got):
         raise AssertionError(f"{what}\nexpected: {expected}\ngot: {got}{where and chr(10)}{where}")
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two values or arrays are the same, dtypes of arrays included."""
+    """Whether two values or arrays are equal, including dtypes of arrays."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.dtype != other.dtype:
@@ -136,9 +136,9 @@ def _new_batch(variant: Variant, rng: np.random.Generator, size: int = GAMES, **
 
 
 def _play(batch: Batch, rng: np.random.Generator, steps: int) -> Iterator[int]:
-    """Play legal moves at random; the number of steps played, at the deal and after each.
+    """Play random legal moves; yield the number of steps, after the deal and after each step.
 
-    Finished games are dealt anew after that.
+    Then deal new games where one has finished.
     """
     where = action_layout(batch.variant).offsets
     yield 0
@@ -153,7 +153,7 @@ def _choose(
 ) -> npt.NDArray[np.int64]:
     """A legal action of each game.
 
-    Every other game prefers to bring cards home and draws late, so that some come far.
+    Every other game prefers to bring cards home and draws late, so that some get far.
     """
     scores = rng.random(mask.shape)
     scores[1::2, where["home"]] += 1.0
@@ -171,7 +171,7 @@ def _make_spec(variant: Variant) -> EnvSpec:
 
 
 def _check_texts(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """The record, and the text and number of every action, there and back."""
+    """Round trips of the record, and of the text and number of every action."""
     data = json.loads(json.dumps(variant_to_dict(variant)))
     expect("plain data of the variant", variant, variant_from_dict(data))
     expect("title in describe()", variant.title, variant.describe().splitlines()[0])
@@ -183,7 +183,7 @@ def _check_texts(variant: Variant, rng: np.random.Generator, steps: int) -> None
 
 
 def _check_deals(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """A number names one deal for good, and chance never picks a reserved one."""
+    """A number defines one deal permanently, and random deals are never reserved ones."""
     batch = _new_batch(variant, rng)
     rows = np.arange(batch.size)
     for _ in range(steps):
@@ -203,7 +203,7 @@ def _check_deals(variant: Variant, rng: np.random.Generator, steps: int) -> None
 
 
 def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """Random games: the state after every step, positions as text, what a step pays, what is hidden."""
+    """Random games: the state after every step, positions as text, rewards, and hidden cards."""
     batch = _new_batch(variant, rng)
     shown = [_new_batch(variant, rng, 1, observation=kind) for kind in observations.OBSERVATIONS]
     start = variant.home_at_deal
@@ -224,7 +224,7 @@ def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
 
 
 def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator, text: str) -> None:
-    """Which cards are in the stock and which lie face down is neither in the observation nor in the mask."""
+    """Neither observation nor mask depends on the hidden cards in the stock and face down."""
     rules = batch.rules
     cards = batch.state.rows[row].copy()
     down = np.flatnonzero(cards[: rules.row_cells] & DOWN)
@@ -239,7 +239,7 @@ def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator
 
 
 def _check_gymnasium(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """Gymnasium's own checker has no complaint, whatever is observed."""
+    """Gymnasium's own checker passes for all observations."""
     for observation in observations.OBSERVATIONS:
         for information in observations.INFORMATION:
             with warnings.catch_warnings(record=True) as caught:
@@ -262,7 +262,7 @@ def _check_seeds(variant: Variant, rng: np.random.Generator, steps: int) -> None
 def _expect_alike(
     one: SolitaireEnv, other: SolitaireEnv, rng: np.random.Generator, steps: int, what: str
 ) -> None:
-    """Two environments answer alike to the same actions and to resets."""
+    """Two environments return the same for the same actions and resets."""
     for _ in range(steps):
         text = one.position()
         action = int(rng.choice(np.flatnonzero(one.action_masks())))
@@ -275,7 +275,7 @@ def _expect_alike(
 
 
 def _check_states(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """A game goes on alike from a saved state, a clone, a copy and a pickle."""
+    """A game continues the same from a saved state, a clone, a copy and a pickle."""
     env = SolitaireEnv(variant)
     env.reset(seed=int(rng.integers(2**31)))
     for _ in range(min(steps, 10)):
@@ -296,7 +296,7 @@ def _check_states(variant: Variant, rng: np.random.Generator, steps: int) -> Non
 
 
 def _check_illegal(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """An illegal action changes no card, whatever else it does; one outside the space is refused."""
+    """An illegal action changes no card; one outside the space raises an error."""
     envs = {word: SolitaireEnv(variant, on_invalid=word) for word in INVALID}
     for env in envs.values():
         env.reset(seed=int(rng.integers(2**31)))
@@ -347,17 +347,18 @@ def check_vector(
     num_envs: int = 3,
     **keywords: Any,
 ) -> None:
-    """The native vector environment answers as Gymnasium's own does over single ones, row by row.
+    """The native vector environment returns the same as Gymnasium's own over single ones, row by row.
 
     Parameters
     ----------
     keywords
-        Of both environments; without ``max_episode_steps`` games are cut after a third of the steps.
+        Arguments of both environments; without ``max_episode_steps``, episodes end after a third of the
+        steps.
 
     Raises
     ------
     AssertionError
-        With the first answer that differs.
+        With the first difference.
     """
     keywords.setdefault("max_episode_steps", steps // 3 + 1)
     spec = _make_spec(variant)
@@ -388,7 +389,7 @@ def check_vector(
 
 
 def expect_results(what: str, expected: tuple[Any, ...], got: tuple[Any, ...], where: str = "") -> None:
-    """What reset or step return: arrays are equal, and infos where they hold something."""
+    """Compare the results of reset or step: arrays are equal, and infos where they have values."""
     names = ("observation", "reward", "terminated", "truncated")
     for name, one, other in zip(names, expected[:-1], got[:-1], strict=False):
         expect(f"{name} {what}", one, other, where)
@@ -410,7 +411,7 @@ def _expect_infos(what: str, expected: dict[str, Any], got: dict[str, Any], wher
 
 
 def _check_supermoves(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """Supermoves, a rule of the game or offered as a shortcut, are what single moves lead to."""
+    """Supermoves, as a rule or a shortcut, have the same result as single moves."""
     if not variant.takes_supermoves:
         return
     batch = _new_batch(variant.with_rules(moves="supermove"), rng, on_invalid="raise")
@@ -419,9 +420,9 @@ def _check_supermoves(variant: Variant, rng: np.random.Generator, steps: int) ->
 
 
 def check_supermoves(batch: Batch, row: int) -> int:
-    """Every legal action of a game with supermoves leads where its single moves do.
+    """Check that every legal supermove of a game has the same result as its single moves.
 
-    Returns how many of them moved several cards.
+    Returns the number of supermoves of several cards.
     Spaces are alike: it does not matter which of them holds a sequence in the end.
 
     Raises
@@ -452,7 +453,7 @@ def check_supermoves(batch: Batch, row: int) -> int:
 
 
 def _spaces_alike(batch: Batch, spaces: npt.NDArray[np.bool_]) -> list[str]:
-    """The position text of the first game, piles that were spaces in an order of their own."""
+    """The position text of the first game, with piles that were spaces in a fixed order."""
     lines = format_position(batch.position(0)).splitlines()
     first = len(lines) - len(spaces)
     piles = list(zip(lines[first:], spaces.tolist(), strict=True))

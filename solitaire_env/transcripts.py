@@ -1,16 +1,16 @@
-"""Games as text that can be read, and played again: how a game was played and how it ended, the position at
-its start, then an action a line::
+"""Transcripts: games as text that can be read and replayed. A head with settings and result, the position at
+the start, then an action per line::
 
     env: Solitaire/BusyAces-v0
-    build: same suit                 the rules of the game that was played, house rules included
+    build: same suit                 the rules of the game, including house rules
     spaces: any
     moves: one card
-    policy: greedy                   who played it, in a line of any text
-    deal: 7                          or ms:11982, pysol:24; none where it started from a position
+    policy: greedy                   name of the policy, any text in one line
+    deal: 7                          or ms:11982, pysol:24; absent if it started from a position
     result: won, 104 cards home, 398 steps             or stuck, or truncated
-    information: player              or thoughtful; left out where that is not known
+    information: player              or thoughtful; absent if it is not known
 
-    variant: busy-aces               position text in full, the stock known
+    variant: busy-aces               full position text, the stock known
     stock: 4C TD 9S
     ...
 
@@ -18,15 +18,14 @@ its start, then an action a line::
     2. w>t3  # value 0.412; t3>t5 83.1 %; draw 10.2 %
     ...
 
-``information`` says what the player saw: with ``thoughtful`` the order of the stock too. Lines stand in this
-order, the parts with an empty line between. A game that was over at the start has no
-third part. A truncated game may count more steps than it has actions: a policy that goes in a circle is not
-followed to the step limit.
+``information`` is what the player saw: with ``thoughtful`` also the order of the stock. Lines have this
+order, and an empty line separates the parts. A game that was over at the start has no third part. A truncated
+game may count more steps than it has actions: a policy that cycles is not followed to the step limit.
 
-What a policy thought before an action may follow it, after two spaces or more and ``#``: the value that it
-expected, to a thousandth, then its likeliest actions with their probabilities, to a tenth of a per cent. What
-it does not say is left out. These actions are of the policy's own action set; where it chose a supermove that
-was played card by card, the thought stands at the first card.
+The policy's thought before an action may follow it, after two spaces or more and ``#``: the expected value,
+to a thousandth, then its likeliest actions with their probabilities, to a tenth of a percent. Unknown parts
+are absent. These actions are of the policy's own action set; if a supermove was played card by card, the
+thought is at the first card.
 """
 
 import re
@@ -47,10 +46,10 @@ from solitaire_env.variants import Build, Moves, Spaces, Variant, known_variants
 Result = Literal["won", "stuck", "truncated"]
 
 MAX_TEXT: Final = 1_000_000
-"""Longest transcript that is read, in characters; the longest registered game needs a tenth of it, with
+"""Maximum length of a transcript, in characters; the longest registered game needs a tenth of it, with
 thoughts three quarters."""
 MAX_VALUE: Final = 1_000_000
-"""Largest value of a thought that can be written."""
+"""Maximum value in a thought."""
 
 _HEAD: Final = ("env", "build", "spaces", "moves", "policy", "deal", "result")
 _NUMBER: Final = "0|[1-9][0-9]{0,18}"
@@ -63,41 +62,41 @@ _RESULT: Final = re.compile(rf"({'|'.join(get_args(Result))}), ({_NUMBER}) cards
 
 
 class Thought(NamedTuple):
-    """What a policy thought before it chose."""
+    """A policy's estimates before its choice."""
 
     value: float | None
-    """The return that it expected; None where it does not say."""
+    """The expected return; None if unknown."""
     actions: tuple[tuple[str, float], ...]
     """Its likeliest actions, likeliest first: text in the policy's own action set, and probability."""
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """One game, from its start to its end."""
+    """One game, from start to end."""
 
     variant: Variant
-    """The game that was played, house rules included."""
+    """The game, including house rules."""
     policy: str
-    """Who played it: a line of text."""
+    """Name of the policy, one line of text."""
     deal: Deal | None
-    """None where the game started from a position."""
+    """None if the game started from a position."""
     result: Result
     cards_home: int
-    """At the end."""
+    """Cards home at the end."""
     steps: int
-    """As many as there are actions; of a truncated game there may be more."""
+    """Number of actions; a truncated game may have more steps."""
     start: str
     """Position text, the stock known."""
     actions: tuple[str, ...]
     """Action texts."""
     thoughts: tuple[Thought | None, ...] = ()
-    """What the policy thought before each action, None where that is not known; empty where nothing is."""
+    """The policy's thought before each action, None if unknown; empty if all are."""
     information: str | None = None
-    """What the player saw, as ``information`` of an environment; None where that is not known."""
+    """What the player saw, as ``information`` of an environment; None if unknown."""
 
 
 class Step(NamedTuple):
-    """What one action of a transcript does."""
+    """One action of a transcript and its effects."""
 
     number: int
     """1 for the first."""
@@ -106,15 +105,15 @@ class Step(NamedTuple):
     text: str
     """The action's text."""
     words: str
-    """What it does in the position before, in words."""
+    """The action in its position, in words."""
     reward: float
-    """By the default scheme."""
+    """Reward by the default scheme."""
     position: str
-    """Text of the position that it leads to."""
+    """Text of the position after it."""
 
 
 def format_transcript(transcript: Transcript) -> str:
-    """The text of a game, as the module describes it."""
+    """The transcript of a game, see the module."""
     t = transcript
     head = (
         env_id(t.variant),
@@ -145,12 +144,12 @@ def format_transcript(transcript: Transcript) -> str:
 
 
 def format_thought(thought: Thought) -> str:
-    """A thought in a line, as it stands in a transcript: ``value 0.412; t3>t5 83.1 %; draw 10.2 %``.
+    """A thought in one line of a transcript: ``value 0.412; t3>t5 83.1 %; draw 10.2 %``.
 
     Raises
     ------
     ValueError
-        If its value is beyond :data:`MAX_VALUE`, a probability is none, or it says nothing.
+        If its value is beyond :data:`MAX_VALUE`, a probability is invalid, or it is empty.
     """
     value, actions = thought
     if value is None and not actions:
@@ -168,12 +167,12 @@ def format_thought(thought: Thought) -> str:
 
 
 def parse_thought(text: str) -> Thought:
-    """The thought of a line, the inverse of :func:`format_thought`. Of the actions only the form is checked.
+    """The thought of a line, the inverse of :func:`format_thought`. Actions are only checked for their form.
 
     Raises
     ------
     ValueError
-        Naming the part that is wrong and what is allowed.
+        The message names the wrong part and what is allowed.
     """
     value, actions = None, []
     parts = text.split("; ")
@@ -191,7 +190,7 @@ def parse_thought(text: str) -> Thought:
 
 
 def check_policy_name(name: str) -> str:
-    """The name of a policy, when it is one that fits in a line."""
+    """Check that the name of a policy fits in a line."""
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
         raise ValueError(f"policy is {shown(name)}, allowed: a line of text, no space at its ends")
     return name
@@ -200,17 +199,17 @@ def check_policy_name(name: str) -> str:
 def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     """The game of a text, the inverse of :func:`format_transcript`.
 
-    What a text says is checked as far as that can be done without playing; :func:`replay` plays.
+    It is checked as far as possible without playing; :func:`replay` plays it.
 
     Parameters
     ----------
     variant
-        The game, where its id is not registered; the text must have the same id. House rules are the text's.
+        The game, if its id is not registered; the text must have the same id. House rules are the text's.
 
     Raises
     ------
     ValueError
-        Naming the line, what stands there and what is allowed.
+        The message names the line, its content and what is allowed.
     """
     if not isinstance(text, str):
         raise TypeError(f"transcript is a {type(text).__name__}, allowed: text")
@@ -228,7 +227,7 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
         raise _error(first - 1, lines[first - 2], "an empty line before the position")
     end = lines.index("", first - 1) if "" in lines[first - 1 :] else len(lines)
     try:
-        # Empty lines in front, so that errors count the lines of the whole text.
+        # Empty lines first, so that errors count the lines of the whole text.
         start = _read_start("\n".join([""] * (first - 1) + lines[first - 1 : end]), head.variant)
     except ValueError as error:
         raise ValueError(f"transcript from line {first} on, the start: {error}") from None
@@ -247,7 +246,7 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
 
 
 def _parse_head(lines: list[str], variant: Variant | None) -> Transcript:
-    """The first lines of a text, as a transcript that has no start and no actions yet."""
+    """The head of a text, as a transcript without start and actions."""
     values = []
     for number, name in enumerate(_HEAD, 1):
         line = lines[number - 1] if number <= len(lines) else ""
@@ -280,7 +279,7 @@ def _parse_head(lines: list[str], variant: Variant | None) -> Transcript:
 
 
 def _parse_actions(lines: list[str], end: int, variant: Variant) -> tuple[list[str], list[Thought | None]]:
-    """The actions after line ``end`` and what was thought before each."""
+    """The actions after line ``end``, and the thought before each."""
     actions: list[str] = []
     thoughts: list[Thought | None] = []
     for number, line in enumerate(lines[end + 1 :], 1):
@@ -300,13 +299,13 @@ def _parse_actions(lines: list[str], end: int, variant: Variant) -> tuple[list[s
 
 
 def replay(transcript: Transcript) -> Iterator[Step]:
-    """Play a transcript in a single environment; its steps one by one.
+    """Play a transcript in a single environment; yield its steps.
 
     Raises
     ------
     ValueError
-        Naming the step: if the deal has another start, an action is not legal, or the game does not end there
-        and as the transcript says. The end is looked at after the last step.
+        If the deal has another start, an action is illegal, or the game does not end there and as stated. The
+        message names the step. The end is checked after the last step.
     ImportError
         If another program's deal is named, and pysol-cards is not installed.
     """

@@ -1,7 +1,7 @@
-"""The games: one line of data each, and how they are found by name.
+"""The games: one row of data each, found by name.
 
 A game is a :class:`~solitaire_env.core.variant.Variant`, a record of its rules. No other file names a game.
-What may be done in a position is in :mod:`solitaire_env.core.engine`.
+Legal moves are defined in :mod:`solitaire_env.core.engine`.
 
 The rules are those of PySolFC, except for worrying back: PySolFC allows it in most of these games, here only
 the games with ``worrying_back=True`` do.
@@ -31,8 +31,8 @@ _BACK_TO_SPACES: Final = "PySolFC lets a card worry back into a space that takes
 
 
 def _triangle(piles: int, *, from_right: bool = False, rows: int = 0) -> tuple[int, ...]:
-    """The order in which PySolFC deals a triangle of face-down cards, the first pile having none; then some
-    rows without the first pile, then one card to each pile.
+    """PySolFC's dealing order of a triangle of face-down cards, none in the first pile; then some rows
+    without the first pile, then one card to each pile.
     """
     starts = (*range(1, piles), *(1,) * rows, 0)
     dealt = [range(start, piles) for start in starts]
@@ -254,7 +254,7 @@ VARIANTS: Final[tuple[Variant, ...]] = (
         sources=("PySolFC 3.6, Waterloo (game 540)",),
         differs=(_FIRST_CARD, "PySolFC deals some Aces onto foundations of other suits."),
     ),
-    # Spaces that are filled from the waste, foundations in alternating colors.
+    # Spaces filled from the waste, foundations in alternating colors.
     Variant(
         name="courtyard", title="Courtyard", decks=2, tableau=(1,) * 12, moves="sequence", fill="waste",
         sources=("PySolFC 3.6, Courtyard (game 110)",), differs=(_FIRST_CARD,),
@@ -457,12 +457,12 @@ _ADDED: dict[str, Variant] = {}
 
 
 def known_variants() -> tuple[Variant, ...]:
-    """The published games, then those that were added."""
+    """The published games, then the registered ones."""
     return (*VARIANTS, *_ADDED.values())
 
 
 def add_variant(variant: Variant) -> None:
-    """Make a game of one's own known by its name; another of that name is refused."""
+    """Add a custom variant by its name; an existing name raises an error."""
     for known in known_variants():
         if known.name == variant.name and known != variant:
             raise ValueError(
@@ -475,7 +475,7 @@ def add_variant(variant: Variant) -> None:
 def get_variant(name: str) -> Variant:
     """The variant of that name, title or alias; case, spaces and hyphens do not matter.
 
-    A name, letter by letter, goes before another game's title or alias.
+    An exact name has priority over another game's title or alias.
     """
     if not isinstance(name, str):
         raise TypeError(f"variant is a {type(name).__name__}, allowed: a name, a title or an alias")

@@ -44,26 +44,26 @@ from solitaire_env.util.numbers import whole_number
 Array = npt.NDArray[Any]
 
 _MARKS: Final = ("_action_mask", "_invalid_action", "_is_success", "_cards_home", "_deal")
-"""Infos that tell which rows have the info of that name."""
+"""Infos that mark the rows with a value of the info of that name."""
 
 
 class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
-    """``num_envs`` games of one variant; row ``i`` plays as a single environment would.
+    """``num_envs`` games of one variant; row ``i`` plays like a single environment.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`, and:
 
     num_envs
         Number of games.
     max_episode_steps
-        Step limit of an episode; None is none. ``gym.make_vec`` passes the registered one.
+        Step limit of an episode; None for no limit. ``gym.make_vec`` passes the registered one.
     autoreset_mode
         ``"NextStep"`` (default), ``"SameStep"`` or ``"Disabled"``, as in Gymnasium's own vector environments.
     copy
-        With False the arrays returned are views that the next call overwrites: no copy is made.
+        With False, the returned arrays are views that the next call overwrites, which saves a copy.
 
-    ``info["action_mask"]`` is ``[num_envs, actions]``, int8 or bool as ``mask_dtype`` says;
-    ``reset(options=...)`` takes ``deal`` and ``position`` as one for all or one a row, and ``reset_mask``
-    (bool ``[num_envs]``) for the rows to reset.
+    ``info["action_mask"]`` is ``[num_envs, actions]``, of type ``mask_dtype``;
+    ``reset(options=...)`` takes ``deal`` and ``position``, one for all rows or one per row, and
+    ``reset_mask`` (bool ``[num_envs]``) for the rows to reset.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
@@ -114,7 +114,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         autoreset_mode: str | AutoresetMode,
         copy: bool,
     ) -> None:
-        """Everything but the games and the spaces."""
+        """Set everything except the games and the spaces."""
         self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
         self.render_size = check_render_size(render_size)
         try:
@@ -127,7 +127,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self.mask_dtype = check_mask_dtype(mask_dtype)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self._all = np.ones(self.num_envs, dtype=np.bool_)
-        # What the next step does to each game: a game that has ended is dealt anew, or must be reset first.
+        # What the next step does to each game: a finished game is dealt again, or must be reset first.
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
         self._some_ended = False
         self._started = False
@@ -187,7 +187,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         return self._out(batch.observations()), rewards, terminated, truncated, infos
 
     def render(self) -> tuple[Any, ...] | None:
-        """The boards, one a game: as text, or as pixels, uint8 ``[height, width, 3]`` each."""
+        """The boards, one per game: as text, or as pixels, uint8 ``[height, width, 3]`` each."""
         if self.render_mode is None:
             gym.logger.warn(
                 "render() without a render_mode: pass one to gym.make_vec, such as render_mode='ansi'"
@@ -201,7 +201,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         )
 
     def _last_moves(self, actions: npt.NDArray[np.int64]) -> list[LastMove | None]:
-        """What to say of the actions that are about to be played: nothing of a game that is dealt anew."""
+        """Descriptions of the actions about to be played; None for games that are dealt again."""
         return [
             self._last_move(row, action) if todo == PLAY else None
             for row, (action, todo) in enumerate(zip(actions.tolist(), self._todo.tolist(), strict=True))
@@ -218,24 +218,24 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     # -------------------------------------------------------------------------------- the games
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib asks for."""
+        """The legal actions, bool ``[num_envs, actions]``; the name is that of sb3-contrib."""
         self._need_start()
         return self.batch.state.mask.astype(np.bool_)
 
     def position(self, row: int, hidden: bool = False) -> str:
-        """Position text of a game, in full; with ``hidden=True`` as the player sees it."""
+        """Full position text of a game; with ``hidden=True`` as the player sees it."""
         return self._game(row).position(hidden)
 
     def deal(self, row: int) -> Deal | None:
-        """What a game was dealt from: a number, another program's deal by name, or None after a position."""
+        """The deal of a game: a number, another program's deal by name, or None after a position."""
         return self._game(row).deal
 
     def get_state(self, row: int) -> dict[str, Any]:
-        """All that a game's future depends on, as :meth:`SolitaireEnv.get_state` gives it."""
+        """The complete state of a game, in the format of :meth:`SolitaireEnv.get_state`."""
         return self._game(row).get_state()
 
     def set_state(self, row: int, state: dict[str, Any]) -> None:
-        """Restore what :meth:`get_state`, or a single environment's, gave."""
+        """Restore a state of :meth:`get_state` or of a single environment."""
         self._need_start()
         row = self.batch.check_row(row)
         self.batch.set_state(row, state)
@@ -243,10 +243,10 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self._last[row] = None
 
     def copy_rows(self, sources: Any, targets: Any) -> None:
-        """Make the games of the rows ``targets`` the same as those of ``sources`` (int ``[n]`` each).
+        """Copy the games of the rows ``sources`` to ``targets`` (int ``[n]`` each).
 
-        For search: a copy goes on exactly as its source would, deals to come included. A row may stand
-        several times in ``sources``, once in ``targets``; rows that stand in both are read first.
+        For search: a copy continues exactly like its source, including future deals. A row may occur several
+        times in ``sources``, but once in ``targets``; rows in both are read first.
         """
         self._need_start()
         sources = self.batch.check_rows("sources", sources)
@@ -262,14 +262,14 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
                 self._last[target] = last[source]
 
-    # --------------------------------------------------------------------------------- in detail
+    # --------------------------------------------------------------------------------- details
 
     def __repr__(self) -> str:
-        """The game, and how many of it are played."""
+        """The game, and the number of games."""
         return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
 
     def _game(self, row: int) -> BatchRow:
-        """One of the games, once there are any."""
+        """One of the games, after the first reset."""
         self._need_start()
         return BatchRow(self.batch, self.batch.check_row(row))
 
@@ -277,7 +277,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         check_started(self._started)
 
     def _set_todo(self, rows: int | npt.NDArray[np.int64], todo: int | npt.NDArray[np.int8]) -> None:
-        """Settle what the next step does to the games in these rows."""
+        """Set what the next step does to the games in these rows."""
         self._todo[rows] = todo
         self._some_ended = bool((self._todo != PLAY).any())
 
@@ -285,7 +285,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         return array.copy() if self.copy else array
 
     def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """Infos by Gymnasium's vector convention: an array a key, and ``_key`` for the rows that have it."""
+        """Infos in Gymnasium's vector format: an array per key, and ``_key`` for the rows that have it."""
         batch = self.batch
         infos: dict[str, Any] = {
             "action_mask": batch.state.mask if self.mask_dtype == "int8" else batch.state.mask.view(np.bool_),
@@ -301,7 +301,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         return infos
 
     def _final(self) -> dict[str, Any]:
-        """The last observations and infos of games that ended, before they are dealt anew."""
+        """The last observations and infos of finished games, before new ones are dealt."""
         ended = self.batch.ended.copy()
         observations = self.batch.observations()
         final = np.full(self.num_envs, None, dtype=object)
@@ -343,7 +343,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         return [None if s is None else int(s) for s in seed]
 
     def _read_starts(self, rows: npt.NDArray[np.int64], options: dict[str, Any]) -> list[Start | None]:
-        """What the named rows start from; all are read before any game is changed."""
+        """The starts of some rows; all are read before any game is changed."""
         given = {name: options[name] for name in self._reset_options if name in options}
         several = {name for name, value in given.items() if self._is_for_each(name, value)}
         if not several:
@@ -354,11 +354,11 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         ]
 
     def _read_start(self, options: dict[str, Any]) -> Any:
-        """What a game starts from by reset's options, which are checked."""
+        """The start of a game from reset's checked options."""
         return read_start(self.batch, options)
 
     def _is_for_each(self, name: str, value: Any) -> bool:
-        """Whether the value of a reset option is a list of one for each game."""
+        """Whether the value of a reset option is a list with one value per game."""
         kinds = (list, tuple, np.ndarray, range) if name == "deal" else (list, tuple)
         if not isinstance(value, kinds) or getattr(value, "ndim", 1) == 0:
             return False

@@ -1,4 +1,4 @@
-"""Wrappers for other libraries: the mask inside the observation, and the features of moves as observation."""
+"""Wrappers for other libraries: the mask in the observation, and move features as observation."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
         The keys; those of RLlib by default.
     dtype
         Type of the observation, float32 by default, because the default networks of these libraries do not
-        take int8. None leaves it as it is, for a network that embeds card codes. The values do not change:
+        take int8. None leaves it unchanged, for a network that embeds card codes. The values do not change:
         ``observation="features"`` and :class:`MoveFeatures` are scaled for a network, card codes are not.
     mask_dtype
         ``"int8"`` or ``"bool"``.
@@ -111,7 +111,7 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
 
 
 def _number_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """The type of an observation, one that holds no card codes refused."""
+    """Check the type of an observation: it must be able to hold card codes."""
     try:
         found = np.dtype(dtype)
     except TypeError:
@@ -125,12 +125,12 @@ def _number_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 class MoveFeatures(gym.Wrapper[Array, np.int64, Array, np.int64], gym.utils.RecordConstructorArgs):
-    """Observe the features of each move: a ``Box`` float32 ``[actions, 28]``, with a row of 0 for each action
-    that is not legal.
+    """Observe the features of each move: a ``Box`` float32 ``[actions, 28]``, with a row of 0 for each
+    illegal action.
 
-    They suit a network that scores every row by the same weights; one that flattens the table, such as SB3's
-    ``MlpPolicy``, has to learn each row separately. In a finished game all rows are 0. The features say
-    nothing of cards that no legal move touches.
+    They suit a network that scores every row with the same weights; one that flattens the table, such as
+    SB3's ``MlpPolicy``, has to learn each row separately. In a finished game all rows are 0. The features do
+    not describe cards that no legal move touches.
 
     The features, by column; their texts are ``solitaire_env.move_features.columns.MOVE_NAMES``:
 
@@ -258,7 +258,7 @@ def move_space(game: GameSpec) -> spaces.Box:
     Raises
     ------
     ValueError
-        If the game has another observation than ``cards``.
+        If the game's observation is not ``cards``.
     """
     if game.settings.observation != "cards":
         raise ValueError(f"observation is {game.settings.observation!r}, allowed with move features: 'cards'")

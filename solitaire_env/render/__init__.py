@@ -24,15 +24,15 @@ SMALLEST, LARGEST = 64, 4096
 
 
 class LastMove(NamedTuple):
-    """What a picture says of the action before it."""
+    """The last action in a picture."""
 
     words: str
     move: Move | None
-    """None of one that was not legal."""
+    """None for an illegal action."""
 
 
 def check_render_mode(mode: Any, allowed: tuple[str, ...] = RENDER_MODES) -> str | None:
-    """The render mode, when it is None or one of those allowed and its libraries are installed."""
+    """Check the render mode: None or an allowed one whose libraries are installed."""
     if mode is None:
         return None
     if mode not in allowed:
@@ -45,7 +45,7 @@ def check_render_mode(mode: Any, allowed: tuple[str, ...] = RENDER_MODES) -> str
 
 
 def check_render_size(size: Any) -> tuple[int, int]:
-    """Width and height of a picture in pixels."""
+    """Check width and height of a picture in pixels."""
     with suppress(TypeError, ValueError):
         width, height = map(index, size)
         if min(width, height) >= SMALLEST and max(width, height) <= LARGEST:
@@ -56,13 +56,13 @@ def check_render_size(size: Any) -> tuple[int, int]:
 
 
 def need(module: str, what: str) -> None:
-    """Refuse what needs a library of the ``render`` extra that is not installed."""
+    """Raise an error if a library of the ``render`` extra is not installed."""
     if find_spec(module) is None:
         raise ImportError(f'{what} needs {module}: pip install "solitaire-env[render]"')
 
 
 def last_move(variant: Variant, state: engine.State, row: int, number: int) -> LastMove:
-    """What to say of an action that is about to be played."""
+    """The description of an action that is about to be played."""
     text = action_text(variant, number)
     if state.status[row] != PLAYING or not state.mask[row, number]:
         return LastMove(f"{text}, which is not legal", None)

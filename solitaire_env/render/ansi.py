@@ -16,10 +16,11 @@ from solitaire_env.notation import Move
 from solitaire_env.render.board import headline, moved_cards, redeals_left
 
 WASTE_SHOWN = 12
-"""So many cards of the waste are shown, the playable one last; ``+40`` counts those before them."""
+"""Number of cards of the waste that are shown, the playable one last; ``+40`` counts the cards before
+them."""
 
 _WIDTH = 4
-"""Columns of a card with the gap before it; a pile's name stands above its cards."""
+"""Columns of a card with the gap before it; a pile's name is above its cards."""
 _RED, _BOLD, _DIM, _REVERSE, _PLAIN = "\033[31m", "\033[1m", "\033[2m", "\033[7m", "\033[0m"
 
 
@@ -32,19 +33,19 @@ def render_ansi(
 ) -> str:
     """The board as lines of text: foundations, stock and waste, cells, tableau, playable cards lowest.
 
-    A face-down card is a back, or ``(4C`` where it is known; ``7DH`` on a foundation is one of two Sevens.
+    A face-down card is a back, or ``(4C`` if it is known; ``7DH`` on a foundation is one of two Sevens.
 
     Parameters
     ----------
     last_action
-        What was played last, in words or as action text, for the last line.
+        The last action, in words or as action text, for the last line.
     color
         Red suits in red, playable cards in bold and labels dimmed, by ANSI escapes; the cards of the last
         move in reverse.
     symbols
         Suits as ``♣♦♥♠``; else as ``CDHS``, and everything in ASCII.
     move
-        The last move: a ``*`` stands before each of its cards.
+        The last move: each of its cards has a ``*`` before it.
     """
     suits = SUIT_SYMBOLS if symbols else SUIT_NAMES
     back, nothing = ("▒▒", "·") if symbols else ("??", ".")

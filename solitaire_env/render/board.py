@@ -1,8 +1,7 @@
-"""Where everything lies in a picture of a position, in units of a card's width.
+"""The layout of a picture of a position, in units of a card's width.
 
-From top to bottom: a caption; the foundations; stock, waste and cells, where there are any; the tableau; a
-note. Piles are squeezed where they would not fit, so nothing ever lies outside. A picture scales the whole to
-its pixels.
+From top to bottom: a caption; the foundations; stock, waste and cells, if any; the tableau; a note. Piles are
+compressed if they would not fit, so nothing is ever outside. A picture scales the layout to its pixels.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,26 +14,26 @@ from solitaire_env.notation import Move
 
 CARD_HEIGHT: Final = 1.4
 PITCH: Final = 1.12
-"""From one pile to the next, at least."""
+"""Minimum distance between piles."""
 WIDE: Final = 1.3
-"""And at most, where there is room."""
+"""Maximum distance between piles."""
 FANNED: Final = 0.62
-"""What shows of a covered card of the waste."""
+"""Visible part of a covered card of the waste."""
 LOOSE: Final = 0.36
-"""What shows of a covered card of the tableau, where there is room."""
+"""Visible part of a covered card of the tableau, if there is enough room."""
 TIGHT: Final = 0.29
-"""What shows of it when the tallest pile for which there must be room is full: the rank and suit."""
+"""The same if the tallest pile with reserved room is full: the rank and suit."""
 TALLEST: Final = 20
-"""A pile of more cards than this is squeezed further."""
+"""Number of cards with reserved room in a pile; with more, it is compressed further."""
 BACK: Final = 0.4
-"""What shows of a covered card whose face is hidden, beside what shows of another."""
+"""Visible part of a covered card without a face, relative to that of others."""
 
 _MARGIN: Final = 0.2
 _FEWEST_COLUMNS: Final = 8
 _CAPTION: Final = 0.34
 _LABEL: Final = 0.24
 _ABOVE: Final = _LABEL + 0.06
-"""From the top of a label to what it stands above; between them lies the line of a mark."""
+"""Distance from the top of a label to the pile below; the line of a mark lies between them."""
 _CAPTION_TOP: Final = 0.08
 _FOUNDATIONS_TOP: Final = _CAPTION_TOP + _CAPTION + 0.06
 _MIDDLE_TOP: Final = _FOUNDATIONS_TOP + CARD_HEIGHT + _LABEL + 0.1
@@ -42,38 +41,38 @@ _ROW: Final = CARD_HEIGHT + _LABEL + 0.1
 _BELOW: Final = _CAPTION + 0.16
 
 Mark = Literal["", "moved", "origin", "chosen", "target"]
-"""``moved``: a card of the last move; ``origin``: the place that it left; ``chosen`` and ``target``: what a
-player has picked up, and where it may go."""
+"""``moved``: a card of the last move; ``origin``: the place that it left; ``chosen`` and ``target``: the
+cards that a player has picked up, and where they may go."""
 
 
 class Spot(NamedTuple):
-    """A card, or a place where one may lie."""
+    """A card, or a place for one."""
 
     pile: str
     """``t1``.., ``waste``, ``c1``.., ``stock`` or ``foundations``."""
     depth: int
-    """0 for the bottom card of the pile; for foundations, which one of them."""
+    """0 for the bottom card of the pile; for foundations, the index of the foundation."""
     card: int
-    """EMPTY for a place without a card, FACE_DOWN for a back; with the bit DOWN, a card that lies face down
-    though it is known."""
+    """EMPTY for a place without a card, FACE_DOWN for a back; with the bit DOWN, a face-down card that is
+    known."""
     x: float
     """Left edge."""
     y: float
     """Upper edge."""
     mark: Mark = ""
     suit: int | None = None
-    """Of an empty foundation."""
+    """Suit of an empty foundation."""
     covered: bool = False
     """Whether another card lies on it."""
     other: int = EMPTY
-    """Of a foundation that is built in alternating colors: the card that it may be instead. How many cards
-    lie there says the rank and the color of the last, not its suit."""
+    """The other possible card on a foundation of alternating colors: the number of cards defines the rank and
+    the color of the last one, not its suit."""
     corner: float = 1.0
-    """Size of its rank and suit in the corner: smaller in a pile that is squeezed further than TIGHT."""
+    """Size of its rank and suit in the corner: smaller in a pile that is compressed further than TIGHT."""
 
 
 class Frame(NamedTuple):
-    """What marks a card, a run of cards that lie on each other, or a place."""
+    """A mark around a card, a run of cards that overlap, or a place."""
 
     mark: Mark
     pile: str
@@ -93,27 +92,27 @@ class Label(NamedTuple):
     y: float
     """Upper edge."""
     width: float
-    """It must not be longer than this."""
+    """Maximum length of the text."""
     height: float
     strong: bool = False
-    """A caption rather than a pile's name."""
+    """A caption, not a pile's name."""
 
 
 class Board(NamedTuple):
-    """All that a picture shows."""
+    """The contents of a picture."""
 
     width: float
     height: float
     spots: tuple[Spot, ...]
     """Lower ones first."""
     frames: tuple[Frame, ...]
-    """Around what is marked but ``origin``, which lies below the cards of its pile."""
+    """Around marked spots, except ``origin``, which is below the cards of its pile."""
     labels: tuple[Label, ...]
 
 
 def headline(position: Position, deal: int | str | None = None) -> str:
-    """Which game it is and how far it has come: ``Busy Aces, deal 7: 12 of 104 cards home``; with the rank of
-    the first card of the foundations where that is not the Ace.
+    """The game and its progress: ``Busy Aces, deal 7: 12 of 104 cards home``; with the rank of the first card
+    of the foundations if that is not the Ace.
     """
     v = position.variant
     home = sum(map(sum, position.foundations))
@@ -122,7 +121,7 @@ def headline(position: Position, deal: int | str | None = None) -> str:
 
 
 def redeals_left(position: Position) -> str:
-    """How often the waste may still be turned over: ``2 redeals left``; empty in games with one pass."""
+    """The number of redeals left: ``2 redeals left``; empty in games with one pass."""
     v = position.variant
     if v.passes == 1:
         return ""
@@ -148,9 +147,9 @@ def lay_out(
     move
         The last move: its cards, and the place that they left, are marked.
     chosen
-        A pile and a number of its last cards to mark as picked up; for foundations, which one of them.
+        A pile and the number of its last cards to mark as picked up; for foundations, the foundation's index.
     targets
-        Piles to mark as where these may go.
+        Piles to mark as possible targets of these cards.
     caption
         Text at the top, by default the :func:`headline`.
     note
@@ -161,7 +160,7 @@ def lay_out(
     v = position.variant
     columns = max(v.piles, _FEWEST_COLUMNS)
     width = (columns - 1) * PITCH + 1 + 2 * _MARGIN
-    # The same for all positions of a game, so that nothing jumps from one picture to the next.
+    # The same for all positions of a game, so that nothing moves between pictures.
     room = (min(make_rules(v).pile_capacity, TALLEST) - 1) * TIGHT
     if aspect is None:
         room = min(room, max(map(len, position.tableau)) * LOOSE)
@@ -191,7 +190,7 @@ def lay_out(
 
 
 def moved_cards(position: Position, move: Move | None) -> set[tuple[str, int]]:
-    """Where the cards of the last move lie: pile and depth, as in a :class:`Spot`."""
+    """The places of the cards of the last move: pile and depth, as in a :class:`Spot`."""
     if move is None:
         return set()
     card, target = move.cards[-1], move.target
@@ -199,7 +198,7 @@ def moved_cards(position: Position, move: Move | None) -> set[tuple[str, int]]:
         return set()
     if target == "foundations":
         tops, takes = position.home_tops(), position.home_takes()
-        # The first that took the card has it. Where colors alternate two may look alike: then the last.
+        # The first that took the card has it. With alternating colors two may be equal: then the last.
         first = next((number for number, cards in enumerate(takes) if card in cards), len(takes))
         return {(target, max(number for number, cards in enumerate(tops[:first]) if card in cards))}
     if target[0] == "c":
@@ -209,7 +208,7 @@ def moved_cards(position: Position, move: Move | None) -> set[tuple[str, int]]:
 
 
 def foundation_left(position: Position, move: Move | None) -> int | None:
-    """The foundation that the last move took a card from, None where it took none."""
+    """The foundation that the last move took a card from, None if there is none."""
     if move is None or move.source != "foundations":
         return None
     return next(number for number, cards in enumerate(position.home_takes()) if move.cards[-1] in cards)
@@ -232,7 +231,7 @@ def _foundations(position: Position, left: float, right: float, pitch: float) ->
         card, other, *_ = (*cards, EMPTY, EMPTY)
         suit = number // position.variant.decks
         spots.append(Spot("foundations", number, card, x, _FOUNDATIONS_TOP, suit=suit, other=other))
-    # Where they overlap, no empty one hides a card.
+    # If they overlap, no empty one hides a card.
     return sorted(spots, key=lambda spot: spot.card != EMPTY)
 
 
@@ -292,7 +291,7 @@ def _column(pile: Pile, name: str, x: float, top: float, bottom: float, left_fro
 
 
 def _row(count: int, x: float, right: float, pitch: float) -> list[float]:
-    """Left edges of so many cards side by side, closer together than ``pitch`` where they must be."""
+    """Left edges of ``count`` cards in a row, ``pitch`` apart, or less if there is not enough room."""
     step = min(pitch, (right - x - 1) / max(1, count - 1))
     return [x + place * step for place in range(count)]
 
@@ -305,7 +304,7 @@ def _marked(
     chosen: tuple[str, int] | None,
     targets: Collection[str],
 ) -> list[Spot]:
-    """The spots with their marks; ``gave`` is the pile that the last move left, and which foundation."""
+    """The spots with their marks; ``gave`` is the pile that the last move left, and the foundation index."""
     last = {spot.pile: spot.depth for spot in spots if spot.card != EMPTY}
     pile, count = chosen or ("", 0)
     in_hand = next((spot.card for spot in spots if (spot.pile, spot.depth) == (pile, last.get(pile))), EMPTY)

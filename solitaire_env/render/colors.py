@@ -7,7 +7,7 @@ from solitaire_env.render.board import Mark
 TABLE: Final = "#1d5c43"
 FACE: Final = "#fdfdf8"
 DOWN_FACE: Final = "#b9c6e2"
-"""Of a card that lies face down though it is known."""
+"""Color of a face-down card that is known."""
 EDGE: Final = "#6f7a74"
 RED: Final = "#c01820"
 BLACK: Final = "#161616"

@@ -1,4 +1,4 @@
-"""A position as pixels, drawn with Pillow. The font travels with the package, its licence beside it."""
+"""A position as pixels, drawn with Pillow. The package contains the font and its license."""
 
 from functools import lru_cache
 from importlib.resources import files
@@ -45,11 +45,11 @@ except ImportError as error:
 FONT: Final = "DejaVuSansCondensed-Bold.ttf"
 
 INDEX: Final = 0.26
-"""Size of a card's rank and suit, in its widths."""
+"""Size of a card's rank and suit, in units of its width."""
 _OUTSET: Final = 0.05
-"""So far outside a card, in its widths, the line that marks it begins."""
+"""Distance of the line of a mark from its card, in units of the card's width."""
 _SMOOTH: Final = 4
-"""Corners are drawn so many times as large."""
+"""Scale factor for drawing smooth corners."""
 
 Rgb = npt.NDArray[np.uint8]
 
@@ -62,14 +62,14 @@ def render_rgb(position: Position, size: tuple[int, int] = SIZE, **marks: Any) -
     size
         Width and height in pixels.
     marks
-        As :func:`~solitaire_env.render.board.lay_out` takes them.
+        As in :func:`~solitaire_env.render.board.lay_out`.
     """
     board = lay_out(position, aspect=size[1] / size[0], **marks)
     return np.asarray(draw(board, size)).copy()
 
 
 def draw(board: Board, size: tuple[int, int]) -> Image.Image:
-    """The picture of a board whose aspect is that of the size (width and height in pixels)."""
+    """The picture of a board whose aspect is that of ``size`` (width and height in pixels)."""
     scale = size[0] / board.width
     width = max(4, round(scale))
     image = Image.new("RGB", size, TABLE)
@@ -93,14 +93,14 @@ def draw(board: Board, size: tuple[int, int]) -> Image.Image:
 def card_image(
     card: int, width: int, suit: int | None = None, other: int = EMPTY, corner: float = 1.0
 ) -> Image.Image:
-    """A card of so many pixels' width, its back, or an empty place (of a suit); RGBA.
+    """A card of a given width in pixels, its back, or an empty place (of a suit); RGBA.
 
     Parameters
     ----------
     other
         Another card that it may be.
     corner
-        Size of its rank and suit in the corner, of what it is usually.
+        Size of its rank and suit in the corner, relative to the usual size.
     """
     if card == EMPTY:
         place = _rounded((width, _height(width)), EMPTY_PLACE, PLACE)
@@ -137,7 +137,7 @@ def _back(width: int) -> Image.Image:
 
 @lru_cache(maxsize=256)
 def _frame(mark: Mark, width: int, height: int) -> Image.Image:
-    """What marks cards of so many pixels, or a place."""
+    """The mark around cards of a given width in pixels, or around a place."""
     color, out = MARKS[mark], 2 * _outset(width)
     fill = f"{color}40" if mark == "chosen" else f"{color}00"
     return _rounded((width + out, height + out), fill, color, 0.05 if mark == "origin" else 0.09)
@@ -152,7 +152,7 @@ def _height(width: int) -> int:
 
 
 def _rounded(size: tuple[int, int], fill: str, edge: str, thick: float = 0.018) -> Image.Image:
-    """A card's shape, its corners smooth; RGBA. ``thick`` is that of the edge, in widths."""
+    """A card's shape with smooth corners; RGBA. ``thick`` is the width of the edge, in card widths."""
     large = size[0] * _SMOOTH
     image = Image.new("RGBA", (large, size[1] * _SMOOTH), f"{edge[:7]}00")
     ImageDraw.Draw(image).rounded_rectangle(
@@ -172,14 +172,14 @@ def _symbol(image: Image.Image, symbol: str, color: str, size: float, y: float) 
 
 @lru_cache(maxsize=64)
 def _font(size: float) -> ImageFont.FreeTypeFont:
-    """The font, at so many pixels."""
-    # The same layout engine whether or not Raqm is there.
+    """The font in a given size in pixels."""
+    # The same layout engine whether or not Raqm is installed.
     file = BytesIO((files(__package__) / "fonts" / FONT).read_bytes())
     return ImageFont.truetype(file, max(1, round(size)), layout_engine=ImageFont.Layout.BASIC)
 
 
 def _write(pen: ImageDraw.ImageDraw, label: Label, scale: float) -> None:
-    """A label, smaller or cut short where it would be too long."""
+    """Draw a label, smaller or cut off if it would be too long."""
     room, size, text = label.width * scale, 0.8 * label.height * scale, label.text
     length = _font(size).getlength(text)
     if length > room:

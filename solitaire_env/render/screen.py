@@ -5,7 +5,7 @@ from typing import Any
 
 from solitaire_env.render.picture import Rgb
 
-# Else pygame prints a line when it is imported.
+# Otherwise pygame prints a line when it is imported.
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 try:
     import pygame
@@ -15,7 +15,7 @@ except ImportError as error:
 __all__ = ["Screen", "pygame"]
 
 _UNSEEN = ("offscreen", "dummy")
-"""What SDL draws into where there is no display, unless it was asked for."""
+"""SDL's video drivers without a display, unless the user chose one."""
 
 
 class Screen:
@@ -24,30 +24,30 @@ class Screen:
     Parameters
     ----------
     title
-        What stands above it.
+        Title of the window.
     resizable
-        Whether its user may change its size.
+        Whether the user may change its size.
     """
 
     def __init__(self, title: str, resizable: bool = False) -> None:
         self.title = title
         self.resizable = resizable
         self.closed = False
-        """Whether it was open once, and is no more."""
+        """Whether it was open and has been closed."""
         self._window: pygame.Window | None = None
         self._clock: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has a window of its own, once it shows something."""
+        """A copy opens its own window, when it shows something."""
         return {**self.__dict__, "_window": None, "_clock": None}
 
     @property
     def size(self) -> tuple[int, int] | None:
-        """Width and height in pixels, as its user has made it; None while it is not open."""
+        """Width and height in pixels, which the user may have changed; None while it is not open."""
         return None if self._window is None else self._window.size
 
     def show(self, picture: Rgb, fps: float = 0) -> None:
-        """Show a picture, uint8 ``[height, width, 3]``, at most ``fps`` a second; none once it is closed."""
+        """Show a picture, uint8 ``[height, width, 3]``, at most ``fps`` per second; nothing after closing."""
         if self.closed:
             return
         height, width, _ = picture.shape
@@ -65,12 +65,12 @@ class Screen:
             self._clock.tick(fps)
 
     def events(self, patience: int = 0) -> list[pygame.Event]:
-        """What has happened in the window since the last call; when its user has closed it, it is closed.
+        """The events of the window since the last call; if the user has closed it, it is closed.
 
         Parameters
         ----------
         patience
-            Milliseconds to wait for something to happen.
+            Milliseconds to wait for an event.
         """
         if self._window is None:
             return []
@@ -87,7 +87,7 @@ class Screen:
         return mine
 
     def close(self) -> None:
-        """Close the window for good."""
+        """Close the window permanently."""
         if self._window is not None:
             self._window.destroy()
         self._window = None

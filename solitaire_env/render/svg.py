@@ -1,4 +1,4 @@
-"""A position as SVG: one self-contained picture for a notebook or a page, with the fonts of whoever looks."""
+"""A position as SVG: one self-contained picture for a notebook or a page, with the fonts of the viewer."""
 
 from html import escape
 from typing import Any
@@ -43,9 +43,9 @@ def render_svg(position: Position, width: int = 720, **marks: Any) -> str:
     Parameters
     ----------
     width
-        Pixels that it takes where there is room; on a narrower page it shrinks.
+        Width in pixels if there is enough room; on a narrower page it shrinks.
     marks
-        As :func:`~solitaire_env.render.board.lay_out` takes them.
+        As in :func:`~solitaire_env.render.board.lay_out`.
     """
     board = lay_out(position, **marks)
     return "\n".join(
@@ -62,7 +62,7 @@ def render_svg(position: Position, width: int = 720, **marks: Any) -> str:
 
 
 def sentence(position: Position) -> str:
-    """The position for who cannot see it: ``Busy Aces: 0 of 104 cards home. Stock: 92 cards. ...``."""
+    """The position as text for screen readers: ``Busy Aces: 0 of 104 cards home. Stock: 92 cards. ...``."""
     v = position.variant
 
     def names(cards: tuple[int, ...]) -> str:
@@ -136,6 +136,6 @@ def _frame(frame: Frame) -> str:
 
 def _label(label: Label) -> str:
     color = CAPTION if label.strong else NAME
-    # Fonts differ in width; six tenths of the size for a letter is more than any of them takes on the whole.
+    # Fonts differ in width; no font takes more than six tenths of the size per letter on average.
     size = min(0.75 * label.height, label.width / (0.6 * max(1, len(label.text))))
     return _text(label.x, label.y + 0.78 * label.height, size, color, label.text)

@@ -1,1 +1,1 @@
-"""Help for files, error messages and progress lines. Nothing here knows of games."""
+"""Files, error messages and progress lines. Nothing here depends on games."""

@@ -1,4 +1,4 @@
-"""How many processor cores this process may use: its affinity, and the CPU quota of its container."""
+"""Number of processor cores for this process, from its affinity and the CPU quota of its container."""
 
 import math
 import os
@@ -8,13 +8,13 @@ from pathlib import Path, PurePosixPath
 def usable_cores(system: Path = Path("/")) -> int:
     """Number of cores that this process may use, at least 1.
 
-    A quota counts as its whole cores: with one thread more, the kernel would stop all threads for a part of
-    the time.
+    A quota counts as its whole cores: with one more thread, the kernel would stop all threads part of the
+    time.
 
     Parameters
     ----------
     system
-        Root of the file system in which the quota is looked up.
+        Root of the file system with the quota.
     """
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):  # pragma: no branch  # not on macOS and Windows
@@ -44,7 +44,7 @@ def cpu_quota(system: Path = Path("/")) -> float:
 
 
 def _quota_of(folder: Path) -> float:
-    """The quota that the files of one control group give."""
+    """The quota in the files of one control group."""
     numbers = _read(folder / "cpu.max").split()
     if not numbers:
         numbers = [_read(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]

@@ -1,4 +1,4 @@
-"""Text and JSON files, written whole or not at all."""
+"""Text and JSON files, written atomically."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from solitaire_env.util.messages import one_line
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Have ``write`` make a file beside ``path``, then put it in its place in one move."""
+    """Let ``write`` create a file next to ``path``, then rename it to ``path``."""
     part = path.with_name(path.name + ".part")
     try:
         write(part)
@@ -20,17 +20,17 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file atomically."""
     write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write a JSON file, whole or not at all."""
+    """Write a JSON file atomically."""
     write_text(path, json.dumps(data, indent=2) + "\n")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object of a JSON file; an error names the file."""
+    """The object in a JSON file; errors name the file."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -43,6 +43,6 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def model_folder(path: Path) -> Path:
-    """The model folder of a run folder; a model folder, or what else it is, itself."""
+    """The model folder of a run folder; other folders are returned unchanged."""
     inner = path / "model"
     return inner if inner.is_dir() else path

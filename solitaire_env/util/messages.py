@@ -1,4 +1,4 @@
-"""How an error message shows what it refuses; notices on stderr."""
+"""Values in error messages; notices on stderr."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ _SHORT = _Short()
 
 
 def shown(value: object, size: int = 80) -> str:
-    """Any value in one line of at most ``size`` characters: its ``repr`` where that is short."""
+    """Any value in one line of at most ``size`` characters: its ``repr`` if that is short."""
     return one_line(_SHORT.repr(value), size)
 
 
@@ -37,14 +37,14 @@ def one_line(text: object, size: int = 200) -> str:
 
 
 def one_of_many(value: object, names: Mapping[str, str], what: str) -> str:
-    """What is allowed instead of an unknown name, of more than fit in a line: the closest, and where all are.
+    """The allowed names for an unknown one, too many for a line: the closest, and where to find all.
 
     Parameters
     ----------
     names
-        What may be written, and the name to answer with.
+        Allowed spellings, each with the name to suggest.
     what
-        What they are: ``games``.
+        What they name: ``games``.
     """
     answers = {name.lower(): answer for name, answer in names.items()}
     close = get_close_matches(str(value)[:80].lower(), answers, n=5)
@@ -55,13 +55,13 @@ def one_of_many(value: object, names: Mapping[str, str], what: str) -> str:
 
 
 def quiet() -> bool:
-    """Whether the user wants no notices: ``SOLITAIRE_ENV_QUIET`` is set and not 0, or there is no stderr."""
+    """Whether notices are off: ``SOLITAIRE_ENV_QUIET`` is set and not 0, or there is no stderr."""
     no_stderr = getattr(sys, "stderr", None) is None  # a program without a console on Windows
     return no_stderr or os.environ.get("SOLITAIRE_ENV_QUIET", "0") not in ("", "0")
 
 
 def say(notice: str) -> None:
-    """Print a notice on stderr, unless the user wants none; never an error, even if stderr is closed."""
+    """Print a notice on stderr, unless notices are off; never raises an error, even if stderr is closed."""
     if not quiet():
         with contextlib.suppress(OSError, ValueError):
             print(notice, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Whole numbers that a user passes: Python's, NumPy's and other libraries' scalars, and arrays of them."""
+"""Whole numbers from users: Python's, NumPy's and other libraries' scalars, and arrays of them."""
 
 import operator
 from typing import Any
@@ -10,9 +10,9 @@ from solitaire_env.util.messages import shown
 
 
 def whole_number(value: object) -> int | None:
-    """The value as an int; None where it is not a whole number.
+    """The value as an int; None if it is not a whole number.
 
-    Whole numbers are Python and NumPy integers, 0-d integer arrays and tensors, and all else that has
+    Whole numbers are Python and NumPy integers, 0-d integer arrays and tensors, and other objects with
     ``__index__``. Bools are not.
     """
     if type(value) is int:
@@ -31,12 +31,12 @@ def whole_number(value: object) -> int | None:
 
 
 def whole_numbers(name: str, values: object, size: int | None = None) -> npt.NDArray[Any]:
-    """Values as a 1-D array of whole numbers, of any NumPy integer type; ``size`` values if it is given.
+    """Values as a 1-D array of whole numbers, of any NumPy integer type; exactly ``size`` if it is given.
 
     Raises
     ------
     ValueError
-        With ``name``, a noun in the plural, and what the values are instead.
+        With ``name``, a plural noun, and a description of the values.
     """
     allowed = "one row of whole numbers" if size is None else f"({size},) whole numbers"
     bools = isinstance(values, (list, tuple)) and any(isinstance(v, (bool, np.bool_)) for v in values)

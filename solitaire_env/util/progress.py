@@ -1,4 +1,4 @@
-"""How far a command is: a live line on stderr in a terminal, a line now and then elsewhere."""
+"""Progress of a command: a live line on stderr in a terminal, elsewhere an occasional line."""
 
 import os
 import shutil
@@ -13,14 +13,14 @@ Text = str | Callable[[], str]
 
 
 class ProgressLine:
-    """Says how far a command is, and what is left.
+    """Shows progress and the remaining time.
 
     Parameters
     ----------
     quiet
-        Says nothing.
+        Show nothing.
     every
-        Seconds between lines where stderr is no terminal; a terminal's line is renewed twice a second.
+        Seconds between lines if stderr is no terminal; a terminal's line is updated twice a second.
     """
 
     def __init__(self, quiet: bool = False, every: float = 60.0) -> None:
@@ -32,7 +32,7 @@ class ProgressLine:
         self._shown = False
 
     def show(self, text: Text) -> None:
-        """Show a text when it is time for one; what a terminal has no room for is cut."""
+        """Show a text if the last one is old enough; a terminal cuts it to its width."""
         now = time.monotonic()
         if self.quiet or now < self._next:
             return
@@ -44,7 +44,7 @@ class ProgressLine:
         self._shown = self.live
 
     def count(self, done: float, total: float, text: Text) -> None:
-        """Show a text and the time that is left: so much is done, and was when this was called first."""
+        """Show a text and the remaining time, from the progress since the first call."""
         now = time.monotonic()
         began, before = self._began = self._began or (now, done)
 
@@ -56,7 +56,7 @@ class ProgressLine:
         self.show(with_time)
 
     def close(self) -> None:
-        """Clear a terminal's line. What is counted next is something else."""
+        """Clear a terminal's line. The next count starts anew."""
         self._began = None
         if self._shown:
             print(CLEAR, end="", file=sys.stderr, flush=True)
