@@ -1,4 +1,4 @@
-"""Measurements, apart from the package."""
+"""Benchmarks; not part of the package."""
 
 from typing import Final
 
@@ -12,4 +12,4 @@ GAMES: Final = (
     "yukon",
     "freecell",
 )
-"""The games that are measured unless others are named."""
+"""Default games of the benchmarks."""

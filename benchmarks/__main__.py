@@ -1,10 +1,10 @@
-"""Speed and size of the environments, beside other libraries' in the same run.
+"""Speed and size of the environments, compared with other libraries in the same run.
 
 ::
 
     python -m benchmarks                                      our environments
     python -m benchmarks --parts vector                       the vector environment only
-    python -m benchmarks --peers --out benchmarks/results     beside the peers, where they are installed
+    python -m benchmarks --peers --out benchmarks/results     with the other libraries, if installed
 """
 
 import sys
@@ -26,7 +26,7 @@ PROG: Final = "python -m benchmarks"
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Measure what the command line asks for and print the table; the exit code."""
+    """Run the benchmarks that the command line selects, and print the table; the exit code."""
     arguments = tyro.cli(Arguments, prog=PROG, args=args)
     try:
         parts = make_parts(arguments)
@@ -52,7 +52,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def description(arguments: Arguments) -> str:
-    """When, how and where the figures were measured."""
+    """Date, method and machine of the measurements."""
     lines = [
         f"{today()}. {arguments.num_envs:,} environments and {arguments.threads} threads unless "
         f"the row says otherwise. Rounds in which all take turns: {arguments.rounds}; the median counts.",
@@ -65,7 +65,7 @@ def description(arguments: Arguments) -> str:
 
 
 def today() -> str:
-    """The date, as in 21 November 2026."""
+    """The date, such as 21 November 2026."""
     return f"{date.today():%-d %B %Y}"
 
 

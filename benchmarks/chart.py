@@ -1,4 +1,4 @@
-"""The bar chart of steps a second."""
+"""The bar chart of steps per second."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ THEIRS: Final = "#9aa5b1"
 
 
 def draw(path: Path, contestants: Sequence[Contestant], speeds: Speeds, title: str) -> None:
-    """Draw bars on a logarithmic axis, the fastest first, each with its figure."""
+    """Draw bars on a logarithmic axis, the fastest first, each with its number."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
@@ -27,7 +27,7 @@ def draw(path: Path, contestants: Sequence[Contestant], speeds: Speeds, title: s
     axes.bar_label(bars, [short(rate) for rate in rates], padding=4, fontsize=9)
     axes.set_xscale("log")
     axes.set(xlabel="environment steps a second", xlim=(min(rates) / 3, max(rates) * 3))
-    figure.suptitle(title, fontsize=11)  # over the names, too, not only over the bars
+    figure.suptitle(title, fontsize=11)  # centered over names and bars
     axes.margins(y=0.01)
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)

@@ -1,7 +1,7 @@
-"""Workers of a Ray cluster beside plain processes, on the same cores: ``python -m benchmarks.cluster``.
+"""Workers of a Ray cluster against plain processes, on the same cores: ``python -m benchmarks.cluster``.
 
-Both play the same deals with the same policies, in turns: each plain process an equal share, the workers of a
-new cluster on this machine what it gives them. Starting, compiling and loading are not measured.
+Both play the same deals with the same policies, alternately: each plain process an equal share, the workers
+of a new cluster on this machine the chunks that they get. Starting, compiling and loading are not measured.
 """
 
 import os
@@ -25,9 +25,9 @@ from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.progress import ProgressLine
 
 WARM_UP: Final = "1000:1256"
-"""Deals that are played before the clock runs."""
+"""Deals that are played before timing."""
 DEALS: Final = {"random": 8192, "greedy": 32768, "linear": 8192, "shipped": 768}
-"""Deals in a round, which take some seconds; of other policies 256."""
+"""Deals in a round, which take some seconds; 256 for other policies."""
 
 
 @dataclass
@@ -41,15 +41,15 @@ class Arguments:
     scale: float = 1.0
     """Factor of the number of deals in a round."""
     processes: int = 2
-    """Plain processes, and workers of one CPU."""
+    """Number of plain processes, and of workers with one CPU."""
     rounds: int = 3
-    """Rounds; the median counts."""
+    """Number of rounds; the result is the median."""
     plain: bool = False
-    """Be one of the plain processes: play the deals of each line of stdin, and print the seconds."""
+    """Run as one of the plain processes: play the deals of each line of stdin, and print the seconds."""
 
 
 def play(policy: str, env: str, deals: str, cluster: Cluster | None = None) -> float:
-    """Play deals; the seconds that it took."""
+    """Play deals; return the seconds."""
     config = make_config({"env": env, "eval_deals": deals}, "benchmark")
     start = time.perf_counter()
     play_policy(policy, config, None, ProgressLine(True), cluster=cluster)
@@ -57,7 +57,7 @@ def play(policy: str, env: str, deals: str, cluster: Cluster | None = None) -> f
 
 
 def serve(a: Arguments) -> int:
-    """What a plain process does."""
+    """Main function of a plain process."""
     for line in sys.stdin:
         policy, deals = line.split()
         print(play(policy, a.env, deals), flush=True)
@@ -79,7 +79,7 @@ class Plain:
         ]  # fmt: skip
 
     def play(self, policy: str, deals: str) -> float:
-        """Have each play its share of FIRST:END; the seconds of the one that took longest."""
+        """Let each play its share of FIRST:END; return the longest time in seconds."""
         numbers = parse_deals(deals)
         first, n = int(numbers[0]), len(numbers)
         ends = [first + n * k // len(self.processes) for k in range(len(self.processes) + 1)]
@@ -94,13 +94,13 @@ class Plain:
         return max(seconds)
 
     def end(self) -> None:
-        """End them."""
+        """End the processes."""
         for process in self.processes:
             process.communicate()
 
 
 def main(args: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Run the command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m benchmarks.cluster")
     if a.plain:
         return serve(a)

@@ -1,4 +1,4 @@
-"""Single environments of ``gym.make``: recorded random actions, played again against the clock."""
+"""Single environments of ``gym.make``: timed replays of recorded random actions."""
 
 import time
 from typing import Any, Final
@@ -9,11 +9,11 @@ import numpy as np
 from benchmarks.rounds import Contestant
 
 STEPS: Final = 5000
-"""Steps in a pass, at least; the last episode is played to its end."""
+"""Minimum number of steps in a pass; the last episode is played to its end."""
 
 
 def single(name: str, env: "gym.Env[Any, Any]", peer: bool = False) -> Contestant:
-    """An environment's ``step`` alone, resets apart, by random actions; legal ones where infos have a mask.
+    """An environment's ``step``, without resets, with random actions; legal ones if infos have a mask.
 
     Raises
     ------

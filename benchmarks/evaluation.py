@@ -1,13 +1,12 @@
-"""How long evaluation takes, beside another commit's in the same run.
+"""Duration of evaluations, compared with another commit in the same run.
 
 ::
 
-    git clone --branch COMMIT . ../old && make -C ../old     a clone with an environment of its own, in .venv
+    git clone --branch COMMIT . ../old && make -C ../old     a clone with its own environment, in .venv
     python -m benchmarks.evaluation --against ../old
 
-Each policy plays the same deals by the old code and the new, in rounds of a new process each. Start-up does
-not count: a process imports, compiles or loads what is compiled, plays other deals, and then looks at the
-clock.
+The old and the new code play the same deals with each policy, in rounds of a new process each. Start-up does
+not count: a process imports, compiles or loads kernels, and plays other deals before timing.
 """
 
 import json
@@ -29,27 +28,27 @@ from solitaire_env.util.progress import ProgressLine
 PROG: Final = "python -m benchmarks.evaluation"
 HEAD: Final = ("policy", "old s", "new s", "ratio", "old processor s", "new processor s", "bar", "met")
 BARS: Final = {"random": 10.0, "greedy": 10.0, "linear": 5.0, "shipped": 4.0}
-"""How many times as fast as commit 4fe2c13 each policy should be evaluated, with two threads."""
+"""Required speedup over commit 4fe2c13 of each policy, with two threads."""
 TIMER: Final = Path(__file__).with_name("timed_evaluation.py")
-"""What runs in each process."""
+"""Script of each process."""
 
 
 @dataclass
 class Arguments:
-    """Evaluation beside another commit's."""
+    """Compare evaluation with another commit."""
 
     against: Path
-    """A clone of the other commit, with its environment in .venv."""
+    """Clone of the other commit, with its environment in .venv."""
     policies: tuple[str, ...] = tuple(BARS)
-    """Who plays."""
+    """Policies that play."""
     env: str = "busy-aces"
     """The game."""
     deals: str = "0:1000"
     """Deals: N, FIRST:END, or several with commas."""
     rounds: int = 3
-    """Processes of each; the median counts."""
+    """Number of processes of each; the result is the median."""
     threads: int = 2
-    """Threads that each may use."""
+    """Number of threads of each."""
     quiet: bool = False
     """No progress line."""
 
@@ -59,13 +58,13 @@ class Timed(NamedTuple):
 
     seconds: float
     processor: float
-    """Seconds of processor time, all threads together."""
+    """Seconds of processor time of all threads."""
     games: str
-    """A digest of how the games ended."""
+    """Digest of the ends of the games."""
 
 
 def in_new_process(folder: Path, python: Path, policy: str, a: Arguments) -> Timed:
-    """The same by the code in a folder, by its own Python.
+    """Run an evaluation with the code in a folder, by its own Python.
 
     Raises
     ------
@@ -73,7 +72,7 @@ def in_new_process(folder: Path, python: Path, policy: str, a: Arguments) -> Tim
         If the process fails.
     """
     threads = str(a.threads)
-    # The other commit has no such file: it is given the text.
+    # The other commit lacks this file: pass its text.
     done = subprocess.run(
         [python, "-c", TIMER.read_text(encoding="utf-8"), policy, a.env, a.deals],
         cwd=folder,

@@ -1,21 +1,21 @@
-"""Instructions that a step takes, held against figures on file: a guard of speed that no busy machine fools.
+"""Instructions per step, compared with stored numbers: a speed test that works on a busy machine.
 
 ::
 
-    python -m benchmarks.instructions            fails where a game takes over 10 % more than its figure
-    python -m benchmarks.instructions --update   writes the figures anew
+    python -m benchmarks.instructions            fails if a game takes over 10 % more than stored
+    python -m benchmarks.instructions --update   writes the numbers
 
-Callgrind (Debian package ``valgrind``) runs the steps on a simulated processor and counts instructions: the
-same number every time, within 0.1 %, whatever else the machine does. A count does not see what a cache miss,
-a wrongly predicted branch or a slow instruction costs; ``benchmarks.throughput`` measures that.
+Callgrind (Debian package ``valgrind``) runs the steps on a simulated processor and counts instructions:
+always the same number, within 0.1 %, whatever else the machine does. The count ignores the cost of cache
+misses, wrongly predicted branches and slow instructions; ``benchmarks.throughput`` measures that.
 
-- Kernels are compiled for a generic x86-64 (``NUMBA_CPU_NAME=generic``): callgrind does not know AVX-512, and
-  the figures are of no machine's model. They are of versions of numba and LLVM, which ``constraints.txt``
-  pins, and of Python, whose interpreter runs a part of each step.
-- One process, without callgrind, compiles into a cache of its own and records random legal actions. A second,
-  under callgrind, loads both and tells callgrind to count the calls of ``step`` alone, a game at a time
-  (``--instr-atstart=no`` and client requests). To count all of it and take off a shorter run's count would
-  need no requests, but twice the time for each of ten runs: start-up is most of what such a run counts.
+- Kernels are compiled for a generic x86-64 (``NUMBA_CPU_NAME=generic``): callgrind does not support AVX-512,
+  and the numbers do not depend on the machine. They depend on the versions of numba and LLVM, which
+  ``constraints.txt`` pins, and of Python, whose interpreter runs a part of each step.
+- One process, without callgrind, compiles into its own cache and records random legal actions. A second,
+  under callgrind, loads both and makes callgrind count only the calls of ``step``, one game at a time
+  (``--instr-atstart=no`` and client requests). Counting everything and subtracting a shorter run would need
+  no requests, but take twice as long: start-up is most of such a run.
 """
 
 import json
@@ -41,7 +41,7 @@ from solitaire_env.cli import print_table
 FIGURES: Final = Path(__file__).with_name("instructions.json")
 ROOT: Final = Path(__file__).parents[1]
 TOLERANCE: Final = 0.10
-"""Share by which a game may exceed its figure. With another Python it takes up to 3 % more."""
+"""Allowed excess over the stored number, as a share. With another Python it is up to 3 %."""
 
 ENVIRONMENT: Final = {
     **{name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")},
@@ -56,14 +56,14 @@ ENVIRONMENT: Final = {
 
 @dataclass(frozen=True)
 class Arguments:
-    """Instructions that a step of the vector environment takes, held against the figures on file."""
+    """Compare the instructions per step of the vector environment with the stored numbers."""
 
     update: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Write the figures anew, in place of comparing."""
+    """Write the numbers instead of comparing."""
 
 
 def versions() -> dict[str, str]:
-    """What the figures depend on."""
+    """The versions that the numbers depend on."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, **{name: version(name) for name in ("numba", "llvmlite", "numpy")}}
 
@@ -81,7 +81,7 @@ def read_totals(folder: Path) -> dict[str, int]:
 
 
 def count() -> dict[str, float]:
-    """Instructions a step of each game, counted now: half a minute."""
+    """Count the instructions per step of each game, which takes half a minute."""
     if platform.machine() not in ("x86_64", "AMD64"):
         raise OSError(f"this machine is {platform.machine()!r}, allowed: x86_64, which the figures are of")
     if not shutil.which("valgrind"):
@@ -106,7 +106,7 @@ def count() -> dict[str, float]:
 
 
 def figures_text(counted: Mapping[str, float], made_with: Mapping[str, str]) -> str:
-    """The file of figures, JSON."""
+    """The JSON file of the numbers."""
     what = (
         f"instructions per environment step: SolitaireVectorEnv, {NUM_ENVS} games, copy=False, "
         f"{CALLS} calls of step from a reset, random legal actions; generic x86-64, one thread"
@@ -116,7 +116,7 @@ def figures_text(counted: Mapping[str, float], made_with: Mapping[str, str]) -> 
 
 
 def compare(counted: Mapping[str, float], figures: Mapping[str, int]) -> tuple[list[list[Any]], list[str]]:
-    """A row of the table for each game, and a sentence for each that fails."""
+    """A row of the table per game, and a sentence per failure."""
     rows, faults = [], []
     for game, now in counted.items():
         if game not in figures:
@@ -135,7 +135,7 @@ def compare(counted: Mapping[str, float], figures: Mapping[str, int]) -> tuple[l
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Count, print the table, and compare or write the figures; the exit code."""
+    """Count, print the table, and compare or write the numbers; the exit code."""
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.instructions", args=args)
     try:
         known = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}

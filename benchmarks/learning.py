@@ -1,13 +1,13 @@
-"""Steps a second of training, beside another commit's in the same run.
+"""Steps per second of training, compared with another commit in the same run.
 
 ::
 
     python -m benchmarks.learning --against ../before                      the six configurations
     python -m benchmarks.learning --against ../before --configs default    one of them
 
-``../before`` is a clone of another commit with an environment of its own (``make env`` there). Each side runs
-``python -m agents.train`` with its own configuration file, the two in turn; the speed is that of the learning
-curve from the end of the first update on.
+``../before`` is a clone of another commit with its own environment (``make env`` there). Each side runs
+``python -m agents.train`` with its own configuration file, alternately; the speed is that of the learning
+curve after the first update.
 """
 
 import csv
@@ -33,22 +33,22 @@ CONFIGS: Final = ("default", "busy-aces", "forty-thieves", "eighty-thieves", "fo
 
 @dataclass
 class Arguments:
-    """Steps a second of training, beside another commit's."""
+    """Compare the steps per second of training with another commit."""
 
     against: Path
-    """Clone of the other commit, with an environment of its own in ``.venv``."""
+    """Clone of the other commit, with its environment in ``.venv``."""
     configs: tuple[str, ...] = CONFIGS
     """Names of the files in ``configs/``."""
     minutes: float = 2.0
-    """Of each training."""
+    """Minutes of each training."""
     rounds: int = 1
-    """Rounds in which the two take turns; the median counts."""
+    """Number of rounds, in which the two alternate; the result is the median."""
     threads: int = 2
-    """Of each training."""
+    """Threads of each training."""
 
 
 def train(checkout: Path, config: str, arguments: Arguments) -> float:
-    """Steps a second of one training."""
+    """Steps per second of one training."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             [

@@ -1,4 +1,4 @@
-"""What is measured of our own environments."""
+"""Benchmarks of our own environments."""
 
 import time
 from typing import Any
@@ -15,13 +15,13 @@ from solitaire_env.vector import SolitaireVectorEnv
 
 
 def make_env(game: str, num_envs: int, **settings: Any) -> SolitaireVectorEnv:
-    """The vector environment of a game, with the step limit that it is registered with."""
+    """The vector environment of a game, with its registered step limit."""
     variant = env_variant(game)
     return SolitaireVectorEnv(num_envs, variant, max_episode_steps=step_limit(variant), **settings)
 
 
 def vector(name: str, game: str, num_envs: int, threads: int, calls: int, **settings: Any) -> Contestant:
-    """The vector environment's ``step``, by random legal actions that were recorded beforehand.
+    """The vector environment's ``step``, with recorded random legal actions.
 
     ``calls`` is the number of vector steps in a pass; ``settings`` are arguments of the environment.
     """
@@ -40,7 +40,7 @@ def gym_make(name: str, game: str) -> Contestant:
 
 
 def copy_rows(name: str, game: str, num_envs: int, threads: int, calls: int) -> Contestant:
-    """``copy_rows`` from one half of the games to the other, in random order; a row copied is a step."""
+    """``copy_rows`` from one half of the games to the other, in random order; each copied row is a step."""
     env = make_env(game, num_envs, copy=False)
     env.reset(seed=0)
     order = np.random.default_rng(0).permutation(num_envs)
@@ -58,7 +58,7 @@ def copy_rows(name: str, game: str, num_envs: int, threads: int, calls: int) -> 
 
 
 def bytes_per_env(game: str, num_envs: int) -> float:
-    """Bytes of all arrays that the vector environment holds, a game: state, observation, mask and the rest.
+    """Bytes per game of all arrays of the vector environment: state, observation, mask and the rest.
 
     Gymnasium's batched spaces are not counted.
     """
@@ -71,7 +71,7 @@ def bytes_per_env(game: str, num_envs: int) -> float:
         if isinstance(value, (list, tuple)):
             held.extend(value)
         elif isinstance(value, np.ndarray):
-            while isinstance(value.base, np.ndarray):  # a view is of an array that may be held too
+            while isinstance(value.base, np.ndarray):  # a view shares the memory of its base
                 value = value.base
             buffers[id(value)] = value.nbytes
     return sum(buffers.values()) / num_envs

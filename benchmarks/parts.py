@@ -1,4 +1,4 @@
-"""What each part of the benchmark measures, and the bars that it must reach."""
+"""The parts of the benchmark, and the bars that they must reach."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,34 +16,34 @@ from solitaire_env.core.layout import is_varied
 from solitaire_env.registration import env_variant
 
 SIZES: Final = (256, 1024, 4096, 16_384, 65_536)
-"""Numbers of games in the part ``scaling``; the last does not fit into a processor's caches."""
+"""Numbers of games in the part ``scaling``; the last exceeds a processor's caches."""
 THREADED: Final = (1024, 16_384)
-"""Numbers of games by which one thread and more are compared."""
+"""Numbers of games for the comparison of one and several threads."""
 SCALING_CALLS: Final = 320
-"""Vector steps in a pass there: the same part of the games for each number of them. In its first milliseconds
-a thread that was asleep, through the reset, is not up to speed: a shorter pass would measure that."""
+"""Vector steps in a pass there: the same part of the games for each number of them. A thread that slept
+during the reset is slow in its first milliseconds: a shorter pass would measure that."""
 PROCESSES: Final = 5
-"""New processes of which the median counts."""
+"""Number of new processes; the result is the median."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """Speed and size of the environments, beside other libraries' in the same run."""
+    """Measure speed and size of the environments, and compare with other libraries in the same run."""
 
     parts: tuple[str, ...] = ("vector", "scaling", "single", "copy-rows", "memory", "training", "startup")
     """Parts to run."""
     games: tuple[str, ...] = GAMES
-    """Games of the part vector, "all" for every one; the others take the first."""
+    """Games of the part vector, "all" for every one; the other parts use the first."""
     num_envs: int = 1024
-    """Number of games, and of the peers' environments."""
+    """Number of games, and of environments of other libraries."""
     threads: int = min(2, get_num_threads())
-    """Threads for each."""
+    """Number of threads of each."""
     rounds: int = 5
-    """Rounds; the median counts."""
+    """Number of rounds; the result is the median."""
     calls: int = 1000
     """Vector steps in a pass."""
     seconds: float = 0.5
-    """Time of each contestant in a round, at least."""
+    """Minimum time of each contestant in a round."""
     peers: FlagCreatePairsOff[bool] = False
     """Measure other libraries too; they must be installed."""
     quiet: FlagCreatePairsOff[bool] = False
@@ -53,7 +53,7 @@ class Arguments:
 
 
 class Part(NamedTuple):
-    """Contestants that take turns with those of the other parts, and the rows that come of their speeds."""
+    """Contestants that alternate with those of the other parts, and the rows of their speeds."""
 
     contestants: list[Contestant]
     rows: Callable[[Speeds], list[Row]]
@@ -62,7 +62,7 @@ class Part(NamedTuple):
 
 
 def vector(arguments: Arguments) -> Part:
-    """The vector environment: observations not copied, copied, and as features; beside the peers'."""
+    """The vector environment: observations not copied, copied, and as features; with the peers."""
     num_envs, threads, calls = arguments.num_envs, arguments.threads, arguments.calls
     variants = {game: env_variant(game) for game in arguments.games}
     titles = {game: variant.title for game, variant in variants.items()}
@@ -111,7 +111,7 @@ def vector(arguments: Arguments) -> Part:
 
 
 def _bar(kind: str, *, first: bool, further: bool) -> float | None:
-    """The ratio to EnvPool that a game must reach; None for none."""
+    """The required ratio to EnvPool of a game; None if there is none."""
     if further:
         return 8 if kind == "" else None
     return 15 if first and kind == "" else {"": 10, ", copy=True": 8, ", features": 5}[kind]
@@ -125,11 +125,11 @@ OTHER_PEERS: Final = {
     peers.OPEN_SPIEL: 400.0,
     peers.OPEN_SPIEL_NUMPY: None,
 }
-"""Peers of Forty Thieves and the ratios that it must reach, where there is a bar."""
+"""Peers of Forty Thieves and the required ratios, if there is a bar."""
 
 
 def scaling(arguments: Arguments) -> Part:
-    """One thread and more, and the number of games: on one thread, as few games are not spread over more."""
+    """One and several threads, by the number of games; few games always run on one thread."""
     game, threads = arguments.games[0], arguments.threads
     title = env_variant(game).title
 
@@ -165,7 +165,7 @@ def scaling(arguments: Arguments) -> Part:
 
 
 def single(arguments: Arguments) -> Part:
-    """One environment through ``gym.make``, beside Gymnasium's own CartPole."""
+    """One environment through ``gym.make``, with Gymnasium's own CartPole."""
     name = f"{env_variant(arguments.games[0]).title}, gym.make"
 
     def rows(speeds: Speeds) -> list[Row]:
@@ -194,7 +194,7 @@ def memory(arguments: Arguments) -> Part:
 
 
 def train(arguments: Arguments) -> Part:
-    """MaskablePPO over the native VecEnv, beside the same over DummyVecEnv."""
+    """MaskablePPO over the native VecEnv, and over DummyVecEnv."""
     game = arguments.games[0]
     training.require()
 
@@ -210,7 +210,7 @@ def train(arguments: Arguments) -> Part:
 
 
 def start(arguments: Arguments) -> Part:
-    """Import, and the first step in a new process."""
+    """Import and first step in a new process."""
     game = arguments.games[0]
 
     def rows(_: Speeds) -> list[Row]:
@@ -239,14 +239,14 @@ PARTS: Final[dict[str, Callable[[Arguments], Part]]] = {
 
 
 def make_parts(arguments: Arguments) -> list[Part]:
-    """The parts that the command line asks for, ready to run.
+    """The parts that the command line selects, ready to run.
 
     Raises
     ------
     ValueError
         If an argument is not allowed.
     ImportError
-        If a library that is asked for is not installed.
+        If a needed library is not installed.
     """
     if not arguments.games:
         raise ValueError("--games is empty, allowed: one game or more")

@@ -1,7 +1,7 @@
-"""What is measured of other libraries, each by the fastest way on a CPU that its documentation shows.
+"""Benchmarks of other libraries, each by the fastest way on a CPU in its documentation.
 
-Each is given random actions that were chosen beforehand, as ours are. A library is imported when it is asked
-for.
+Each gets precomputed random actions, like ours. A library is imported only when it is
+needed.
 """
 
 import time
@@ -29,7 +29,7 @@ GYMNASIUM: Final = "Gymnasium CartPole-v1, gym.make"
 def all_vector(num_envs: int, threads: int, calls: int) -> list[Contestant]:
     """Every peer of the vector environment, with ``calls`` vector steps in a pass.
 
-    JAX takes as many threads as there are cores; OpenSpiel takes one.
+    JAX uses as many threads as there are cores; OpenSpiel uses one.
     """
     return [
         *(envpool(name, num_envs, threads, calls) for name in ENVPOOL),
@@ -58,9 +58,9 @@ def gymnasium_cartpole() -> Contestant:
 
 
 def envpool(name: str, num_envs: int, threads: int, calls: int) -> Contestant:
-    """EnvPool's CartPole: in synchronous mode all at once, in asynchronous mode half of them at a time."""
+    """EnvPool's CartPole: synchronously all together, asynchronously one half at a time."""
     library = _library("envpool")
-    gym.logger.min_level = gym.logger.ERROR  # EnvPool's bounds make Gymnasium warn of their precision
+    gym.logger.min_level = gym.logger.ERROR  # Gymnasium warns about the precision of EnvPool's bounds
     waiting = name == ENVPOOL[0]
     batch = num_envs if waiting else max(1, num_envs // 2)
     env = library.make_gymnasium(
@@ -121,7 +121,7 @@ def _scanned(
     step: Callable[[Any, Any, Any], Any],
     mask: Callable[[Any], Any],
 ) -> Contestant:
-    """``calls`` steps in one scan: a first scan chooses legal actions, and is played again with its keys.
+    """``calls`` steps in one scan: a first scan chooses legal actions and is then replayed with its keys.
 
     ``step(carry, key, actions)`` steps all environments, ``mask(carry)`` is bool ``[num_envs, actions]``.
     """

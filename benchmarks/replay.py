@@ -1,11 +1,11 @@
-"""One pass of recorded actions for each game, in two processes: what ``benchmarks.instructions`` counts.
+"""One pass of recorded actions for each game, in two processes, for ``benchmarks.instructions``.
 
 ::
 
     python -m benchmarks.replay record FOLDER    compile, choose actions, write them there
-    python -m benchmarks.replay count FOLDER     play them again, under callgrind
+    python -m benchmarks.replay count FOLDER     replay them under callgrind
 
-A module of its own, as under callgrind every import takes fifty times as long.
+A separate module, since every import takes fifty times as long under callgrind.
 """
 
 import ctypes
@@ -43,9 +43,9 @@ def record(folder: Path) -> None:
 class Callgrind:
     """Requests to callgrind from the program that it runs; without callgrind they do nothing.
 
-    Valgrind takes a request at a sequence of instructions that changes nothing (valgrind.h): rdi turned left
+    Valgrind recognizes a request by a sequence of instructions that changes nothing (valgrind.h): rdi rotated
     by 128 bits in all, then rbx exchanged with itself. C has a macro for it; here it is a function of
-    machine code, of x86-64 as the figures are.
+    x86-64 machine code.
     """
 
     START_INSTRUMENTATION, STOP_INSTRUMENTATION, DUMP_STATS_AT = (0x43540000 + n for n in (4, 5, 3))
@@ -67,13 +67,13 @@ class Callgrind:
 
 
 def count(folder: Path) -> None:
-    """Play the recorded actions; callgrind writes what it counted after each game."""
+    """Play the recorded actions; callgrind writes its counts after each game."""
     callgrind = Callgrind()
     for variant in map(get_variant, GAMES):
         calls = list(np.load(folder / f"{variant.name}.npy"))
         env = make(variant)
         env.reset(seed=0)
-        env.step(calls[0])  # loads what is compiled
+        env.step(calls[0])  # loads compiled code
         env.reset(seed=0)
         gc.collect()
         callgrind(callgrind.START_INSTRUMENTATION)

@@ -1,4 +1,4 @@
-"""Contestants that take turns in rounds, so that whatever else the machine does meets each of them alike."""
+"""Contestants that alternate in rounds, so that other load on the machine affects all of them equally."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -8,19 +8,19 @@ from solitaire_env.util.progress import ProgressLine
 
 
 class Contestant(NamedTuple):
-    """Something whose speed is measured."""
+    """A benchmark whose speed is measured."""
 
     name: str
     steps: int
-    """Environment steps, or rows, in a pass."""
+    """Number of environment steps, or rows, in a pass."""
     run: Callable[[], float]
-    """Run a pass; the seconds that it took."""
+    """Run a pass; return its seconds."""
     peer: bool = False
-    """Whether it is another library's."""
+    """Whether it is of another library."""
 
 
 class Speed(NamedTuple):
-    """Steps a second of one contestant."""
+    """Steps per second of one contestant."""
 
     median: float
     slowest: float
@@ -28,20 +28,20 @@ class Speed(NamedTuple):
 
 
 def speed_of(rates: Sequence[float]) -> Speed:
-    """The speed that the rates of some rounds come to."""
+    """The speed from the rates of some rounds."""
     return Speed(median(rates), min(rates), max(rates))
 
 
 Speeds = Mapping[str, Speed]
-"""Of each contestant, by its name."""
+"""Speeds of the contestants, by name."""
 
 
 def take_turns(
     contestants: Sequence[Contestant], rounds: int, seconds: float, *, quiet: bool = False
 ) -> dict[str, Speed]:
-    """The speed of each contestant over some rounds, in which each runs passes for ``seconds`` at least.
+    """The speed of each contestant over some rounds, each with passes for at least ``seconds``.
 
-    A first pass of each, which compiles and fills caches, does not count.
+    The first pass of each, which compiles and fills caches, does not count.
     """
     rates: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     line = ProgressLine(quiet)

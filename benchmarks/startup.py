@@ -1,9 +1,9 @@
-"""How long a new process takes to import the package, to its first step, and to compile everything.
+"""Duration of importing the package, of the first step, and of compiling everything, in a new process.
 
 ::
 
-    python -m benchmarks.startup                  the table, of this checkout
-    python -m benchmarks.startup --against DIR    beside another checkout, by the Python in its .venv
+    python -m benchmarks.startup                  the table of this checkout
+    python -m benchmarks.startup --against DIR    compared with another checkout, by the Python in its .venv
 """
 
 import os
@@ -48,7 +48,7 @@ COMMANDS: Final = (
     ("agents.solve", "eights-down", "--deal", "251", "--seconds", "1", "--quiet"),
     ("agents.solve", "forty-thieves", "--deal", "0", "--seconds", "1", "--quiet", "--network", "none"),
 )
-"""Commands that need most of what is compiled, in a checkout of any age."""
+"""Commands that need most of the compiled code, in a checkout of any age."""
 
 
 class Checkout(NamedTuple):
@@ -62,32 +62,32 @@ HERE: Final = Checkout(Path(__file__).parents[1], sys.executable)
 
 
 class FirstStep(NamedTuple):
-    """Seconds from the import of the package, Gymnasium and NumPy being imported, to the end of a step."""
+    """Seconds from importing the package, after Gymnasium and NumPy, to the end of a step."""
 
     warm: float
-    """With compiled code on disk, the median of some processes."""
+    """With compiled code on disk, the median of several processes."""
     cold: float
-    """With none, in one process."""
+    """Without, in one process."""
     lines: int
-    """Lines on stderr, with none."""
+    """Lines on stderr, without."""
 
 
 class Spent(NamedTuple):
     """Time of some commands."""
 
     wall: float
-    """Seconds on the clock."""
+    """Wall-clock seconds."""
     cpu: float
-    """Processor seconds, of all their processes."""
+    """Processor seconds of all their processes."""
 
 
 def import_time(processes: int, checkout: Checkout = HERE) -> float:
-    """Seconds of ``import solitaire_env`` beyond Gymnasium and NumPy, the median of some processes."""
+    """Seconds of ``import solitaire_env`` after Gymnasium and NumPy, the median of several processes."""
     return median(_seconds("", {}, checkout)[0] for _ in range(processes))
 
 
 def first_step(kind: str, game: str, num_envs: int, processes: int, checkout: Checkout = HERE) -> FirstStep:
-    """To the first step of the environment that ``kind`` makes, ``"gym.make"`` or ``"vector"``."""
+    """The first step of the environment of ``kind``, ``"gym.make"`` or ``"vector"``."""
     then = _STEP[kind].format(id=env_id(env_variant(game)), num_envs=num_envs)
     with tempfile.TemporaryDirectory() as cache:
         place = {"NUMBA_CACHE_DIR": cache}
@@ -107,7 +107,7 @@ def spent_by(commands: Sequence[Sequence[str]], cache: str, checkout: Checkout =
 
 
 def _seconds(then: str, variables: dict[str, str], checkout: Checkout = HERE) -> tuple[float, str]:
-    """The seconds that a new process prints, and what it says on stderr."""
+    """The seconds that a new process prints, and its stderr."""
     done = _run(["-c", _CLOCK.format(then=then)], variables, checkout)
     return float(done.stdout), done.stderr
 
@@ -140,12 +140,12 @@ def _run(
 
 @dataclass(frozen=True)
 class Arguments:
-    """Seconds of importing the package, of a first step, and of compiling everything."""
+    """Measure importing the package, a first step, and compiling everything."""
 
     against: Path | None = None
-    """Another checkout, with a .venv of its own, that is measured too."""
+    """Another checkout, with its own .venv, to measure too."""
     processes: int = 5
-    """New processes of which the median counts."""
+    """Number of new processes; the result is the median."""
     game: str = "forty-thieves"
     """Game of the first steps."""
     num_envs: int = 1024
@@ -153,7 +153,7 @@ class Arguments:
 
 
 def measure(checkout: Checkout, a: Arguments, line: ProgressLine) -> dict[str, str]:
-    """What the table says of a checkout."""
+    """Measure a checkout for the table."""
     found = {}
 
     def note(what: str, text: str) -> None:

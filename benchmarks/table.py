@@ -1,4 +1,4 @@
-"""The table of what was measured, beside the bars."""
+"""The table of results and bars."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
@@ -7,7 +7,7 @@ from benchmarks.rounds import Speed
 
 
 class Row(NamedTuple):
-    """A line of the table, as text."""
+    """A row of the table, as text."""
 
     what: str
     measured: str
@@ -20,7 +20,7 @@ HEAD: Final = Row("what", "measured", "ratio", "bar", "met")
 
 
 def ratio_row(what: str, ours: Speed, theirs: Speed, at_least: float | None) -> Row:
-    """Our steps a second over theirs."""
+    """Ratio of our steps per second to theirs."""
     ratio = ours.median / theirs.median
     measured = f"{short(ours.median)} / {short(theirs.median)} steps/s"
     if at_least is None:
@@ -29,14 +29,14 @@ def ratio_row(what: str, ours: Speed, theirs: Speed, at_least: float | None) -> 
 
 
 def slowdown_row(what: str, longest: float, shortest: float, at_most: float) -> Row:
-    """A time of a step, in nanoseconds, over the shortest."""
+    """Ratio of the time of a step, in nanoseconds, to the shortest."""
     ratio = longest / shortest
     measured = f"{longest:.0f} / {shortest:.0f} ns a step"
     return Row(what, measured, f"{ratio:.2f}", f"<= {at_most:g}", _met(ratio <= at_most))
 
 
 def rate_row(what: str, speed: Speed, unit: str, at_least: float | None = None) -> Row:
-    """A rate, and the least that it must be."""
+    """A rate and its minimum."""
     measured = f"{short(speed.median)} {unit}"
     if at_least is None:
         return Row(what, measured)
@@ -44,7 +44,7 @@ def rate_row(what: str, speed: Speed, unit: str, at_least: float | None = None) 
 
 
 def limit_row(what: str, value: float, unit: str, at_most: float, note: str = "", also: bool = True) -> Row:
-    """A figure, and the most that it may be; ``also`` is a further condition, ``note`` says how it stands."""
+    """A number and its maximum; ``also`` is a further condition, ``note`` explains it."""
     measured = f"{value:.3g} {unit}{note}"
     return Row(what, measured, bar=f"<= {at_most:g} {unit}", met=_met(also and value <= at_most))
 
@@ -58,7 +58,7 @@ def short(rate: float) -> str:
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table that can be read as it stands; the first column is left-aligned, the others right."""
+    """A Markdown table, aligned as text; the first column is left-aligned, the others right."""
     body = [tuple(row) for row in rows]
     widths = [max(len(row[column]) for row in (head, *body)) for column in range(len(head))]
 

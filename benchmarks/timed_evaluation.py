@@ -1,8 +1,8 @@
-"""One evaluation against the clock, by the code in the current folder.
+"""One timed evaluation with the code in the current folder.
 
 A script for :mod:`benchmarks.evaluation`. Its arguments are a policy, a game and deals; it prints seconds,
-seconds of processor time, and a digest of how the games ended. What ``python -m agents.evaluate`` calls has
-had the same arguments in other commits, in modules of other names.
+seconds of processor time, and a digest of the ends of the games. The functions of ``python -m
+agents.evaluate`` had the same arguments in other commits, in modules of other names.
 """
 
 import hashlib
@@ -13,11 +13,11 @@ from importlib import import_module
 from typing import Any, Final
 
 WARM_UP: Final = "1000:1004"
-"""Deals that are played before the clock runs."""
+"""Deals that are played before timing."""
 
 
 def main(policy: str, env: str, deals: str) -> None:
-    """Play the deals and print the figures."""
+    """Play the deals and print the results."""
     try:
         play_policy = import_module("agents.reports.compare").play_policy
         progress = import_module("solitaire_env.util.progress")

@@ -13,18 +13,18 @@ from solitaire_env.registration import env_id, env_variant
 
 NUM_ENVS: Final = 64
 SETTINGS: Final = {"n_steps": 128, "batch_size": 2048, "seed": 0, "device": "cpu"}
-"""Of both trainings; the rest is as MaskablePPO has it: features extractor, network, epochs."""
+"""Settings of both trainings; all others are MaskablePPO's defaults: features extractor, network, epochs."""
 
 
 class Training(NamedTuple):
-    """What the rounds came to."""
+    """Results of the rounds."""
 
     native: Speed
-    """Steps a second of ``collect_rollouts``, over ``SolitaireVecEnv``."""
+    """Steps per second of ``collect_rollouts``, over ``SolitaireVecEnv``."""
     dummy: Speed
     """The same over ``DummyVecEnv``."""
     share: float
-    """What ``step`` and the masks took of the native training's time, collection and updates; the median."""
+    """Share of ``step`` and the masks in the native training's time, collection and updates; the median."""
 
 
 class _Trainee:
@@ -55,8 +55,8 @@ class _Trainee:
         return timed
 
     def round(self) -> tuple[float, float]:
-        """One rollout and its update: steps a second of collection, and the share of the environment."""
-        # So few rows take two threads four times as long. Numba sets the number when it starts its threads.
+        """One rollout and its update; return steps per second of collection, and the environment's share."""
+        # Two threads would be four times slower for so few rows. Numba sets their number when it starts them.
         self.torch.set_num_threads(1)
         self.spent.update(dict.fromkeys(self.spent, 0.0))
         self._timed(self.model.learn, "all")(self.steps, reset_num_timesteps=False)
@@ -64,7 +64,7 @@ class _Trainee:
 
 
 def require() -> None:
-    """Import what training needs; an error says how to install it."""
+    """Import what training needs; errors say how to install it."""
     try:
         import sb3_contrib  # noqa: F401
     except ImportError as error:
@@ -74,7 +74,7 @@ def require() -> None:
 
 
 def measure_training(game: str, rounds: int) -> Training:
-    """Train by turns; a first round of each does not count.
+    """Train alternately; a first round of each does not count.
 
     The single environments have SB3's ``Monitor`` around them, as the native one reports episodes too.
     """

@@ -1,8 +1,8 @@
-"""One's own network in ``agents.train``: moves that see each other.
+"""A custom network in ``agents.train``: moves that see each other.
 
 A custom network derives from ``FeaturesNetwork``, which reads the features of each legal move, or from
 ``DenseNetwork``, which gets the observation; ``module:Class`` names it in a configuration. Everything else
-stays: training in parallel processes, checkpoints, the run folder, evaluation. This is the same as
+is unchanged: training in parallel processes, checkpoints, the run folder, evaluation. This is the same as
 
     PYTHONPATH=examples python -m agents.train configs/busy-aces.yaml --network own_network:MoveSet \\
         --linear-start None --total-steps 400000
@@ -28,12 +28,12 @@ from solitaire_env import GameSpec
 
 @dataclass
 class Args:
-    """Train, then play deals that no training deals."""
+    """Train, then play deals that were not trained on."""
 
     steps: int = 400_000
-    """Steps of all games together."""
+    """Training ends after this many steps of all games."""
     deals: int = 500
-    """Deals 0 to this number are played."""
+    """Deals 0 to this number are played at the end."""
 
 
 class MoveSet(FeaturesNetwork):
@@ -52,7 +52,7 @@ class MoveSet(FeaturesNetwork):
     def forward(
         self, games: torch.Tensor, actions: torch.Tensor, moves: torch.Tensor, positions: torch.Tensor
     ) -> Scores:
-        """Moves are [moves, features], games says to which position each belongs: see FeaturesNetwork."""
+        """Score moves [moves, features]; games is the position of each, as in FeaturesNetwork."""
         hidden = self.read_move(moves)
         total = hidden.new_zeros(len(positions), hidden.shape[1]).index_add(0, games, hidden)
         mean = total / torch.bincount(games, minlength=len(positions)).clamp(min=1)[:, None]

@@ -1,9 +1,9 @@
-"""A reward of one's own: a wrapper around one environment, or around the native vector environment.
+"""A custom reward: a wrapper around one environment, or around the native vector environment.
 
 An empty tableau pile is worth much to a player and nothing to ``reward="progress"``. Potential-based shaping
-pays for it without a change of what the best play is (Ng, Harada and Russell, 1999): ``gamma * potential``
-after a step, less the potential before it, and 0 where the game is over. Training is that of
-``cleanrl_ppo.py``; the deals are judged by games won, as always.
+rewards it without changing which play is best (Ng, Harada and Russell, 1999): ``gamma * potential``
+after a step, minus the potential before it, and 0 at the end of the game. Training is that of
+``cleanrl_ppo.py``; the deals are compared by games won, as always.
 
     python examples/own_reward.py --steps 200000 --deals 500
 """
@@ -24,13 +24,13 @@ GAMMA, SPACE = 0.999, 0.05
 
 
 def potential(env: Any, cards: np.ndarray) -> Any:
-    """What the spaces of positions are worth: ``cards`` observations [..., size], float [...]."""
+    """The value of the spaces of positions: ``cards`` observations [..., size], float [...]."""
     bases = [part.start for name, part in env.unwrapped.game.slices.items() if name.startswith("t")]
     return SPACE * (cards[..., bases] == 0).sum(-1)
 
 
 class SpaceReward(gym.Wrapper):
-    """Pays for spaces."""
+    """Rewards spaces."""
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Start a new game."""
@@ -47,7 +47,7 @@ class SpaceReward(gym.Wrapper):
 
 
 class VectorSpaceReward(gym.vector.VectorWrapper):
-    """The same of many games; with ``autoreset_mode="SameStep"`` ``cards`` are those of the next game."""
+    """The same for many games; with ``autoreset_mode="SameStep"`` ``cards`` are those of the next game."""
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Start new games."""
@@ -65,7 +65,7 @@ class VectorSpaceReward(gym.vector.VectorWrapper):
 
 
 def check(steps: int = 200) -> None:
-    """Both wrappers pay the same for the same game."""
+    """Check that both wrappers give the same rewards in the same game."""
     env = SpaceReward(gym.make(GAME, **RULES))
     envs = VectorSpaceReward(gym.make_vec(GAME, num_envs=1, autoreset_mode="SameStep", **RULES))
     _, info = env.reset(seed=0)

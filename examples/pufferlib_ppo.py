@@ -1,9 +1,9 @@
 """PufferLib: its trainer PuffeRL on the native vector environment, as a native ``PufferEnv``.
 
 A ``PufferEnv`` writes the games of many agents into PufferLib's buffers: here those of one vector
-environment, so that no process and no emulation is needed. PuffeRL knows no mask: it is part of the
-observation, and the network gives illegal actions no probability. ``pufferlib-core`` asks for torch 2.9.0;
-with ``--no-deps`` it installs beside a newer one.
+environment, so that no process and no emulation is needed. PuffeRL does not support masks: the mask is part
+of the observation, and the network gives illegal actions no probability. ``pufferlib-core`` requires torch
+2.9.0; with ``--no-deps`` it can be installed with a newer one.
 
     python examples/pufferlib_ppo.py --steps 100000 --deals 500
 """
@@ -32,16 +32,16 @@ RULES = {"moves": "supermove", "reward": "progress+win", "stall_limit": 40}
 
 @dataclass
 class Args:
-    """Train, then play deals that no training deals."""
+    """Train, then play deals that were not trained on."""
 
     steps: int = 100_000
-    """Steps of all games together."""
+    """Training ends after this many steps of all games."""
     deals: int = 500
-    """Deals 0 to this number are played."""
+    """Deals 0 to this number are played at the end."""
 
 
 class Games(pufferlib.PufferEnv):
-    """Games of one native vector environment; an agent each, which observes card codes, then the mask."""
+    """Games of one native vector environment; each is an agent that observes card codes, then the mask."""
 
     def __init__(self, num_envs: int = 32, buf: Any = None, seed: int = 0) -> None:
         self.envs = gym.make_vec(
@@ -54,7 +54,7 @@ class Games(pufferlib.PufferEnv):
         super().__init__(buf)
 
     def reset(self, seed: int = 0) -> tuple[np.ndarray, list[Any]]:
-        """New games."""
+        """Start new games."""
         cards, infos = self.envs.reset(seed=seed)
         self.observations[:] = np.hstack([cards, infos["action_mask"]])
         return self.observations, []
@@ -63,12 +63,12 @@ class Games(pufferlib.PufferEnv):
         """Play one action in every game."""
         cards, self.rewards[:], terminated, truncated, infos = self.envs.step(actions.astype(np.int64))
         self.observations[:] = np.hstack([cards, infos["action_mask"]])
-        self.terminals[:] = terminated | truncated  # PuffeRL does not look at truncations
+        self.terminals[:] = terminated | truncated  # PuffeRL ignores truncations
         self.truncations[:] = truncated
         return self.observations, self.rewards, self.terminals, self.truncations, []
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there is nothing to close."""
 
 
 class Policy(nn.Module):
@@ -97,7 +97,7 @@ def estimate_advantages(
     values: Any, rewards: Any, terminals: Any, ratio: Any, out: Any, gamma: float, gae_lambda: float,
     rho_clip: float, c_clip: float,
 ) -> torch.Tensor:  # fmt: skip
-    """What PuffeRL's compiled kernel computes, which needs the torch that it was built for, with CUDA."""
+    """The same as PuffeRL's compiled kernel, which needs the torch that it was built for, with CUDA."""
     rho, c = ratio.clamp(max=rho_clip), ratio.clamp(max=c_clip)
     trace = torch.zeros(len(values))
     for t in reversed(range(values.shape[1] - 1)):
@@ -137,7 +137,7 @@ if __name__ == "__main__":
 
     @torch.no_grad()
     def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """Actions, drawn."""
+        """Draw actions."""
         logits, _ = network(torch.from_numpy(np.hstack([observations, masks])))
         return pufferlib.pytorch.sample_logits(logits)[0].numpy().astype(np.int64)
 

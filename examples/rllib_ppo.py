@@ -36,12 +36,12 @@ RULES = {"moves": "supermove", "reward": "progress+win", "stall_limit": 40}
 
 @dataclass
 class Args:
-    """Train, then play deals that no training deals."""
+    """Train, then play deals that were not trained on."""
 
     steps: int = 60_000
-    """Steps of all games together."""
+    """Training ends after this many steps of all games."""
     deals: int = 500
-    """Deals 0 to this number are played."""
+    """Deals 0 to this number are played at the end."""
     default_model: bool = False
     """Train RLlib's default network on ``observation="features"``."""
 
@@ -82,7 +82,7 @@ class Scorer(TorchRLModule, ValueFunctionAPI):
 
 
 def make_config(args: Args) -> PPOConfig:
-    """PPO that plays and learns in this process; more env runners play in others."""
+    """PPO that plays and learns in this process; further env runners play in others."""
     module = ActionMaskingTorchRLModule if args.default_model else Scorer
     return (
         PPOConfig()
@@ -112,7 +112,7 @@ if __name__ == "__main__":
 
     @torch.no_grad()
     def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """Actions, drawn."""
+        """Draw actions."""
         batch = {"observations": torch.from_numpy(observations), "action_mask": torch.from_numpy(masks)}
         logits = module.forward_inference({Columns.OBS: batch})[Columns.ACTION_DIST_INPUTS]
         return torch.distributions.Categorical(logits=logits).sample().numpy()

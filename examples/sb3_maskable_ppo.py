@@ -1,9 +1,9 @@
 """Stable-Baselines3: sb3-contrib's MaskablePPO on the native ``VecEnv``.
 
-``SolitaireVecEnv`` takes the place of ``DummyVecEnv`` and gives MaskablePPO the legal actions.
-``MaskablePPO("MlpPolicy", games)`` works with ``observation="features"``, and learns slowly. The policy below
-learns faster: it reads the features of each legal move with ``MoveReader`` and scores every move by the same
-small network. ``evaluate`` takes the model.
+``SolitaireVecEnv`` replaces ``DummyVecEnv`` and gives MaskablePPO the legal actions.
+``MaskablePPO("MlpPolicy", games)`` works with ``observation="features"``, but learns slowly. The policy below
+learns faster: it reads the features of each legal move with ``MoveReader`` and scores every move with the
+same small network. ``evaluate`` accepts the model.
 
     python examples/sb3_maskable_ppo.py --steps 200000 --deals 500
 """
@@ -30,12 +30,12 @@ GAME = "Solitaire/BusyAces-v0"
 
 @dataclass
 class Args:
-    """Train, then play deals that no training deals."""
+    """Train, then play deals that were not trained on."""
 
     steps: int = 200_000
-    """Steps of all games together."""
+    """Training ends after this many steps of all games."""
     deals: int = 500
-    """Deals 0 to this number are played."""
+    """Deals 0 to this number are played at the end."""
 
 
 class MovesPolicy(MaskableActorCriticPolicy):
@@ -54,7 +54,7 @@ class MovesPolicy(MaskableActorCriticPolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr_schedule(1), **self.optimizer_kwargs)
 
     def _read(self, obs: torch.Tensor, masks: Any) -> tuple[MaskableCategoricalDistribution, torch.Tensor]:
-        """The choice among the legal moves, and the values ``[n, 1]``."""
+        """The distribution over the legal moves, and the values ``[n, 1]``."""
         masks = np.asarray(masks).astype(np.int8).reshape(len(obs), -1)
         read = self.reader.read(obs.numpy().astype(np.int8), masks)
         games, actions, moves, positions = map(torch.from_numpy, read)
@@ -65,18 +65,18 @@ class MovesPolicy(MaskableActorCriticPolicy):
         return choice, self.critic(positions)
 
     def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> Any:
-        """Actions, values and logarithms of probabilities, as MaskablePPO asks for while it plays."""
+        """Actions, values and log probabilities; MaskablePPO calls it to play."""
         choice, values = self._read(obs, action_masks)
         actions = choice.get_actions(deterministic)
         return actions, values, choice.log_prob(actions)
 
     def evaluate_actions(self, obs: Any, actions: Any, action_masks: Any = None) -> Any:
-        """Values, logarithms of probabilities and entropies, as it asks for while it learns."""
+        """Values, log probabilities and entropies; MaskablePPO calls it to learn."""
         choice, values = self._read(obs, action_masks)
         return values, choice.log_prob(actions), choice.entropy()
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableCategoricalDistribution:
-        """The probabilities of the actions, as ``evaluate`` asks for."""
+        """The probabilities of the actions, for ``evaluate``."""
         return self._read(obs, action_masks)[0]
 
     def predict_values(self, obs: torch.Tensor) -> torch.Tensor:

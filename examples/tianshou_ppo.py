@@ -1,7 +1,7 @@
 """Tianshou: PPO with its own policy, collector and trainer.
 
 Tianshou reads the mask from a dict observation with the keys ``obs`` and ``mask``, which ``DictObservation``
-makes. DQN takes the mask by itself; for PPO the actor below sets the illegal scores to minus infinity.
+makes. DQN uses the mask itself; for PPO the actor below sets the illegal scores to minus infinity.
 
     python examples/tianshou_ppo.py --steps 60000 --deals 500
 """
@@ -31,12 +31,12 @@ GAME = "Solitaire/BusyAces-v0"
 
 @dataclass
 class Args:
-    """Train, then play deals that no training deals."""
+    """Train, then play deals that were not trained on."""
 
     steps: int = 60_000
-    """Steps of all games together."""
+    """Training ends after this many steps of all games."""
     deals: int = 500
-    """Deals 0 to this number are played."""
+    """Deals 0 to this number are played at the end."""
     num_envs: int = 16
 
 
@@ -53,7 +53,7 @@ def network(inputs: int, width: int = 64) -> nn.Module:
 
 
 class Scores(nn.Module):
-    """Scores each legal move from its features; the others have minus infinity."""
+    """Scores each legal move from its features; illegal ones get minus infinity."""
 
     def __init__(self, reader: MoveReader) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ if __name__ == "__main__":
 
     @torch.no_grad()
     def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """Actions, drawn."""
+        """Draw actions."""
         seen = Batch(obs=Batch(obs=observations, mask=masks), info=Batch())
         return trained(seen).act.numpy()
 

@@ -1,8 +1,8 @@
 """TorchRL: PPO on the native vector environment, or on single ones.
 
-``GymWrapper`` takes both. The vector environment must not reset by itself (``autoreset_mode="Disabled"``):
-TorchRL does that, with ``options={"reset_mask": ...}``. ``auto_register_info_dict`` puts the infos into the
-tensordict, ``action_mask`` among them, and ``MaskedCategorical`` reads it there.
+``GymWrapper`` accepts both. The vector environment must not reset by itself (``autoreset_mode="Disabled"``):
+TorchRL does that, with ``options={"reset_mask": ...}``. ``auto_register_info_dict`` copies the infos to the
+tensordict, including ``action_mask``, which ``MaskedCategorical`` reads.
 
     python examples/torchrl_ppo.py --steps 100000 --deals 500
     python examples/torchrl_ppo.py --single          # one environment, without the native vector environment
@@ -94,7 +94,7 @@ def make_env(args: Args) -> GymWrapper:
 
 
 def train(env: GymWrapper, args: Args) -> Scores:
-    """Train for ``args.steps`` steps of all games; what scores the moves."""
+    """Train for ``args.steps`` steps of all games; return the module that scores moves."""
     reader = MoveReader(env.unwrapped.game)
     scores = Scores(reader)
     actor = ProbabilisticActor(
@@ -135,7 +135,7 @@ if __name__ == "__main__":
 
     @torch.no_grad()
     def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """Actions, drawn."""
+        """Draw actions."""
         legal = torch.from_numpy(masks).bool()
         return MaskedCategorical(scores(torch.from_numpy(observations), legal), mask=legal).sample().numpy()
 

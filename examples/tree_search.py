@@ -2,7 +2,7 @@
 
 In Eights Down nothing is hidden, so a game can be planned. The positions of a level are rows of a vector
 environment. ``copy_rows`` copies each position once for each of its legal moves, one ``step`` plays them all,
-and the most promising positions are the next level. A line that wins is kept and played.
+and the most promising positions are the next level. A winning line is kept and played.
 
     python examples/tree_search.py --width 200 --deals 200
 """
@@ -25,15 +25,15 @@ class Args:
     deals: int = 200
     """Deals 0 to this number are played."""
     width: int = 200
-    """Positions that are kept of each level."""
+    """Number of positions that are kept of each level."""
     depth: int = 250
-    """Most moves of a line."""
+    """Maximum number of moves of a line."""
 
 
 class TreeSearch:
-    """A policy, ``f(observations, masks) -> actions``, that plans a game when it sees the first position."""
+    """A policy, ``f(observations, masks) -> actions``, that plans a game at its first position."""
 
-    deterministic = True  # evaluation ends a game that comes back to a position: it would go in circles
+    deterministic = True  # evaluation ends a game that repeats a position: it would cycle
 
     def __init__(self, width: int, depth: int) -> None:
         self.width, self.depth = width, depth
@@ -56,7 +56,7 @@ class TreeSearch:
         return actions
 
     def search(self, root: np.ndarray, first_legal: int) -> None:
-        """Plan from a position: a line that wins, or else the line that went furthest."""
+        """Plan from a position: a winning line, or the line that got furthest."""
         n = self.envs.num_envs
         only_first = np.arange(n) == 0
         position = self.env.decode_observation(root)
@@ -90,7 +90,7 @@ class TreeSearch:
             row = parents[row]
 
     def score(self, observations: np.ndarray) -> np.ndarray:
-        """How promising positions are, [n]: cards home, full cells, cards over a lower one, sequences."""
+        """Scores of positions, [n]: cards home, full cells, cards over a lower one, sequences."""
         piles = observations[:, : self.cells.start].reshape(len(observations), self.env.variant.piles, -1)
         rank, filled = piles >> 2, piles > 0
         lowest = np.minimum.accumulate(np.where(filled, rank, 14), axis=2)
@@ -101,7 +101,7 @@ class TreeSearch:
         return home - over_lower - 0.5 * full_cells + 0.5 * in_sequence
 
     def keys(self, observations: np.ndarray) -> np.ndarray:
-        """A number for each position, [n], the same where only piles or cells change places."""
+        """A number for each position, [n], the same if only piles or cells change places."""
         piles = observations[:, : self.cells.start].reshape(len(observations), self.env.variant.piles, -1)
         cells = np.sort(observations[:, self.cells], axis=1)
         hashes = piles.astype(np.uint64) @ self.weights[: piles.shape[2]]

@@ -309,7 +309,7 @@ class _Board:
         return len(self.finished)
 
     def next_job(self) -> Job | None:
-        """The next job to start: of those that need not wait, the one with the longest chain after it."""
+        """The next job to start: the one with the longest chain after it, among jobs that need not wait."""
         free = [job for job in self.left if self.finished.issuperset(job.after)]
         if not free:
             return None

@@ -129,7 +129,7 @@ class Positions(NamedTuple):
 
 
 def hold_out(games: Sequence[Game], taught: Sequence[bool], seed: int) -> set[str]:
-    """The starts of the held-out deals: a tenth of those whose moves are learned, and of the others."""
+    """The starts of the held-out deals: a tenth of the deals whose moves are learned, and of the others."""
     random = np.random.default_rng(seed)
     teaching = dict.fromkeys(game.start for game, teaches in zip(games, taught, strict=True) if teaches)
     others = dict.fromkeys(game.start for game in games if game.start not in teaching)

@@ -24,7 +24,7 @@ SHARES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 HELD_OUT: Final = "held_out.csv"
 """File of a run folder, one row per evaluation: steps, deals won, mean cards home, over all games."""
 BEST: Final = "best"
-"""Folder of a run that holds the best network so far."""
+"""Folder of a run with the best network until now."""
 RIVAL: Final = "linear"
 """Policy that the networks are compared with on the held-out deals, if the game has weights for it."""
 
@@ -55,7 +55,7 @@ class Selection:
         self.rival: float | None = None
         """Share of the held-out deals that the linear policy wins."""
         self.best: tuple[int, float] | None = None
-        """Wins and cards home of the best network so far."""
+        """Wins and cards home of the best network until now."""
         self.tried = 0.0
         if not self.deals:
             return

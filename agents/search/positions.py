@@ -115,7 +115,7 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
     One move and safe autoplay lie between them: no pile, nor the waste, has first lost cards and then gained
-    others, so the lower cards are the same. In varied games this does not hold: their keys are computed anew.
+    others, so the lower cards are the same. In varied games this does not hold: their keys are computed again.
     """
     if rules.varied:
         return key_of(rules, state, b, SALT) | np.uint64(1), key_of(rules, state, b, SALT_2)

@@ -249,7 +249,7 @@ def _measure_depths(rules, state, b, drawn, sight, depth):  # type: ignore[no-un
 
 @jit
 def _next_cards(sight, unseen, depth, out):  # type: ignore[no-untyped-def]
-    """Depth of the next foundation cards, and of those after them."""
+    """Depth of the next foundation cards, and of the cards after them."""
     deep = after_deep = not_seen = 0
     nearest = DEEP
     cards = sight.next

@@ -56,7 +56,7 @@ class ProgressLine:
         self.show(with_time)
 
     def close(self) -> None:
-        """Clear a terminal's line. The next count starts anew."""
+        """Clear a terminal's line. The next count starts again."""
         self._began = None
         if self._shown:
             print(CLEAR, end="", file=sys.stderr, flush=True)
