@@ -45,7 +45,7 @@ class TrainConfig:
     spaces: Spaces | None = None
     """House rule: what fills a space."""
     observation: Literal["cards", "features"] = "cards"
-    """What the network sees."""
+    """Observation of the network."""
     information: Literal["player", "thoughtful"] = "player"
     """Whether the order of the stock is hidden."""
     reward: Literal["progress", "win", "progress+win"] = "progress+win"
@@ -84,8 +84,8 @@ class TrainConfig:
     """Rollout lookahead: follow the linear policy after each move until it would draw, for at most this many
     moves, and add the features of that position; 0: off (moves, built by same suit)."""
     reach: int = 0
-    """Number of relaxed-reachability features: foundation progress if all unseen cards, and some cards of all
-    piles but one, were available; 0: none (moves)."""
+    """Number of relaxed-reachability features: foundation progress if all unseen cards were available, then
+    with one more card of each pile, and so on; 0: none (moves)."""
     family: int = 0
     """1: add the family's features, for a network that plays many games (moves). They are always added with
     "Solitaire/Family-v0"."""

@@ -57,7 +57,7 @@ class Arguments:
     deals: int = 96
     """Deals that each set plays; every generation has other deals."""
     noise: float = 0.3
-    """Added to the standard deviations; falls linearly to zero after four fifths of the generations."""
+    """Added to the standard deviations; falls linearly to zero within four fifths of the generations."""
     stall_limit: int = 60
     """A game is truncated after this many moves without a card going home or leaving the stock."""
     seed: int = 0

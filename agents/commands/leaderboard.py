@@ -56,13 +56,13 @@ class Add:
     """Play the deals of the leaderboard with a policy, time it, and store the results."""
 
     policy: str
-    """As agents.evaluate takes it."""
+    """Policy, as in agents.evaluate."""
     env: str
     """Gymnasium id, or name of a variant."""
     name: str | None = None
     """Name on the leaderboard; the policy's own name by default."""
     deals: str = "0:1000"
-    """The standard deals, those of the final test (100000:101000), or both with a comma."""
+    """Deals: the standard ones, the final test (100000:101000), or both with a comma."""
     moves: Literal["one card", "supermove"] | None = None
     """Action set of a policy that leaves it open."""
     author: str | None = None
@@ -88,7 +88,7 @@ class Replay:
     """Play stored games again; the exit status is 1 if one of them differs."""
 
     policy: str
-    """As agents.evaluate takes it."""
+    """Policy, as in agents.evaluate."""
     env: str
     """Gymnasium id, or name of a variant."""
     name: str | None = None
@@ -104,7 +104,7 @@ class Replay:
 
 
 def write(a: Write) -> int:
-    """Write the pages, or say which would change."""
+    """Write the pages, or list those that would change."""
     changed = {
         path: text
         for path, text in pages().items()
@@ -170,7 +170,7 @@ def _about(a: Add, game: str, name: str) -> About:
 
 
 def _before(path: Path, about: About, *, force: bool) -> About | None:
-    """What is stored already about a policy; with ``force`` it is removed."""
+    """The stored data of a policy; with ``force`` it is removed."""
     if force:
         path.unlink(missing_ok=True)
         path.with_suffix(".json").unlink(missing_ok=True)

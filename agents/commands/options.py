@@ -87,7 +87,7 @@ class Subcommand(NamedTuple):
     """A command within a command."""
 
     options: type[Any]
-    """Dataclass of its options; the first line of its docstring says what the command does."""
+    """Dataclass of its options; the first line of its docstring describes the command."""
     run: Callable[[Any], int]
     """Returns the exit status."""
 

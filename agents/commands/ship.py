@@ -42,7 +42,7 @@ class Arguments:
     run: tyro.conf.Positional[Path]
     """Run folder of agents.train."""
     others: tyro.conf.Positional[tuple[Path, ...]] = ()
-    """Runs of the same configuration with other seeds, whose curves and games are shipped beside it."""
+    """Runs of the same configuration with other seeds, whose curves and games are shipped too."""
     deals: str = "0:1000"
     """Deals to play: the standard ones, or 0:1000,100000:101000 for the final test too."""
     force: bool = False

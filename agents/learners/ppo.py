@@ -32,7 +32,7 @@ class Steps(NamedTuple):
     logs: Floats
     """Logarithms of the probabilities of the actions."""
     values: Floats
-    """Of the positions before them."""
+    """Values of the positions before them."""
     rewards: Floats
     ended: npt.NDArray[np.bool_]
 

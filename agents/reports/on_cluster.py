@@ -22,7 +22,7 @@ class PlayJob(NamedTuple):
     game: GameSpec
     options: dict[str, Any]
     fingerprint: str
-    """Of the policy."""
+    """Fingerprint of the policy."""
     spec: GameSpec
     """The game, num_envs, seed and record of the :class:`Runner`."""
     num_envs: int

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is searched before a move."""
+    """Search budget of a move."""
 
     simulations: int = 512
     """Total number of simulations, where there is more than one move to choose from."""

@@ -21,7 +21,7 @@ SALT_2: Final = np.uint64(0xD1B54A32D192ED03)
 
 @jit_inline
 def _mix(z):  # type: ignore[no-untyped-def]
-    """SplitMix64's output function: each bit of an uint64 changes half of the others."""
+    """SplitMix64's output function: each bit of a uint64 changes half of the others."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -115,7 +115,7 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
     One move and safe autoplay lie between them: no pile, nor the waste, has first lost cards and then gained
-    others, so the lower cards are the same. In varied games this does not hold: their keys are computed again.
+    others, so the lower cards are the same. In varied games this does not hold: all is computed again.
     """
     if rules.varied:
         return key_of(rules, state, b, SALT) | np.uint64(1), key_of(rules, state, b, SALT_2)

@@ -39,7 +39,7 @@ Array = npt.NDArray[Any]
 Result = Literal["winnable", "unwinnable", "unknown"]
 
 Kind = Literal["playouts", "network"]
-"""What ranks the positions of a beam."""
+"""Ranking of the positions of a beam."""
 
 WIDTHS: Final[dict[Kind, int]] = {"playouts": 32, "network": 128}
 """Widths of the first beams."""

@@ -11,7 +11,7 @@ EMPTY: Final = 0
 FACE_DOWN: Final = 1
 """A card whose identity is hidden."""
 DOWN: Final = 64
-"""The bit of a card that lies face down in a tableau pile; the rest is the card."""
+"""The bit of a face-down card in a tableau pile; the other bits are the card."""
 
 RANKS: Final = 13
 SUITS: Final = 4

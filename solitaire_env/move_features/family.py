@@ -38,7 +38,7 @@ from solitaire_env.core.layout import (
 from solitaire_env.move_features.columns import FAMILY, NUM_FAMILY
 
 NONE_OVER: Final = 13
-"""Number of cards over face-down ones if there are none, or more."""
+"""Maximum number of cards over face-down ones; also if no card is face down."""
 
 
 def family_rules(rules: Rules) -> npt.NDArray[np.float32]:

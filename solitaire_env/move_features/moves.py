@@ -143,7 +143,7 @@ def _covers(rules, card, view):  # type: ignore[no-untyped-def]
 
 @jit
 def _home(rules, state, b, card, view, weights, out):  # type: ignore[no-untyped-def]
-    """A card that goes home: how far it is ahead of the lowest foundation, and what it would have taken."""
+    """A card that goes home: ranks above the lowest foundation, and whether a card fits onto it."""
     score = _put(MOVE.home, 1.0, weights, out)
     ahead = place_home(rules, state, b, card) - view.lowest
     score += _put(MOVE.home_rank, ahead / 13, weights, out)
@@ -152,7 +152,7 @@ def _home(rules, state, b, card, view, weights, out):  # type: ignore[no-untyped
 
 @jit_called
 def _worry(rules, state, b, suit, target, view, near, weights, out):  # type: ignore[no-untyped-def]
-    """A card that goes back from a foundation onto a pile: -1 for ``home``, as the opposite of that move."""
+    """A card that worries back onto a pile: -1 for ``home``, as the reverse of that move."""
     card = last_home(rules, state, b, worrying_foundation(rules, state, b, suit, target))
     score = _put(MOVE.home, -1.0, weights, out)
     score += _put(MOVE.cards, 1 / 13, weights, out)
