@@ -158,8 +158,8 @@ def learn(
 
     Parameters
     ----------
+    on_update
         Called before each update; an exception from it ends the training.
-        Called before each update; what it raises ends the training.
     """
     team = lead(_team_size(config), _help, config, run, resume)
     try:

@@ -69,8 +69,8 @@ def read_search(game: str) -> list[tuple[Cost, tuple[Game, ...]]]:
 
     Raises
     ------
+    ValueError
         The message names the file and the error.
-        Naming the file and what is wrong with it.
     """
     games = [
         (read_stored(path.with_suffix(".json"), Cost), tuple(read_games(path)))
