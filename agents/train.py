@@ -1,10 +1,10 @@
 """Train a policy: ``python -m agents.train configs/default.yaml``.
 
-The learners are in :mod:`agents.learners`. A run folder holds
-the resolved configuration (``config.yaml``), versions (``versions.json``), TensorBoard logs (``logs/``), the
-learning curve (``curve.csv``), the newest checkpoint (``checkpoint.safetensors``), the model (``model/``),
-the evaluation (``evaluation/*.jsonl``), a transcript of the best game (``best_game.txt``), and pictures; with
-``wandb`` the data sent to Weights & Biases (``wandb/``, ``wandb.txt``).
+The learners are in :mod:`agents.learners`. A run folder holds the resolved configuration (``config.yaml``),
+versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve (``curve.csv``), the newest
+checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation (``evaluation/*.jsonl``), a
+transcript of the best game (``best_game.txt``), and pictures; with ``wandb`` the data sent to Weights &
+Biases (``wandb/``, ``wandb.txt``).
 """
 
 import sys

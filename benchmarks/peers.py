@@ -1,7 +1,6 @@
 """Benchmarks of other libraries, each by the fastest way on a CPU in its documentation.
 
-Each gets precomputed random actions, like ours. A library is imported only when it is
-needed.
+Each gets precomputed random actions, like ours. A library is imported only when it is needed.
 """
 
 import time

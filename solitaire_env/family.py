@@ -138,8 +138,8 @@ def _space(layout: FamilyLayout) -> Box:
 class FamilyVectorEnv(SolitaireVectorEnv):
     """``num_envs`` games, each of one of several variants; see :class:`FamilyEnv`.
 
-    Row ``i`` of ``reset(seed=s)`` plays like a single environment with ``seed=s + i``.
-    ``info["variant"]`` contains the names of the games, an array of objects ``[num_envs]``.
+    Row ``i`` of ``reset(seed=s)`` plays like a single environment with ``seed=s + i``. ``info["variant"]``
+    contains the names of the games, an array of objects ``[num_envs]``.
     """
 
     batch: FamilyBatch  # type: ignore[assignment]

@@ -14,9 +14,8 @@ card is ``(4C)``, or ``??`` as its player sees it. ``redeals: 2`` is the number 
 the variant has more than one pass; ``base: 4`` is the rank of the first card of each foundation, if the deal
 decides it. A foundation is the number of its cards: from the Ace, the rank of its top card.
 
-Each action has a unique text: ``draw``, ``redeal``, ``t3>f`` home, ``t1>c`` to a cell,
-``w>t5`` onto a pile, ``c2>s`` to a space, ``t2x4>s`` four cards to a space, ``fC>t3`` from a foundation of
-Clubs back onto a pile.
+Each action has a unique text: ``draw``, ``redeal``, ``t3>f`` home, ``t1>c`` to a cell, ``w>t5`` onto a pile,
+``c2>s`` to a space, ``t2x4>s`` four cards to a space, ``fC>t3`` from a foundation of Clubs back onto a pile.
 """
 
 from typing import Final, NamedTuple

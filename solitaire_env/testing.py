@@ -422,8 +422,8 @@ def _check_supermoves(variant: Variant, rng: np.random.Generator, steps: int) ->
 def check_supermoves(batch: Batch, row: int) -> int:
     """Check that every legal supermove of a game has the same result as its single moves.
 
-    Returns the number of supermoves of several cards.
-    Spaces are alike: it does not matter which of them holds a sequence in the end.
+    Returns the number of supermoves of several cards. Spaces are alike: it does not matter which of them
+    holds a sequence in the end.
 
     Raises
     ------

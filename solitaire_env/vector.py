@@ -61,9 +61,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     copy
         With False, the returned arrays are views that the next call overwrites, which saves a copy.
 
-    ``info["action_mask"]`` is ``[num_envs, actions]``, of type ``mask_dtype``;
-    ``reset(options=...)`` takes ``deal`` and ``position``, one for all rows or one per row, and
-    ``reset_mask`` (bool ``[num_envs]``) for the rows to reset.
+    ``info["action_mask"]`` is ``[num_envs, actions]``, of type ``mask_dtype``; ``reset(options=...)`` takes
+    ``deal`` and ``position``, one for all rows or one per row, and ``reset_mask`` (bool ``[num_envs]``) for
+    the rows to reset.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}

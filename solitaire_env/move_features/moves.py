@@ -1,9 +1,8 @@
 """The features of legal moves, read from the engine's state, and the linear policy's scores of them.
 
-:func:`measure` writes the features of a move and returns their weighted sum.
-Playouts and searches use the sum, the linear policy and networks the features
-(:mod:`solitaire_env.move_features.reader`). The features are listed in
-:class:`~solitaire_env.move_features.columns.MoveColumns`.
+:func:`measure` writes the features of a move and returns their weighted sum. Playouts and searches use the
+sum, the linear policy and networks the features (:mod:`solitaire_env.move_features.reader`). The features are
+listed in :class:`~solitaire_env.move_features.columns.MoveColumns`.
 """
 
 from typing import Any, NamedTuple

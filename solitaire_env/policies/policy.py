@@ -103,8 +103,7 @@ class Policy:
     @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits, a hash of the policy's source code and of its public attributes that
-        are plain values or arrays. A result file refuses rows of a policy with another
-        fingerprint.
+        are plain values or arrays. A result file refuses rows of a policy with another fingerprint.
         """
         return _digest(_identity(self))
 
