@@ -34,10 +34,10 @@ from solitaire_env.util.progress import ProgressLine
 
 AUTHOR: Final = "solitaire-env"
 MADE: Final = {
-    "random": "a legal move, all alike",
+    "random": "a random legal move, uniformly",
     "greedy": "the best move in a fixed order, written by hand",
     "linear": "the highest weighted sum of 28 features of a move; weights found by `agents fit-linear`",
-    "search": "the shipped network, moves tried on sampled stock orders; the solver where nothing is hidden",
+    "search": "the shipped network, moves simulated on sampled stock orders; the solver if nothing is hidden",
     "shipped": "a network, trained with `agents.train`: `solitaire_env/policies/weights/GAME/README.md`",
 }
 """Descriptions of the policies that have a name."""

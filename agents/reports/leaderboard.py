@@ -38,18 +38,16 @@ ABLATION_MARK: Final = "<!-- ablation {} -->\n"
 PAGE_TEXT: Final = """# Leaderboard
 
 {note}
-Every figure is counted from the games stored in `results/leaderboard/`, a line a game: deals {standard} of
-each game, the best policy first. All play the published game: where a policy chooses among supermoves, each
-is played as the single moves that it stands for, and those are counted.
+All figures come from the games stored in `results/leaderboard/`, one line per game: deals {standard} of each
+game, the best policy first. All policies play by the published rules. If a policy chooses among supermoves,
+each supermove is played as single moves, and those are counted.
 
 - **won:** games won, with Wilson's 95 % interval; **cards home:** with a bootstrap interval.
 - **of known winnable:** games won / standard deals that the solver or a policy of this page has won.
-{held_out}- **against the one above:** deals that only this policy won, and those that only the one above it
-  won, and McNemar's exact two-sided p. Where neither won any: the p of Wilcoxon's signed-rank test on cards
-  home.
-- **moves a game:** single moves; a game that goes in a circle counts as long as the step limit.
-- **ms a move:** processor time that the policy takes for a move that it chooses, on one thread, {side} games
-  side by side.
+{held_out}- **against the one above:** deals that only this policy won : deals that only the one above it won;
+  McNemar's exact two-sided p. If neither won any: the p of Wilcoxon's signed-rank test on cards home.
+- **moves a game:** single moves; a game that repeats positions counts with the length of the step limit.
+- **ms a move:** processor time per chosen move, on one thread, {side} games in parallel.
 
 {games}
 ## The policies
@@ -58,24 +56,24 @@ is played as the single moves that it stands for, and those are counted.
 
 ## Add your own
 
-A policy is a class that answers `policy(observations, masks, *, uniforms, games) -> actions`, or a model
-folder with `model.safetensors` and `model.json`, as `agents.train` writes it:
-[Evaluate](training.md#evaluate) says more.
+A policy is a class with the call `policy(observations, masks, *, uniforms, games) -> actions`, or a model
+folder with `model.safetensors` and `model.json`, as `agents.train` writes it. See
+[Evaluate](training.md#evaluate).
 
 ```sh
 python -m agents leaderboard add --policy my_module:MyPolicy --env busy-aces --name my-policy \\
     --author "My Name" --made "what it is, in a sentence"
 python -m agents leaderboard add --policy runs/busy-aces-1 --env busy-aces --name my-net \\
     --author "My Name" --made "agents.train with --gamma 1"
-python -m agents leaderboard write                                                      # writes this page
+python -m agents leaderboard write                                                      # write this page
 python -m agents leaderboard replay --policy my_module:MyPolicy --env busy-aces --name my-policy --deals 0:50
 ```
 
 `add` plays deals {standard} (`--deals {both}` for the final test too), and writes
-`results/leaderboard/busy-aces/my-policy.jsonl` and `.json`. `--steps`, `--minutes` and `--machine` say what
-the training took; of a run folder they are read. Send these two files and the policy itself as a pull
-request. It is played again before it is merged: a policy that draws random numbers should declare that
-([`stochastic`](training.md#evaluate)), so that its games can be repeated exactly.
+`results/leaderboard/busy-aces/my-policy.jsonl` and `.json`. `--steps`, `--minutes` and `--machine` describe
+the training; for a run folder they are read from it. Send these two files and the policy in a pull request.
+We replay its games before the merge, so a policy that draws random numbers should declare that
+([`stochastic`](training.md#evaluate)).
 """
 
 
@@ -111,10 +109,10 @@ def _solver_text(verdicts: Verdicts) -> str:
     home = sum(verdict.cards_home for verdict in of_standard) / n
     low, high = wilson_interval(found["winnable"], n)
     return (
-        f"Thoughtful, the stock known ([the solver](looking-ahead.md#the-solver)), {n} deals: it won "
+        f"[The solver](looking-ahead.md#the-solver), which knows the stock order, {n} deals: it won "
         f"{found['winnable']}, {100 * found['winnable'] / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
-        f"proved {found['unwinnable']} impossible, and left {found['unknown']} open; {home:.1f} cards home "
-        f"on the best lines, {sum(seconds) / n:.2f} s a deal, at most {max(seconds):.1f}."
+        f"proved {found['unwinnable']} unwinnable, and left {found['unknown']} open; {home:.1f} cards home "
+        f"on the best lines, {sum(seconds) / n:.2f} s per deal, at most {max(seconds):.1f}."
     )
 
 
@@ -163,7 +161,7 @@ def _game_text(game: str, entries: Sequence[Entry], verdicts: Verdicts) -> str:
     for entry in entries:
         if entry.about.training is not None and entry.about.training.machine is not None:
             machines.setdefault(entry.about.training.machine, []).append(f"`{entry.about.policy}`")
-    told = [f"{', '.join(names)} on {where}" for where, names in machines.items()]
+    trained = [f"{', '.join(names)} on {where}" for where, names in machines.items()]
     timed = ", ".join(sorted({entry.about.speed.machine for entry in entries}))
     variant = env_variant(game)
     parts = (
@@ -172,7 +170,7 @@ def _game_text(game: str, entries: Sequence[Entry], verdicts: Verdicts) -> str:
         f"at most {step_limit(variant)} steps.",
         _game_table(entries, verdicts),
         *([text] if (text := _solver_text(verdicts)) else []),
-        f"Timed on {timed}." + (f" Trained: {'; '.join(told)}." if told else ""),
+        f"Timed on {timed}." + (f" Trained: {'; '.join(trained)}." if trained else ""),
     )
     return "\n\n".join(parts) + "\n"
 
@@ -188,7 +186,7 @@ def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | Non
     made = {(e.about.policy, e.about.author, e.about.made) for of_game in entries.values() for e in of_game}
     any_held_out = any(entry.held_out for of_game in entries.values() for entry in of_game)
     held_out = (
-        f"- **won, {range_text(stored.HELD_OUT)}:** the final test, on deals that nothing was chosen by.\n"
+        f"- **won, {range_text(stored.HELD_OUT)}:** the final test, on deals that no choice was based on.\n"
         if any_held_out
         else ""
     )

@@ -25,44 +25,44 @@ LEARNERS: Final = {
     "pqn": ("PQN, torch", "torch"),
     "playouts": ("playouts of likely moves, torch", "torch"),
 }
-"""Learners by their names in a configuration: in words, and the package whose version matters."""
+"""Learners by their names in a configuration: in words, and the package whose version counts."""
 
 CARD: Final = """# {title}: a trained policy
 
 {note}
-A network that chooses among the legal moves of {title}: the policy `shipped`, wherever a command takes one.
+A network that chooses among the legal moves of {title}: the policy `shipped` of every command.
 
 {facts}
 
-`config.yaml` holds the whole configuration, `versions.json` what it was trained with, `curve.csv` the
-learning curve, thinned: win rate and cards home of the last 1,000 games of training.
+`config.yaml` is the whole configuration, `versions.json` lists the software that trained it, `curve.csv` is
+the thinned learning curve: win rate and cards home of the last 1,000 training games.
 
 ## Results
 
 {results}
 
 Games won with Wilson's 95 % interval, cards home with a bootstrap interval.{rows}
-No game of this training has a number below 1,048,576, and nothing was chosen by deals {held_out}.
+No training game has a number below 1,048,576, and deals {held_out} were not used for any choice.
 {seeds}
 ## Limits
 
-- It plays this game by its published rules, and sees what a player sees. Another layout of observations or
-  actions is refused.
-- It draws its moves from the network's probabilities. In an evaluation the draws hang on the deal alone, and
-  the network counts in 64 bits: a game is the same whatever is played beside it. Another machine may round
-  the sixteenth digit in another way, and could, if hardly ever, come to another move.
-- It looks one move ahead{onward}, and remembers nothing:
-  a position that comes back is new to it.
+- It plays this game by its published rules and sees only what a player sees. Another layout of observations
+  or actions is an error.
+- It samples its moves from the network's probabilities. In an evaluation the random numbers depend on the
+  deal alone, and the network computes in 64 bits, so a game is the same whatever is played in parallel.
+  Another machine may round the sixteenth digit differently, which in rare cases changes a move.
+- It evaluates each legal move{onward}. It has no memory: it does not
+  recognize a position that repeats.
 
-## Again
+## Reproduce
 
 ```sh
 python -m agents.evaluate --policy shipped --env {env} --deals 0:1000
-python -m agents leaderboard replay --policy shipped --env {game}    # are they the stored games?
+python -m agents leaderboard replay --policy shipped --env {game}    # compare with the stored games
 {again}
 ```
 
-Training for so many minutes comes to other steps on another machine, and so to another network.
+If the budget is in minutes, another machine trains for another number of steps and gets another network.
 
 ## Licence
 
@@ -71,16 +71,16 @@ MIT, as the code.
 
 
 def machine(versions: dict[str, Any]) -> str:
-    """The machine of a training, from ``versions.json``."""
+    """Where a network was trained, from its ``versions.json``."""
     gpu = f"{versions['gpu']}, " if versions.get("gpu") else ""
     count = versions.get("threads")
     threads = f", {count} thread{'s' * (count != 1)}" if count else ""
-    name = versions.get("processor") or versions.get("machine") or "a processor that is not told"
+    name = versions.get("processor") or versions.get("machine") or "unknown processor"
     return f"{gpu}{name}, {versions.get('processors') or '?'} processors{threads}"
 
 
 def training_of(folder: Path) -> Training:
-    """The cost of a run folder's or shipped network, including its initial networks."""
+    """What training the network of a run folder, or a shipped one, took, with what it started from."""
     parts = [*history_of(folder), folder]
     minutes = [curve[-1]["minutes"] for part in parts if (curve := read_curve(part))]
     return Training(
@@ -91,7 +91,7 @@ def training_of(folder: Path) -> Training:
 
 
 def model_card(folder: Path, entry: Entry | None) -> str:
-    """The card of a shipped policy, with results if they are stored."""
+    """The card of a shipped policy, with its results if they are stored."""
     config = load_config(folder / "config.yaml")
     card, versions = read_json(folder / "model.json"), read_json(folder / "versions.json")
     training = training_of(folder)
@@ -99,7 +99,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         numbers = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - no mapping
     sizes = ", ".join(f"{name} {value}" for name, value in card["sizes"].items())
     learner, package = LEARNERS[config.learner]
-    begin = "nothing learned"
+    begin = "random weights"
     if config.linear_start is not None:
         begin = f"the linear policy at temperature {config.linear_start:g}"
     elif config.start is not None:
@@ -107,16 +107,16 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         begin = f"the mean of {' and '.join(names)}" if len(names) > 1 else f"the network of {names[0]}"
     action_set = card["moves"]
     if action_set == "supermove":
-        action_set += ", each played as the single cards that it stands for"
+        action_set += ", each played as single moves"
     if card.get("sure_home"):
-        action_set += "; what is sure to go home goes home first"
+        action_set += "; safe autoplay"
     facts = {
         "game": f"`{env_id(config.variant)}`, published rules",
         "moves": action_set,
-        "sees": f"`{config.observation}`, what a player knows",
-        "network": f"`{card['network']}` ({sizes}), {numbers:,} numbers",
+        "observation": f"`{config.observation}`, only what a player knows",
+        "network": f"`{card['network']}` ({sizes}), {numbers:,} weights",
         "learner": f"{learner} {versions.get(package, '?')}",
-        "began as": begin,
+        "initialized from": begin,
         "trained": f"{cost(training)}, seed {config.seed}",
         "on": str(training.machine),
     }
@@ -128,7 +128,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
             [[f"{part[0]}-{part[-1]}", won(games), home(games)] for part, games in parts if games],
         )
         rows = f"\nThe games are the rows of `results/leaderboard/{entry.game}/shipped.jsonl`."
-    onward = ", and on to where the linear policy would draw" if card["sizes"].get("onward") else ""
+    onward = " with rollout lookahead up to the next draw" if card["sizes"].get("onward") else ""
     return CARD.format(
         title=config.variant.title,
         note=NOTE,
@@ -145,7 +145,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
 
 
 def _again(folder: Path, config: TrainConfig) -> str:
-    """The commands that train it, and its initial networks."""
+    """The commands that reproduce it, with the networks that it starts from."""
     game, commands = config.variant.name, []
     for part in (*history_of(folder), folder):
         path = Path("solitaire_env/policies/weights", game, part.relative_to(folder), "config.yaml")
@@ -157,7 +157,7 @@ def _again(folder: Path, config: TrainConfig) -> str:
 
 
 def _seeds(folder: Path) -> str:
-    """Results of other seeds, from the games stored beside the model."""
+    """The results of other seeds, from the games stored with the model."""
     rows = []
     for path in sorted(folder.glob("games-seed-*.jsonl"), key=lambda path: int(path.stem.split("-")[-1])):
         seed = path.stem.split("-")[-1]
@@ -166,10 +166,10 @@ def _seeds(folder: Path) -> str:
         took = cost(Training(steps=int(last["steps"]), minutes=last["minutes"]))
         rows.append([seed, took, str(len(games)), won(games), home(games)])
     if not rows:
-        each = "Each training on the way to it was done" if history_of(folder) else "It was trained"
-        return f"\n{each} with one seed.\n"
+        each = "Each of its trainings used" if history_of(folder) else "Its training used"
+        return f"\n{each} one seed.\n"
     return (
-        "\n## Other seeds\n\nThe same configuration with other seeds; their networks are not kept, their"
-        " games and\ncurves stand in `games-seed-N.jsonl` and `curve-seed-N.csv`.\n\n"
+        "\n## Other seeds\n\nThe same configuration with other seeds. Their networks are not stored; their"
+        " games and\ncurves are in `games-seed-N.jsonl` and `curve-seed-N.csv`.\n\n"
         f"{table(['seed', 'training', 'deals', 'won', 'cards home'], rows)}\n"
     )

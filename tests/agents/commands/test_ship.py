@@ -140,7 +140,7 @@ def test_ships_what_it_started_from(
 
     assert shipping(others[3]) == 0
     card = (folder / "README.md").read_text()
-    assert "| began as | the network of `history/4/` |" in card
+    assert "| initialized from | the network of `history/4/` |" in card
     again = "python -m agents.train solitaire_env/policies/weights/busy-aces"
     assert (
         f"{again}/history/1/config.yaml\n"
@@ -160,7 +160,7 @@ def test_ships_what_it_started_from(
 
     assert shipping(others[2], "--force") == 0
     card = (folder / "README.md").read_text()
-    assert "| began as | the mean of `history/2/` and `history/3/` |" in card
+    assert "| initialized from | the mean of `history/2/` and `history/3/` |" in card
 
     (others[2] / "history" / "1" / "config.yaml").unlink()
     assert "not recorded" in refused(capsys, others[2], "--force")
