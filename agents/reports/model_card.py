@@ -91,7 +91,7 @@ def training_of(folder: Path) -> Training:
 
 
 def model_card(folder: Path, entry: Entry | None) -> str:
-    """The card of a shipped policy, with its results if they are stored."""
+    """The card of a shipped policy, with results if they are stored."""
     config = load_config(folder / "config.yaml")
     card, versions = read_json(folder / "model.json"), read_json(folder / "versions.json")
     training = training_of(folder)
@@ -145,7 +145,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
 
 
 def _again(folder: Path, config: TrainConfig) -> str:
-    """The commands that reproduce it, with the networks that it starts from."""
+    """The commands that train it, and its initial networks."""
     game, commands = config.variant.name, []
     for part in (*history_of(folder), folder):
         path = Path("solitaire_env/policies/weights", game, part.relative_to(folder), "config.yaml")
@@ -157,7 +157,7 @@ def _again(folder: Path, config: TrainConfig) -> str:
 
 
 def _seeds(folder: Path) -> str:
-    """The results of other seeds, from the games stored with the model."""
+    """Results of other seeds, from the games stored beside the model."""
     rows = []
     for path in sorted(folder.glob("games-seed-*.jsonl"), key=lambda path: int(path.stem.split("-")[-1])):
         seed = path.stem.split("-")[-1]
