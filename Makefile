@@ -18,8 +18,9 @@ SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # implementation alone.
 PACKAGE := -m "not proof and not slow and not oracle and not browser and not container and not reference" \
 	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
-# What shows a game has no kernels of its own.
-KERNELS_ONLY := $(PACKAGE) $(addprefix --ignore=tests/,render play test_cli.py test_docs.py test_family_env.py)
+# What shows a game or measures has no kernels of its own.
+KERNELS_ONLY := $(PACKAGE) $(addprefix --ignore=tests/,render play test_cli.py test_docs.py test_family_env.py \
+	test_benchmarks.py test_evaluation_benchmark.py)
 # Faults are generated in a copy of the project; an edit of the rules begins a new one.
 GENERATED := .cache/mutants
 
