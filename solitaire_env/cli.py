@@ -23,6 +23,7 @@ import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
 
+from solitaire_env import __version__
 from solitaire_env.core.layout import Observation, action_layout, make_rules
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.util.files import write_text
@@ -238,7 +239,7 @@ def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
     if window.session.won:
         print(f"Won, in {len(window.session.played)} moves.")
     else:
-        tell_position(env)
+        tell_position(window.session)
 
 
 def _new_env(variant: Variant, render_mode: "RenderMode | None" = None) -> "SolitaireEnv":
@@ -615,6 +616,9 @@ Command = (
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command line (by default the program's own); the exit code."""
+    if list(sys.argv[1:] if args is None else args) == ["--version"]:
+        print(f"solitaire-env {__version__}")
+        return 0
     try:
         _parse(args).run()
         sys.stdout.flush()
@@ -634,14 +638,15 @@ def _fail(message: str) -> int:
     return 2
 
 
+_ABOUT: Final = "Solitaire games for people and programs. --version prints the version."
+
+
 def _parse(args: Sequence[str] | None) -> Any:
     """The command of the arguments. tyro's boxes of several lines become one or two."""
     box = io.StringIO()
     try:
         with contextlib.redirect_stderr(box):
-            return tyro.cli(
-                Command, prog=PROG, description="Solitaire games for people and programs.", args=args
-            )
+            return tyro.cli(Command, prog=PROG, description=_ABOUT, args=args)
     except SystemExit as end:
         if end.code != 2:
             raise

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import solitaire_env
 from solitaire_env import cli
 from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
@@ -87,9 +88,18 @@ def start(variant: Any, **options: Any) -> SolitaireEnv:
     return env
 
 
-def last_position(out: str) -> str:
-    """The position that a game was left in."""
-    return out[out.rindex("variant: ") :].rstrip("\n")
+def last_position(out: str, **options: Any) -> str:
+    """The position that a game was left in, reached as the last lines say it is continued."""
+    said = out[out.rindex("To continue") :]
+    if "variant: " in said:
+        return said[said.index("variant: ") :].rstrip("\n")
+    command = r"To continue: python -m solitaire_env play (\S+) --(?:deal (\S+)|position FILE)\n"
+    found = re.match(command, said)
+    assert found is not None, said
+    env = start(found[1], **(options if found[2] is None else {"deal": int(found[2])}))
+    for text in said.partition("or several:")[2].split():
+        env.step(env.parse_action(text))
+    return env.position()
 
 
 # ------------------------------------------------------------------------------- list and rules
@@ -238,17 +248,25 @@ def test_moves_are_played_and_taken_back(screen: Screen) -> None:
     assert last_position(out) == start("forty-thieves", deal=3).position()
 
 
-def test_the_position_goes_on_from_a_file(screen: Screen, tmp_path: Path) -> None:
-    left = last_position(screen("play", "busy-aces", "--deal", "7", lines="draw draw\nq\ndraw\n"))
+def test_a_game_is_continued_and_its_stock_stays_hidden(screen: Screen, tmp_path: Path) -> None:
+    out = screen("play", "busy-aces", "--deal", "7", lines="draw draw\nq\ndraw\n")
     env = start("busy-aces", deal=7)
     env.step(0)
     env.step(0)
-    assert left == env.position()
+    assert last_position(out) == env.position()
+    stock = env.position().split("\n")[1].removeprefix("stock: ")
+    assert stock[:20] not in out
     file = tmp_path / "position.txt"
-    file.write_text(left)
+    file.write_text(left := env.position())
     again = screen("play", "busy-aces", "--position", str(file), lines="draw")
     env.step(0)
-    assert "from a position" in again and last_position(again) == env.position()
+    assert "from a position" in again and last_position(again, position=left) == env.position()
+    ruled = screen("play", "busy-aces", "--deal", "7", "--moves", "supermove", lines="q\n")
+    assert 'play busy-aces --moves "supermove" --deal 7' in ruled
+
+
+def test_the_version_is_printed(screen: Screen) -> None:
+    assert screen("--version") == f"solitaire-env {solitaire_env.__version__}\n"
 
 
 def test_a_game_without_a_named_deal_tells_which_it_is(screen: Screen) -> None:

@@ -5,12 +5,14 @@ import io
 import os
 import re
 import sys
+import textwrap
 
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position
 from solitaire_env.play.hints import Adviser, suggest
 from solitaire_env.play.session import Played, Session
 from solitaire_env.render.ansi import render_ansi
+from solitaire_env.variants import get_variant
 
 WORDS = {"help": "?", "hint": "h", "undo": "u", "quit": "q"}
 """What may be said for a letter."""
@@ -30,9 +32,24 @@ def board(env: SolitaireEnv, last: Played | None = None, words: bool = True) -> 
     return render_ansi(position, told, color=color, symbols=symbols, move=move)
 
 
-def tell_position(env: SolitaireEnv) -> None:
-    """Print the position to go on from."""
-    print(f"To go on, save these lines and give the file to --position:\n\n{env.position()}")
+def tell_position(session: Session) -> None:
+    """Print how to continue the game. The order of a hidden stock is not told."""
+    env, variant = session.env, session.env.variant
+    if env.position() == env.position(hidden=True):
+        print(f"To continue, save these lines and give the file to --position:\n\n{env.position()}")
+        return
+    deal = env.get_state()["deal"]
+    own = get_variant(variant.name)
+    rules = "".join(
+        f' --{rule} "{getattr(variant, rule)}"'
+        for rule in ("build", "spaces", "moves")
+        if getattr(variant, rule) != getattr(own, rule)
+    )
+    start = "--position FILE" if deal is None else f"--deal {deal}"
+    print(f"To continue: python -m solitaire_env play {variant.name}{rules} {start}")
+    if session.played:
+        moves = " ".join(played.text for played in session.played)
+        print("and enter these moves, on one line or several:\n\n" + textwrap.fill(moves, 80))
 
 
 def _obey(session: Session, adviser: Adviser | None, word: str) -> str | None:
@@ -62,7 +79,7 @@ def play(env: SolitaireEnv, adviser: Adviser | None = None) -> None:
     """Play the game that has begun in ``env`` by lines from stdin, until it is won or left.
 
     A line holds words: action text, ``?``, ``h``, ``u`` or ``q``. Whoever leaves, be it by the end of the
-    input or by Ctrl-C, is given the position to go on from.
+    input or by Ctrl-C, learns how to continue the game.
     """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - input() then edits lines
@@ -100,4 +117,4 @@ def play(env: SolitaireEnv, adviser: Adviser | None = None) -> None:
                     print(said)
     except (EOFError, KeyboardInterrupt):
         print("\n")
-        tell_position(env)
+        tell_position(session)

@@ -357,23 +357,23 @@ def test_play_in_a_window(capsys: pytest.CaptureFixture[str]) -> None:
     for event in (key(pygame.K_SPACE), key(pygame.K_h), key(pygame.K_q)):
         pygame.event.post(event)
     out = play(capsys, "busy-aces", "--deal", "7", "--policy", "tests.play.test_window:LastLegal")
-    env = SolitaireEnv("busy-aces")
-    env.reset(options={"deal": 7})
-    env.step(0)
-    assert out.startswith("To go on, save these lines") and out.endswith(f"\n{env.position()}\n")
+    assert out == (
+        "To continue: python -m solitaire_env play busy-aces --deal 7\n"
+        "and enter these moves, on one line or several:\n\ndraw\n"
+    )
 
 
 def test_a_window_that_is_closed_or_interrupted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pygame.event.post(pygame.Event(pygame.QUIT))
-    assert "variant: busy-aces" in play(capsys, "busy-aces")
+    assert "solitaire_env play busy-aces --deal" in play(capsys, "busy-aces")
 
     def interrupt(self: Window) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Window, "run", interrupt)
-    assert "variant: busy-aces" in play(capsys, "busy-aces")
+    assert "solitaire_env play busy-aces --deal" in play(capsys, "busy-aces")
 
 
 def test_a_won_game_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
