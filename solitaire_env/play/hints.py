@@ -7,11 +7,22 @@ import numpy as np
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.evaluation.runner import Decisions, Runner
-from solitaire_env.notation import action_text, describe_action
+from solitaire_env.notation import Move, action_text, describe_action, move_of
 from solitaire_env.play.session import Session
 from solitaire_env.policies import as_policy
 from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Thought
+
+
+class Option(NamedTuple):
+    """An action that a policy thinks of, in its own action set."""
+
+    text: str
+    words: str
+    """What it does, in words."""
+    move: Move
+    """The cards and piles."""
+    probability: float
 
 
 class Advice(NamedTuple):
@@ -21,10 +32,14 @@ class Advice(NamedTuple):
     """Text of its action, in the policy's own action set."""
     words: str
     """What that does, in words."""
+    move: Move
+    """The cards and piles."""
     actions: tuple[int, ...]
     """The actions of the environment that it stands for: several where a supermove is played card by card."""
     thought: Thought | None
     """What the policy thought, where it explains itself."""
+    options: tuple[Option, ...]
+    """The actions of the thought."""
 
 
 class Adviser:
@@ -71,8 +86,17 @@ class Adviser:
         if likeliest and thought is not None and thought.actions:
             action = view.actions.parse(thought.actions[0][0])
             singles = self.runner.expand(0, action)
-        words = describe_action(view.variant, self.runner.seen.state, 0, action)
-        return Advice(action_text(view.variant, action), words, tuple(singles), thought)
+        options = tuple(
+            Option(text, *self._tell(view.actions.parse(text)), probability)
+            for text, probability in (thought.actions if thought else ())
+        )
+        words, move = self._tell(action)
+        return Advice(action_text(view.variant, action), words, move, tuple(singles), thought, options)
+
+    def _tell(self, action: int) -> tuple[str, Move]:
+        """What a legal action of the policy's action set does, in words, and what it moves."""
+        seen, variant = self.runner.seen.state, self.runner.view.variant
+        return describe_action(variant, seen, 0, action), move_of(variant, seen, 0, action)
 
     def _decide(self, session: Session) -> Decisions:
         """The policy's decision. It is asked once about a position, however often one looks."""

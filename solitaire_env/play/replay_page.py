@@ -5,18 +5,22 @@ that each step changes and holds no rules.
 """
 
 import base64
+import contextlib
 import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position
-from solitaire_env.play.web import Board, board, source
-from solitaire_env.transcripts import Transcript, parse_transcript, replay
+from solitaire_env.play.web import Board, board, places, source
+from solitaire_env.transcripts import Thought, Transcript, parse_transcript, replay
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import shown
+from solitaire_env.variants import Variant
 
 BEST_GAME = "best_game.txt"
 """The transcript that is taken from a folder with several; a training run has one."""
@@ -49,14 +53,65 @@ def replay_data(transcript: Transcript) -> dict[str, Any]:
         "played": transcript.steps,
         "start": before,
         "steps": [],
-        "thoughts": transcript.thoughts,
+        "thoughts": [],
     }
+    told = _Teller(variant)
+    told.look(transcript.start)
+    thoughts = iter(transcript.thoughts)
     for step in replay(transcript):
+        data["thoughts"].append(told.thought(next(thoughts, None)))
         after = seen(step.position)
         changed = {name: cards for name, cards in after.items() if cards != before[name]}
-        data["steps"].append([step.text, step.words, changed])
+        data["steps"].append([step.text, step.words, changed, told.place(step.text)])
         before = after
+        told.look(step.position)
+    if not transcript.thoughts:
+        data["thoughts"] = []
     return data
+
+
+class _Teller:
+    """What actions do in a position: of the game, or supermoves where a policy thinks in them."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.envs = [SolitaireEnv(variant)]
+        if variant.moves == "one card" and variant.takes_supermoves:
+            self.envs.append(SolitaireEnv(variant.with_rules(moves="supermove")))
+
+    def look(self, position: str) -> None:
+        """Set up the position that the following actions are played in."""
+        self.position = parse_position(position, self.envs[0].variant)
+        for env in self.envs:
+            env.reset(options={"position": replace(self.position, variant=env.variant)})
+
+    def _legal(self, text: str) -> tuple[SolitaireEnv, int] | None:
+        for env in self.envs:
+            with contextlib.suppress(ValueError):
+                action = env.parse_action(text)
+                if action in env.legal_actions():
+                    return env, action
+        return None
+
+    def place(self, text: str) -> tuple[str, str, int] | None:
+        """Where a legal action starts and where it goes to, and how many cards it moves; else None."""
+        legal = self._legal(text)
+        if legal is None:
+            return None
+        env, action = legal
+        to = places(self.position, env.move(action))
+        return to["source"], to["targets"][0], to["count"]
+
+    def thought(self, thought: Thought | None) -> Any:
+        """A thought with the words and places of its actions."""
+        if thought is None:
+            return None
+        return thought.value, [
+            (text, share, self._words(text), self.place(text)) for text, share in thought.actions
+        ]
+
+    def _words(self, text: str) -> str:
+        legal = self._legal(text)
+        return text if legal is None else legal[0].describe_action(legal[1])
 
 
 def replay_page(transcript: Transcript) -> str:
@@ -71,7 +126,8 @@ def replay_page(transcript: Transcript) -> str:
     # As text inside <script>, only "<" could end it.
     data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     style = source("board.css") + source("page.css") + source("replay.css")
-    script = source("board.js") + re.sub(r"^import .*\n", "", source("replay.js"), flags=re.M)
+    scripts = "".join(source(f"{name}.js") for name in ("board", "arrows", "motion", "moves", "replay"))
+    script = re.sub(r"^import .*\n", "", scripts, flags=re.M)
     deal = "a position" if transcript.deal is None else f"deal {transcript.deal}"
     parts = {
         "title": html.escape(f"{transcript.variant.title}, {deal}, by {transcript.policy}"),

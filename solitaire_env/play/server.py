@@ -35,15 +35,26 @@ except ImportError as error:
         f'playing in the browser needs {error.name}: pip install "solitaire-env[web]"'
     ) from None
 
-MAX_BODY: Final = 10_000
-"""Bytes of a request."""
+MAX_BODY: Final = 100_000
+"""Bytes of a request; a game of as many moves as are kept has fewer."""
 _FILES: Final = {
     "": ("play.html", "text/html"),
-    "board.js": ("board.js", "text/javascript"),
-    "play.js": ("play.js", "text/javascript"),
-    "board.css": ("board.css", "text/css"),
-    "page.css": ("page.css", "text/css"),
-    "play.css": ("play.css", "text/css"),
+    **{
+        f"{name}.js": (f"{name}.js", "text/javascript")
+        for name in (
+            "arrows",
+            "board",
+            "hands",
+            "line",
+            "motion",
+            "moves",
+            "play",
+            "policies",
+            "statistics",
+            "table",
+        )
+    },
+    **{f"{name}.css": (f"{name}.css", "text/css") for name in ("board", "page", "play")},
 }
 _HEADERS: Final = {
     "content-security-policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; "
@@ -177,6 +188,8 @@ class _Api:
         self.verbs: dict[str, Callable[[str, Table, dict[str, Any]], dict[str, Any]]] = {
             "move": room.move,
             "undo": room.undo,
+            "redo": room.redo,
+            "go-to": room.go_to,
             "restart": room.restart,
             "hint": room.hint,
             "advance": room.advance,
@@ -218,6 +231,10 @@ class _Api:
     async def show_game(self, request: Request) -> Response:
         """All that the page shows of a game."""
         return await self._at_table(request, self.room.view)
+
+    async def show_moves(self, request: Request) -> Response:
+        """The moves of a game."""
+        return await self._at_table(request, self.room.moves)
 
     async def show_policies(self, request: Request) -> Response:
         """Who may be asked about a game."""
@@ -286,6 +303,7 @@ def make_app(
             Route("/api/games", api.list_games),
             Route("/api/sessions", api.new_game, methods=["POST"]),
             Route("/api/sessions/{id}", api.show_game),
+            Route("/api/sessions/{id}/moves", api.show_moves),
             Route("/api/sessions/{id}/policies", api.show_policies),
             Route("/api/sessions/{id}/transcript", api.show_transcript),
             Route("/api/sessions/{id}/{verb}", api.do_verb, methods=["POST"]),

@@ -25,6 +25,8 @@ class Played(NamedTuple):
     """The cards and piles."""
     decides: bool = True
     """Whether a decision was made before it; not with the second card of a supermove, and the others."""
+    by: str = ""
+    """The policy that chose it; none for the player's own moves."""
 
 
 class Session:
@@ -41,6 +43,8 @@ class Session:
         self.number = new_game_number()
         """The game's number, for policies that remember games."""
         self.played: list[Played] = []
+        self.undone: list[Played] = []
+        """Moves that were taken back, the next one to redo last."""
         deal = env.get_state()["deal"]
         self.start: Start = self.full_position() if deal is None else deal
         """What the game started from."""
@@ -84,8 +88,9 @@ class Session:
         """The legal actions: none when the game is finished."""
         return self.env.legal_actions()
 
-    def play(self, action: int, decides: bool = True) -> Played:
-        """Play an action; ``decides`` says whether a decision was made before it (:class:`Played`).
+    def play(self, action: int, decides: bool = True, by: str = "") -> Played:
+        """Play an action; ``decides`` and ``by`` are those of :class:`Played`. Moves that were taken back can
+        be redone after it only if it is the next of them.
 
         Raises
         ------
@@ -100,9 +105,14 @@ class Session:
             words=env.describe_action(action),
             move=env.move(action),
             decides=decides,
+            by=by,
         )
         env.step(action)
         self.played.append(played)
+        if self.undone and self.undone[-1].action == action:
+            self.undone.pop()
+        else:
+            self.undone.clear()
         return played
 
     def undo(self) -> Played:
@@ -115,9 +125,40 @@ class Session:
         """
         if not self.played:
             raise ValueError("there is no move to take back")
-        played = self.played.pop()
-        self.env.set_state(played.before)
+        played = self.played[-1]
+        self.go_to(len(self.played) - 1)
         return played
+
+    def go_to(self, move: int) -> None:
+        """Take moves back, or redo them, until so many are played.
+
+        Raises
+        ------
+        ValueError
+            If the game has fewer moves.
+        """
+        line = [*self.played, *reversed(self.undone)]
+        if not 0 <= move <= len(line):
+            raise ValueError(f"move is {move}, allowed: 0 to {len(line)}")
+        if move < len(self.played):
+            self.env.set_state(self.played[move].before)
+        for played in line[len(self.played) : move]:
+            self.env.step(played.action)
+        self.played, self.undone = line[:move], line[move:][::-1]
+
+    def moves_home(self) -> list[int]:
+        """The moves that win the game, where all cards are seen and only moves home are left; else none."""
+        if any(FACE_DOWN in pile for pile in (self.position().stock, *self.position().tableau)):
+            return []
+        layout = action_layout(self.env.variant)
+        trial = SolitaireEnv(self.env.variant)
+        trial.set_state(self.env.get_state())
+        moves: list[int] = []
+        won = False
+        while home := [a for a in trial.legal_actions() if layout.decode(a).kind == "home"]:
+            moves.append(home[0])
+            won = bool(trial.step(home[0])[-1]["is_success"])
+        return moves if won else []
 
     def hint(self) -> int | None:
         """A sensible legal action, None where there is none. It looks one move ahead and is no solver.

@@ -58,22 +58,38 @@ def home() -> Iterator[str]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """``open_page(url, width=, scheme=)``: a page that logs nothing and asks nobody but its own server."""
+    """``open_page(url, width=, scheme=)``: a page that logs nothing and asks nobody but its own server.
+
+    Cards do not fly, and nothing finishes by itself, unless a test asks for it. ``refused=True`` lets the
+    server refuse what the page asks.
+    """
     pages: list[Page] = []
     faults: list[str] = []
 
     def open_page(
-        url: str, *, width: int = 1280, height: int = 900, scheme: Any = "light", **more: Any
+        url: str,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        scheme: Any = "light",
+        refused: bool = False,
+        **more: Any,
     ) -> Page:
+        more = {"reduced_motion": "reduce", **more}
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
-        page.set_default_timeout(10_000)
-        own = url.partition("?")[0]
+        page.add_init_script("""localStorage["solitaire.view"] ??= '{"finish-self": false}'""")
+        page.set_default_timeout(20_000)
+        own = url.partition("#")[0].partition("?")[0]
 
         def look(request: Any) -> None:
             if not request.url.startswith((own, "data:")):
                 faults.append(f"asked {request.url}")
 
-        page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
+        def hear(message: Any) -> None:
+            if not (refused and message.text.startswith("Failed to load resource")):
+                faults.append(f"{message.type}: {message.text}")
+
+        page.on("console", hear)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("request", look)
         page.goto(url)

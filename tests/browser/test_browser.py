@@ -1,15 +1,13 @@
-"""The pages in Chromium: a game of each variant played to its end by mouse and keys, and replayed."""
+"""The pages in Chromium: games played to their end by mouse and keys, and replayed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from solitaire_env.core.layout import action_layout
@@ -18,8 +16,8 @@ from solitaire_env.notation import Move, parse_position
 from solitaire_env.play.replay_page import write_page
 from solitaire_env.play.web import board, start_of, targets
 from solitaire_env.transcripts import Thought, parse_transcript, replay
-from solitaire_env.variants import VARIANTS, Variant
 from tests.browser.conftest import SCREENSHOTS, OpenPage
+from tests.browser.reading import READ, drawn, hidden, moves, pile, top
 from tests.recorded import recorded_game
 from tests.render.test_pictures import PIXEL_HASHES
 
@@ -27,48 +25,6 @@ pytestmark = pytest.mark.browser
 
 GAMES = list(PIXEL_HASHES)
 FAMILY = ["klondike-draw-3", "yukon", "double-klondike", "zebra", "little-forty", "penguin"]
-READ = """() => Object.fromEntries([...document.querySelectorAll("#board [data-pile]")].map((pile) => [
-  pile.dataset.pile,
-  pile.dataset.pile === "stock"
-    ? Array(Number(pile.querySelector(".number").textContent)).fill("??")
-    : [...pile.querySelectorAll(".card")].map((card) => card.dataset.card),
-]))"""
-
-
-def drawn(page: Page, variant: Variant) -> str:
-    """The position text of the board that a page shows."""
-    piles: dict[str, list[str]] = page.evaluate(READ)
-    lines = [f"variant: {variant.name}"]
-    if variant.stock:
-        lines += [" ".join([f"{name}:", *piles[name]]) for name in ("stock", "waste")]
-    tops = [piles[f"f{number}"] for number in range(1, variant.foundations + 1)]
-    words = []
-    for number, top in enumerate(tops):
-        if number % variant.decks == 0:
-            words.append("CDHS"[number // variant.decks])
-        assert not top or top[0][1] == words[-1] or top[0][1] in words
-        words.append(str("A23456789TJQK".index(top[0][0]) + 1 if top else 0))
-    lines.append(" ".join(["foundations:", *words]))
-    if variant.cells:
-        lines.append(
-            " ".join(["cells:", *("".join(piles[f"c{n}"]) or "--" for n in range(1, variant.cells + 1))])
-        )
-    lines += [" ".join([f"t{n}:", *piles[f"t{n}"]]) for n in range(1, variant.piles + 1)]
-    return "\n".join(lines)
-
-
-def hidden(position: str, variant: Variant) -> str:
-    env = SolitaireEnv(variant)
-    env.reset(options={"position": position})
-    return env.position(hidden=True)
-
-
-def pile(page: Page, name: str) -> Any:
-    return page.locator(f'#board [data-pile="{name}"]')
-
-
-def top(page: Page, name: str) -> Any:
-    return pile(page, name).locator(".card, .base").last
 
 
 def places(env: SolitaireEnv, action: int) -> tuple[Move, str]:
@@ -153,7 +109,7 @@ def test_groups_redeals_and_worrying_back(open_page: OpenPage, home: str, name: 
     env.reset(options={"deal": 5})
     layout = action_layout(env.variant)
     for step in range(25):
-        expect(page.locator("#board")).to_have_attribute("data-moves", str(step))
+        moves(page, step)
         position = parse_position(env.position(hidden=True), env.variant)
         told = {name: "" if str(told)[:1] == "-" else str(told) for name, told in board(position).items()}
         told.pop("redeals", None)
@@ -184,7 +140,7 @@ def test_a_game_is_played_to_its_end(home: str, open_page: OpenPage, tmp_path: P
         action = env.parse_action(text)
         WAYS[name](page, *places(env, action))
         env.step(action)
-        expect(page.locator("#board")).to_have_attribute("data-moves", str(number))
+        moves(page, number)
         if number % 20 == 0:
             assert drawn(page, game.variant) == env.position(hidden=True)
         if number == len(game.actions) // 2:
@@ -230,7 +186,7 @@ def test_a_game_is_replayed_from_a_file(open_page: OpenPage, tmp_path: Path, nam
     box = page.locator("#chart svg").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 3, box["y"] + 40)
     shows(last)
-    # Played to its end, it begins anew.
+    # Played to its end, it starts again.
     page.locator("#speed").select_option("30")
     page.locator("#play").click()
     expect(page.locator("#play")).to_have_text("Pause")
@@ -239,169 +195,35 @@ def test_a_game_is_replayed_from_a_file(open_page: OpenPage, tmp_path: Path, nam
     shows(last)
 
 
-def test_thoughts_are_shown(open_page: OpenPage, tmp_path: Path) -> None:
+def test_the_address_and_the_thoughts_of_a_replay(open_page: OpenPage, tmp_path: Path) -> None:
     game = recorded_game("eights-down")
     thoughts = [Thought(k / 100, ((text, 0.75), ("c1>s", 0.125))) for k, text in enumerate(game.actions)]
     object.__setattr__(game, "thoughts", (*thoughts[:-1], None))
     file = tmp_path / "game.html"
     write_page(file, game)
-    page = open_page(file.as_uri())
+    page = open_page(f"{file.as_uri()}#move=abc")
+    said = "The address names move {}; this game has moves 0 to 83."
+    expect(page.locator("#wrong")).to_have_text(said.format("abc"))
+    moves(page, 0)
     page.locator("#forward").click()
-    expect(page.locator("#thought")).to_contain_text("Value 0.01")
-    expect(page.locator("#thought tr").first).to_have_text(f"{game.actions[1]}, played next75.0 %")
+    assert page.url.endswith("#move=1")
+    expect(page.locator("#wrong")).to_be_empty()
+    # Words, and a code only where the move is not legal.
+    expect(page.locator("#evaluation, .evaluation")).to_have_text("Value 0.01")
+    words = page.locator("#moves button").nth(1).inner_text().removeprefix("2").strip()
+    expect(page.locator("#thought tr").first).to_have_text(f"{words}, played next75.0 %")
+    expect(page.locator("#thought tr").last).to_have_text("c1>s12.5 %")
     expect(page.locator("#legend")).to_have_text("1 of 52 cards home, value 0.01")
+    expect(page.locator(".arrow")).to_have_count(1)
+    expect(page.locator(".chance")).to_have_text("75 %")
+    page.locator("#arrows").uncheck()
+    expect(page.locator(".arrow")).to_have_count(0)
     page.keyboard.press("End")
     expect(page.locator("#thought")).to_have_text("The game is over.")
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#thought")).to_have_text("Nothing is told of this position.")
-
-
-# ------------------------------------------------------------------------------------ play: the rest
-
-
-def moves(page: Page, number: int) -> None:
-    expect(page.locator("#board")).to_have_attribute("data-moves", str(number))
-
-
-def test_help_from_policies(home: str, open_page: OpenPage) -> None:
-    page = open_page(f"{home}?game=eights-down&deal=132")
-    names = page.locator("#policy option")
-    expect(names).to_have_text(["hint", "greedy", "first", "whim"])
-    page.locator("#policy").select_option(label="first")
-    page.locator("#hint").click()
-    expect(page.locator("#advice")).to_contain_text("first: ")
-    expect(page.locator("#advice")).to_contain_text("Value 0.25")
-    moves(page, 0)
-    page.locator("#one").click()
-    moves(page, 1)
-    page.locator("#undo").click()
-    moves(page, 0)
-    page.locator("#policy").select_option(label="greedy")
-    page.locator("#speed").select_option("20")
-    page.locator("#on").click()
-    expect(page.locator("#board")).to_have_attribute("data-moves", re.compile("[5-9]"))
-    page.locator("#on").click()
-    expect(page.locator("#status")).to_contain_text("Stopped after ")
-    page.locator("#restart").click()
-    moves(page, 0)
-    page.locator("#games").fill("2")
-    page.locator("#measure").click()
-    expect(page.locator("#table tbody tr")).to_have_count(3)
-    expect(page.locator("#measure")).to_be_enabled(timeout=60_000)
-    expect(page.locator("#table tbody tr").first).to_contain_text("greedy1/1always so52.0")
-    expect(page.locator("#table tbody tr").last).to_contain_text("/2")
-
-
-def test_games_are_chosen_and_shared(home: str, open_page: OpenPage) -> None:
-    page = open_page(f"{home}?game=eights-down&deal=ms:11982&moves=one+card")
-    expect(page.locator("h1")).to_have_text("Eights Down, deal ms:11982")
-    expect(page.locator("#about")).to_contain_text("one card")
-    page.locator("#game").select_option("busy-aces")
-    page.locator("summary").click()
-    page.locator("#moves").select_option("supermove")
-    page.locator("#deal").fill("9223372036854775807")
-    page.locator("#deal").press("Enter")
-    expect(page.locator("h1")).to_have_text("Busy Aces, deal 9223372036854775807")
-    shared = page.url
-    assert shared == f"{home}?game=busy-aces&deal=9223372036854775807&moves=supermove"
-    board = drawn(page, VARIANTS[GAMES.index("busy-aces")])
-    page.locator("#random").click()
-    expect(page.locator("h1")).not_to_contain_text("9223372036854775807")
-    page.goto(shared)
-    expect(page.locator("h1")).to_have_text("Busy Aces, deal 9223372036854775807")
-    assert drawn(page, VARIANTS[GAMES.index("busy-aces")]) == board
-
-
-def test_what_is_refused_is_told(home: str, browser: Any) -> None:
-    page = browser.new_page()
-    page.goto(f"{home}?game=busy-aces&deal=7")
-    moves(page, 0)
-    page.locator("#deal").fill("x")
-    page.locator("#deal").press("Enter")
-    expect(page.locator("#status.error")).to_contain_text("unknown deal 'x', allowed: a whole number")
-    expect(page.locator("h1")).to_have_text("Busy Aces, deal 7")
-    page.context.close()
-
-
-def test_a_card_that_is_let_go_stays(home: str, open_page: OpenPage) -> None:
-    page = open_page(f"{home}?game=eights-down&deal=132")
-    moves(page, 0)
-    variant = VARIANTS[GAMES.index("eights-down")]
-    before = drawn(page, variant)
-    top(page, "t4").click()
-    expect(pile(page, "t3")).to_have_class(re.compile("target"))
-    assert "can go here" in (top(page, "t3").get_attribute("aria-label") or "")
-    page.keyboard.press("Escape")
-    expect(page.locator(".target")).to_have_count(0)
-    box = top(page, "t4").bounding_box()
-    page.mouse.move(box["x"] + 9, box["y"] + 9)
-    page.mouse.down()
-    page.mouse.move(5, 5, steps=3)
-    page.mouse.up()
-    expect(page.locator(".dragged, .target, .picked")).to_have_count(0)
-    assert drawn(page, variant) == before
-    moves(page, 0)
-
-
-def test_taps_on_a_phone(home: str, open_page: OpenPage) -> None:
-    page = open_page(
-        f"{home}?game=eights-down&deal=132", width=375, height=760, has_touch=True, is_mobile=True
-    )
-    expect(page.locator("#hint")).to_be_enabled()
-    box = top(page, "t7").bounding_box()
-    for _ in range(2):
-        page.touchscreen.tap(box["x"] + 9, box["y"] + 9)
-    moves(page, 1)
-    assert pile(page, "f3").locator(".card").get_attribute("data-card") == "AH"
-    top(page, "t4").tap()
-    top(page, "t3").tap()
-    moves(page, 2)
-
-
-# ------------------------------------------------------------------------------- width, accessibility
-
-
-def looks_right(page: Page, name: str) -> None:
-    """At every width, light and dark: no horizontal scrolling, no fault that axe finds; a screenshot."""
-    for width, height in ((375, 740), (800, 900), (1400, 900)):
-        page.set_viewport_size({"width": width, "height": height})
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            wide, inner = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-            assert wide <= inner, (name, width)
-            result = Axe().run(page)
-            assert result.violations_count == 0, result.generate_report()
-            page.screenshot(path=SCREENSHOTS / f"{name}-{width}-{scheme}.png", full_page=True)
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_the_page_to_play_looks_right(home: str, open_page: OpenPage, name: str) -> None:
-    page = open_page(f"{home}?game={name}&deal=7")
-    expect(page.locator("#hint")).to_be_enabled()
-    page.locator("#policy").select_option(label="first")
-    for number in range(1, 25):
-        page.locator("#one").click()
-        moves(page, number)
-    page.locator("#measure").click()
-    expect(page.locator("#table tbody tr")).to_have_count(1)
-    page.locator("#cancel").click()
-    page.locator("#hint").click()
-    page.locator("summary").click()
-    page.locator("#board .card.playable").last.click(position={"x": 5, "y": 5})
-    expect(page.locator(".picked").first).to_be_visible()
-    looks_right(page, f"play-{name}")
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_the_replay_page_looks_right(open_page: OpenPage, tmp_path: Path, name: str) -> None:
-    game = recorded_game(name)
-    thoughts = [
-        Thought(0.4 + k / 1000, ((text, 0.75), ("draw", 0.125))) for k, text in enumerate(game.actions)
-    ]
-    object.__setattr__(game, "thoughts", tuple(thoughts))
-    write_page(tmp_path / "game.html", game)
-    page = open_page((tmp_path / "game.html").as_uri())
-    page.locator("#slider").fill(str(len(game.actions) * 3 // 5))
-    if game.variant.stock:
-        page.locator(".pile-waste .number").click()
-    looks_right(page, f"replay-{name}")
+    page.evaluate("() => { location.hash = '#move=40' }")
+    moves(page, 40)
+    page.evaluate("() => { location.hash = '#move=84' }")
+    expect(page.locator("#wrong")).to_have_text(said.format("84"))
+    moves(page, 40)

@@ -88,7 +88,7 @@ def test_a_game_by_hints_becomes_a_page(name: str) -> None:
     assert parse_transcript(format_transcript(transcript)) == transcript
     data = replay_data(transcript)
     text = json.dumps([data["start"], data["steps"]])
-    boards = [data["start"], *(changed for _, _, changed in data["steps"])]
+    boards = [data["start"], *(changed for _, _, changed, _ in data["steps"])]
     assert not any("(" in str(pile) for pile in [pile for changed in boards for pile in changed.values()])
     assert ("??" in text) == env.variant.hides_cards
     assert len(replay_page(transcript)) > 10_000

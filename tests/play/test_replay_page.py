@@ -72,8 +72,11 @@ def test_the_steps_lead_to_the_engines_positions(name: str) -> None:
     game = recorded_game(name)
     data = replay_data(game)
     piles = dict(data["start"])
-    for step, (text, words, changed) in zip(replay(game), data["steps"], strict=True):
+    for step, (text, words, changed, place) in zip(replay(game), data["steps"], strict=True):
         assert (step.text, step.words) == (text, words)
+        source, target, count = place
+        assert piles.get(source) != changed.get(source, piles.get(source)) or source == "stock"
+        assert target in changed and count >= 1
         assert changed and all(piles[pile] != cards for pile, cards in changed.items())
         piles |= changed
         assert piles == board(parse_position(step.position, game.variant).hidden())
@@ -108,11 +111,13 @@ def test_names_are_text_and_never_html(odd: str) -> None:
 
 def test_thoughts_are_told_where_there_are_some() -> None:
     game = recorded_game("eights-down")
-    assert replay_data(game)["thoughts"] == ()
-    thoughts = (Thought(0.41, (("t3>t5", 0.831), ("draw", 0.102))), None, Thought(None, ()))
+    assert replay_data(game)["thoughts"] == []
+    thoughts = (Thought(0.41, (("t7>f", 0.831), ("draw", 0.102))), None, Thought(None, ()))
     object.__setattr__(game, "thoughts", thoughts)
     told = data_in(replay_page(game))["thoughts"]
-    assert told == [[0.41, [["t3>t5", 0.831], ["draw", 0.102]]], None, [None, []]]
+    # In words and places; an action that is not legal stays a text.
+    first = [["t7>f", 0.831, "AH home, from t7", ["t7", "f3", 1]], ["draw", 0.102, "draw", None]]
+    assert told[:3] == [[0.41, first], None, [None, []]] and set(map(str, told[3:])) == {"None"}
 
 
 def test_a_game_from_a_position_and_one_that_is_over_at_once() -> None:

@@ -170,10 +170,45 @@ def test_undo_restart_and_a_game_that_is_not_over(client: TestClient) -> None:
     second = do(client, first, "move", action="draw")
     assert second["moves_played"] == 2 and second["last"]["action"] == "draw"
     assert do(client, second, "undo")["piles"] == first["piles"]
-    assert do(client, second, "restart") == start == do(client, start, "restart")
+    assert do(client, second, "redo") == second
+    assert "no move to redo" in do(client, second, "redo", 409)
+    for again in (do(client, second, "restart"), do(client, start, "restart")):
+        assert again == {**start, "moves_known": 2}
+    assert do(client, start, "go-to", move=2) == second
+    assert "move is 3, allowed: 0 to 2" in do(client, start, "go-to", 400, move=3)
+    assert "move is '1', allowed: a whole number" in do(client, start, "go-to", 400, move="1")
+    assert client.get(f"/api/sessions/{start['id']}/moves").json() == {
+        "moves": [["draw", "draw a card from the stock"]] * 2
+    }
+    do(client, start, "go-to", move=0)
+    assert do(client, start, "move", action="draw")["moves_known"] == 2
+    do(client, start, "undo")
+    other = next(move["action"] for move in start["legal"] if move["action"] != "draw")
+    assert do(client, start, "move", action=other)["moves_known"] == 1
+    do(client, start, "undo")
     do(client, start, "move", action="draw")
     saved = parse_transcript(client.get(f"/api/sessions/{start['id']}/transcript").text)
     assert (saved.result, saved.steps, saved.deal) == ("truncated", 1, 7)
+
+
+def test_a_game_begins_with_the_moves_of_a_link(client: TestClient) -> None:
+    game = recorded_game("eights-down")
+    told = deal(client, "eights-down", 132, moves_played=game.actions[:-3], at=40)
+    assert (told["moves_played"], told["moves_known"]) == (40, len(game.actions) - 3)
+    end = do(client, told, "go-to", move=told["moves_known"])
+    assert len(end["moves_home"]) == 3 and do(client, told, "go-to", move=0)["moves_home"] == []
+    do(client, told, "go-to", move=len(game.actions) - 3)
+    for text in end["moves_home"]:
+        end = do(client, told, "move", action=text)
+    assert end["state"] == "won"
+    body = {"game": "eights-down", "deal": 132}
+    for wrong, words in (
+        (["t7>f", "t1>t1"], "move 2 of the link, 't1>t1': "),
+        ("t7>f", "moves_played is 't7>f', allowed: a list of at most 7000 action texts"),
+        ([7], "moves_played is [7]"),
+    ):
+        refused(client.post("/api/sessions", json={**body, "moves_played": wrong}), 400, words)
+    refused(client.post("/api/sessions", json={**body, "moves_played": [], "at": 1}), 400, "allowed: 0 to 0")
 
 
 def test_deals_are_named_as_text_and_picked_by_chance(client: TestClient) -> None:
@@ -399,7 +434,9 @@ def test_policies_are_asked_and_play_on(client: TestClient) -> None:
     advice = do(client, told, "hint", policy=FIRST)
     legal = [move["action"] for move in told["legal"]]
     assert advice["action"] == legal[0] and advice["value"] == 0.25
-    assert advice["actions"][0] == [legal[0], pytest.approx(1 / len(legal))]
+    first = dict(advice["actions"][0])
+    assert first.pop("probability") == pytest.approx(1 / len(legal))
+    assert first.items() <= told["legal"][0].items() and first["action"] == legal[0]
     assert client.get(f"/api/sessions/{told['id']}").json() == told
     told = do(client, told, "advance", policy=FIRST)
     assert told["last"]["action"] == legal[0] and told["advice"] == advice

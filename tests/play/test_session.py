@@ -83,3 +83,28 @@ def test_a_hint_takes_what_goes_home_first_and_does_not_go_back() -> None:
     while (hint := game.hint()) is not None:
         moves.append(game.play(hint).text)
     assert moves[0] == "t3>f" and game.won and len(moves) == 8
+
+
+def test_moves_are_redone_until_another_is_played() -> None:
+    game = session("forty-thieves", deal=3)
+    home, draw = (game.env.parse_action(text) for text in ("t3>f", "draw"))
+    first, second = game.play(home, by="a policy"), game.play(draw)
+    end = game.env.position()
+    game.go_to(0)
+    assert game.played == [] and game.undone == [second, first]
+    game.go_to(2)
+    assert game.played == [first, second] and game.env.position() == end
+    game.undo()
+    assert game.play(draw).action == draw and game.undone == []
+    game.go_to(0)
+    game.play(draw)
+    assert game.undone == []
+    with pytest.raises(ValueError, match="move is 2, allowed: 0 to 1"):
+        game.go_to(2)
+
+
+def test_moves_home_are_known_only_where_nothing_is_hidden() -> None:
+    game = session("eights-down", position=WON_NEXT)
+    assert [game.env.action_text(action) for action in game.moves_home()] == ["c3>f"]
+    assert len(session("busy-aces", position=TO_AND_FRO).moves_home()) == 8
+    assert session("forty-thieves", deal=3).moves_home() == []

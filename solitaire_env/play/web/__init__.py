@@ -10,6 +10,7 @@ it is known. Foundations tell their top card, ``-C`` where empty, ``4CS`` where 
 """
 
 from importlib.resources import files
+from typing import Any
 
 from solitaire_env.core.cards import EMPTY, SUIT_NAMES, card_name, suit_of
 from solitaire_env.notation import NO_LIMIT, Move, Position
@@ -61,6 +62,11 @@ def start_of(position: Position, move: Move) -> str:
         tops = position.home_tops()
         return next(f"f{n}" for n, cards in enumerate(tops, 1) if move.cards[0] in cards)
     return move.source
+
+
+def places(position: Position, move: Move) -> dict[str, Any]:
+    """Where a legal move starts, the piles that it may go to, and how many cards it moves."""
+    return {"source": start_of(position, move), "targets": targets(position, move), "count": len(move.cards)}
 
 
 def source(name: str) -> str:

@@ -70,7 +70,7 @@ export function arrivals(before, after, cards) {
 
 /** An element with attributes and children; text is text, never HTML. */
 export function make(tag, attributes = {}, ...children) {
-  const space = ["svg", "path", "use", "line", "polyline", "text", "rect", "title"].includes(tag);
+  const space = ["svg", "path", "line", "polyline", "text", "rect"].includes(tag);
   const element = space
     ? document.createElementNS("http://www.w3.org/2000/svg", tag)
     : document.createElement(tag);
@@ -81,7 +81,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const shape = (suit, attributes = {}) =>
+export const shape = (suit, attributes = {}) =>
   make("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", ...attributes }, make("path", { d: SHAPES[suit] }));
 
 /** The face of a card; of one of two suits both are shown, and no pips. */
@@ -114,7 +114,7 @@ function drawDown(card, pile) {
   const known = card !== "??";
   const back = make("span", {
     role: known && "img",
-    class: `card down${known ? " known" : ""}${known && "DH".includes(card[2]) ? " red" : ""}`,
+    class: `card down${known ? ` known suit-${card[2]}` : ""}`,
     "data-card": card,
     "data-words": `${cardWords(card)}, ${pileWords(pile)}`,
     "aria-label": known && `${cardWords(card)}, ${pileWords(pile)}`,
@@ -130,7 +130,6 @@ const corner = ([rank, ...suits]) => [rank === "T" ? "10" : rank, ...suits.map((
 
 function drawCard(card, { pile, top, moved, interactive }) {
   if (isDown(card)) return drawDown(card, pile);
-  const red = "DH".includes(card[1]);
   const words = `${cardWords(card)}, ${pileWords(pile)}`;
   const drawn = make(
     interactive ? "button" : "span",
@@ -138,7 +137,7 @@ function drawCard(card, { pile, top, moved, interactive }) {
       type: interactive && "button",
       role: !interactive && "img",
       tabindex: interactive && (top ? 0 : -1),
-      class: `card ${red ? "red" : "black"}${moved ? " moved" : ""}${top ? " top" : ""}`,
+      class: `card suit-${card[1]}${moved ? " moved" : ""}${top ? " top" : ""}`,
       "data-card": card,
       "data-words": words,
       "aria-label": moved ? `${words}, moved last` : words,
@@ -174,6 +173,7 @@ function drawPile(name, content, { moved = 0, interactive = false, redeals }) {
   const cards = cardsOf(content);
   const count = name === "stock" ? content : cards.length;
   const down = cards.filter(isDown).length;
+  const hidden = cards.filter((card) => card === "??").length;
   const turned = down ? `, ${down} face down` : "";
   const counted = { t: true, stock: true, waste: true }[kind];
   const pile = make("div", {
@@ -182,7 +182,8 @@ function drawPile(name, content, { moved = 0, interactive = false, redeals }) {
     "data-pile": name,
     "aria-label": pileWords(name) + (counted ? `, ${count} card${count === 1 ? "" : "s"}` : "") + turned,
   });
-  pile.style.setProperty("--count", Math.max(2, count - down));
+  pile.style.setProperty("--count", Math.max(2, count - hidden));
+  pile.style.setProperty("--hidden", hidden);
   const empty = kind === "stock" ? stockWords(count, redeals) : `${pileWords(name)}, empty`;
   const base = make(interactive ? "button" : "span", {
     type: interactive && "button",
@@ -242,10 +243,56 @@ function layOut(root, piles, names) {
   const group = ([kind, places]) =>
     make("div", { class: kind, role: "group", "aria-label": kind === "talon" ? "stock and waste" : kind }, ...places);
   root.classList.add("board");
-  root.style.setProperty("--piles", Math.max(areas.tableau.length, 8));
+  if (!root.dataset.names) new ResizeObserver(() => fitBoard(root)).observe(root.parentElement);
   const tableau = group(parts.pop());
   root.replaceChildren(make("div", { class: "upper" }, ...parts.map(group)), tableau);
   root.dataset.names = names;
+  fitBoard(root);
+}
+
+const TALL = 1.42; // the height of a card, in widths
+const WASTE = 1.8; // the width of the waste, in widths of a card
+const SPREAD = 3.2; // the height that the tableau has at least, in heights of a card
+const WIDEST = 130; // px
+
+/** The ways to arrange the piles above the tableau, each with its columns and rows. */
+function* arrangements({ tableau, talon, cells, foundations }) {
+  const left = (talon ? 1 + WASTE : 0) + cells;
+  for (const across of new Set([foundations, Math.ceil(foundations / 2), 8, 4].filter((n) => n <= foundations))) {
+    const rows = Math.ceil(foundations / across);
+    yield { across, rows, stacked: false, columns: Math.max(tableau, left + across + (left ? 0.3 : 0)) };
+    if (left) yield { across, rows: rows + 1, stacked: true, columns: Math.max(tableau, left, across) };
+  }
+}
+
+/** Make the cards as large as the frame around the board lets them be; an event "fit" says that they are. */
+export function fitBoard(root) {
+  const frame = root.parentElement;
+  const style = getComputedStyle(frame);
+  const wide = frame.clientWidth - 2 * parseFloat(style.paddingLeft);
+  const names = document.body.classList.contains("labels") ? 15 : 0;
+  const high = frame.clientHeight - 2 * parseFloat(style.paddingTop) - names;
+  if (wide <= 0 || high <= 0) return;
+  const count = (kind) => root.querySelectorAll(`.${kind} > [data-pile]`).length;
+  const counts = { tableau: count("tableau"), talon: count("talon"), cells: count("cells"), foundations: count("foundations") };
+  const gap = Math.min(12, Math.max(3, wide / 100));
+  const between = Math.max(gap * 1.4, names);
+  let best = { width: 0, worth: 0 };
+  for (const way of arrangements(counts)) {
+    const across = (wide - (Math.ceil(way.columns) - 1) * gap) / way.columns;
+    const down = (high - way.rows * between) / (TALL * (way.rows + SPREAD));
+    const width = Math.floor(Math.min(across, down, WIDEST) * 2) / 2;
+    const worth = width * (1 - 0.03 * way.rows); // a row more leaves less room for the tableau
+    if (worth > best.worth) best = { ...way, width, worth };
+  }
+  const room = high - best.rows * (TALL * best.width + between);
+  const sizes = { w: best.width, gap, between, names, room, across: best.across, columns: best.columns };
+  for (const [name, size] of Object.entries(sizes)) {
+    root.style.setProperty(`--${name}`, ["across", "columns"].includes(name) ? size : `${size.toFixed(1)}px`);
+  }
+  root.classList.toggle("stacked", best.stacked);
+  root.classList.toggle("small", best.width < 52);
+  root.dispatchEvent(new Event("fit"));
 }
 
 /** The element of a pile, and what lies on top of it: its last card, or its place. */

@@ -1,5 +1,8 @@
 // A game, step by step. Every position comes from the engine; a step tells the piles that it changed.
-import { arrivals, cardsHome, drawBoard, make } from "./board.js";
+import { drawArrows } from "./arrows.js";
+import { arrivals, cardsHome, drawBoard, fitBoard, make } from "./board.js";
+import { moveList } from "./moves.js";
+import { moveCards } from "./motion.js";
 
 const game = JSON.parse(document.getElementById("game").textContent);
 const at = (id) => document.getElementById(id);
@@ -24,7 +27,7 @@ function words(step) {
 function show(step, { aloud = true } = {}) {
   now = Math.max(0, Math.min(end, step));
   const moved = now ? arrivals(positions[now - 1], positions[now], game.cards) : {};
-  drawBoard(at("board"), positions[now], { moved });
+  moveCards(at("board"), () => drawBoard(at("board"), positions[now], { moved }));
   at("board").dataset.moves = now;
   at("move").textContent = words(now);
   at("slider").value = now;
@@ -33,14 +36,35 @@ function show(step, { aloud = true } = {}) {
   for (const id of ["last", "forward"]) at(id).disabled = now === end;
   if (aloud) at("said").textContent = `${words(now)}. ${home[now]} of ${game.cards} cards home.`;
   showThought();
-  showCurrent();
+  list.mark(now);
   moveCursor();
+  point();
 }
 
 function step(by) {
   pause();
   show(now + by);
+  tellAddress();
 }
+
+// --------------------------------------------------------------------------------------- address
+
+function tellAddress() {
+  at("wrong").textContent = "";
+  history.replaceState(null, "", `#move=${now}`);
+}
+
+/** Go to the move that the address names. */
+function followAddress() {
+  const told = new URLSearchParams(location.hash.slice(1)).get("move");
+  if (told === null) return;
+  pause();
+  const move = /^\d+$/.test(told) ? Number(told) : -1;
+  const known = move >= 0 && move <= end;
+  at("wrong").textContent = known ? "" : `The address names move ${told}; this game has moves 0 to ${end}.`;
+  if (known) show(move);
+}
+addEventListener("hashchange", followAddress);
 
 // ----------------------------------------------------------------------------------- play, pause
 
@@ -58,6 +82,7 @@ function play() {
     if (now === end) {
       pause();
       show(end);
+      tellAddress();
     }
   }, 1000 / Number(at("speed").value));
 }
@@ -66,6 +91,7 @@ function toggle() {
   if (timer) {
     pause();
     show(now);
+    tellAddress();
   } else play();
 }
 
@@ -90,7 +116,7 @@ const keys = {
   End: () => step(end),
 };
 document.addEventListener("keydown", (event) => {
-  const own = event.target.closest("input, select") || (event.key === " " && event.target.closest("button"));
+  const own = event.target.closest(event.key === " " ? "input, select, button" : "input:not([type=checkbox]), select");
   if (own || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
   event.preventDefault();
   keys[event.key]();
@@ -98,42 +124,15 @@ document.addEventListener("keydown", (event) => {
 
 // --------------------------------------------------------------------------------- list of moves
 
-const buttons = game.steps.map(([, said], k) =>
-  make("button", { type: "button", tabindex: k ? -1 : 0 }, make("span", { class: "count" }, `${k + 1}`), said),
-);
-at("moves").append(...buttons.map((button) => make("li", {}, button)));
-buttons.forEach((button, k) => (button.onclick = () => step(k + 1 - now)));
-
-// One stop for Tab; up and down go through the list.
-at("moves").addEventListener("keydown", (event) => {
-  const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-  if (!by) return;
-  event.preventDefault();
-  step(by);
-  buttons[Math.max(0, now - 1)].focus();
-});
-
-function showCurrent() {
-  const list = at("moves");
-  list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-  list.querySelector("[tabindex='0']")?.setAttribute("tabindex", -1);
-  const button = buttons[Math.max(0, now - 1)];
-  button?.setAttribute("tabindex", 0);
-  if (now === 0) {
-    list.scrollTop = 0;
-    return;
-  }
-  button.setAttribute("aria-current", "step");
-  const [top, middle] = [button.parentElement.offsetTop - list.offsetTop, list.clientHeight / 2];
-  list.scrollTop = top - middle;
-}
+const list = moveList(at("moves"), (move) => step(move - now));
+list.fill(game.steps.map(([, said]) => said));
 
 // -------------------------------------------------------------------------------------- thoughts
 
 const thoughts = game.thoughts;
 const values = thoughts.map((thought) => (thought ? thought[0] : null));
 const told = values.filter((value) => value !== null);
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
 /** What the policy thought of the position that is shown, before it made the next move. */
 function showThought() {
@@ -144,22 +143,52 @@ function showThought() {
     return;
   }
   const [value, actions] = thought;
-  const rows = actions.map(([text, share]) => {
+  const rows = actions.map(([text, share, said]) => {
     const bar = make("span");
     bar.style.width = `${100 * share}%`;
     const chosen = text === game.steps[now][0];
     return make(
       "tr",
       { class: chosen && "chosen" },
-      make("td", {}, chosen ? `${text}, played next` : text),
+      make("td", {}, chosen ? `${said}, played next` : said),
       make("td", { class: "bar" }, bar),
       make("td", { class: "figure" }, percent(share)),
     );
   });
   at("thought").replaceChildren(
-    ...(value === null ? [] : [make("p", {}, `Value ${value.toFixed(2)}`)]),
+    ...(value === null ? [] : [valueBar(value)]),
     make("table", { "aria-label": "Likeliest next moves" }, make("tbody", {}, ...rows)),
   );
+}
+
+/** The value as a bar: 0 is nothing, 1 all that can be reached. */
+function valueBar(value) {
+  const share = Math.max(0, Math.min(1, value));
+  const fill = make("span", { class: "fill" });
+  fill.style.width = `${100 * share}%`;
+  const text = `Value ${value.toFixed(2)}`;
+  const about = { role: "meter", "aria-label": "Value", "aria-valuemin": 0, "aria-valuemax": 1, "aria-valuenow": share.toFixed(2) };
+  return make("div", { class: "evaluation", ...about }, fill, make("span", { class: "told" }, text));
+}
+
+/** Arrows: the move that was played next, and what the policy thought of. */
+function point() {
+  if (!at("arrows").checked || timer || now === end) return drawArrows(at("board"), []);
+  const arrow = ([source, target, count], share) =>
+    ({ source, targets: [target], count, share, label: share === undefined ? "" : percent(share, 0) });
+  const [text, , , place] = game.steps[now];
+  const thought = (thoughts[now]?.[1] ?? []).filter(([, , , to]) => to);
+  const own = thought.find(([action]) => action === text);
+  const others = thought.filter((action) => action !== own).map(([, share, , to]) => arrow(to, share));
+  drawArrows(at("board"), [arrow(place, own?.[1]), ...others.slice(0, 3)]);
+}
+at("board").addEventListener("fit", point);
+at("arrows").onchange = point;
+for (const name of ["labels", "four"]) {
+  at(name).onchange = () => {
+    document.body.classList.toggle(name, at(name).checked);
+    fitBoard(at("board"));
+  };
 }
 
 // ----------------------------------------------------------------------------------------- chart
@@ -224,5 +253,5 @@ at("slider").max = end;
 at("thoughts").hidden = !told.length && !thoughts.some(Boolean);
 if (told.length) at("chart-title").textContent = "Cards home, and the value that the policy gave";
 new ResizeObserver(drawChart).observe(at("chart"));
-const start = Number(new URLSearchParams(location.hash.slice(1)).get("move") ?? 0);
-show(Number.isInteger(start) ? start : 0, { aloud: false });
+show(0, { aloud: false });
+followAddress();

@@ -17,9 +17,10 @@ from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Game, evaluate, summarize
+from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
-from solitaire_env.play.web import board, start_of, targets
+from solitaire_env.play.web import board, places
 from solitaire_env.policies import load_policy
 from solitaire_env.transcripts import Transcript, format_transcript
 from solitaire_env.util.messages import one_line, shown
@@ -61,8 +62,6 @@ class Table:
     start: str
     """Position text, the stock known."""
     deal: Deal
-    helpers: list[str] = field(default_factory=list)
-    """Policies that made a move."""
     lock: Lock = field(default_factory=Lock)
 
 
@@ -131,13 +130,14 @@ class Room:
     # ---------------------------------------------------------------------------------- games
 
     def new(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Deal a game."""
-        check_keys(body, ("game", "deal", *RULES))
+        """Deal a game, and play the moves that the request names, of which ``at`` stay played."""
+        check_keys(body, ("game", "deal", "moves_played", "at", *RULES))
         rules: dict[str, Any] = {rule: _text(body, rule) for rule in RULES if rule in body}
         variant = get_variant(_text(body, "game")).with_rules(**rules)
         env = SolitaireEnv(variant, on_invalid="raise")
         env.reset(options=_parse_deal(body.get("deal", "random")))
         table = Table(Session(env), env.position(), env.get_state()["deal"])
+        _play_line(table, body)
         number = secrets.token_urlsafe(12)
         with self.lock:
             self.tables[number] = table
@@ -145,17 +145,20 @@ class Room:
         return self.view(number, table)
 
     def _make_room(self, staying: str) -> None:
-        kept = sum(len(table.session.played) for table in self.tables.values())
+        def size(table: Table) -> int:
+            return len(table.session.played) + len(table.session.undone)
+
+        kept = sum(map(size, self.tables.values()))
         while len(self.tables) > MAX_SESSIONS or (kept > MAX_KEPT and len(self.tables) > 1):
             oldest = next(number for number in self.tables if number != staying)
-            kept -= len(self.tables.pop(oldest).session.played)
+            kept -= size(self.tables.pop(oldest))
 
     def table(self, number: str) -> Table:
         """A game by its id."""
         with self.lock:
             if number not in self.tables:
                 raise Refused(
-                    404, f"no game {shown(number)}: it never was, or has been idle for too long; deal anew"
+                    404, f"no game {shown(number)}: it never was, or has been idle for too long; deal again"
                 )
             self.tables.move_to_end(number)
             self._make_room(number)
@@ -174,9 +177,7 @@ class Room:
                 {
                     "action": session.env.action_text(action),
                     "words": session.env.describe_action(action),
-                    "source": start_of(position, move),
-                    "targets": targets(position, move),
-                    "count": len(move.cards),
+                    **places(position, move),
                     # Whether the move is with so many cards and no others, of those at the end of its pile.
                     "exact": layout.decode(action).cards > 1,
                 }
@@ -192,8 +193,10 @@ class Room:
             "piles": board(position),
             "state": "won" if session.won else "playing" if legal else "stuck",
             "moves_played": len(session.played),
+            "moves_known": len(session.played) + len(session.undone),
             "last": None if last is None else {"action": last.text, "words": last.words},
             "legal": legal,
+            "moves_home": [session.env.action_text(action) for action in session.moves_home()],
         }
 
     def policies_for(self, number: str, table: Table) -> dict[str, Any]:
@@ -219,11 +222,11 @@ class Room:
         self._play(table, [table.session.env.parse_action(_text(body, "action"))])
         return self.view(number, table)
 
-    def _play(self, table: Table, actions: Sequence[int]) -> None:
+    def _play(self, table: Table, actions: Sequence[int], by: str = "") -> None:
         if len(table.session.played) + len(actions) > MAX_MOVES:
-            raise Refused(409, f"the game has {MAX_MOVES} moves, no more are kept; undo or deal anew")
+            raise Refused(409, f"the game has {MAX_MOVES} moves, no more are kept; undo or deal again")
         for number, action in enumerate(actions):
-            table.session.play(action, decides=number == 0)
+            table.session.play(action, decides=number == 0, by=by)
 
     def undo(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
         """Take a move back."""
@@ -233,14 +236,32 @@ class Room:
         table.session.undo()
         return self.view(number, table)
 
-    def restart(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Take all moves back."""
+    def redo(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Play a move again that was taken back."""
         check_keys(body, ())
-        if table.session.played:
-            table.session.env.set_state(table.session.played[0].before)
-        table.session = Session(table.session.env)
-        table.helpers.clear()
+        if not table.session.undone:
+            raise Refused(409, "there is no move to redo")
+        table.session.go_to(len(table.session.played) + 1)
         return self.view(number, table)
+
+    def go_to(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Take back or redo moves until so many are played."""
+        check_keys(body, ("move",))
+        table.session.go_to(_number(body, "move"))
+        return self.view(number, table)
+
+    def restart(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Take all moves back; they can be redone. A stateful policy forgets the game."""
+        check_keys(body, ())
+        table.session.go_to(0)
+        table.session.number = new_game_number()
+        return self.view(number, table)
+
+    def moves(self, number: str, table: Table) -> dict[str, Any]:
+        """The moves of a game in order, those that were taken back included: action text and words."""
+        session = table.session
+        line = [*session.played, *reversed(session.undone)]
+        return {"moves": [[played.text, played.words] for played in line]}
 
     # --------------------------------------------------------------------------------- policies
 
@@ -254,9 +275,7 @@ class Room:
         check_keys(body, ("policy",))
         name = _text(body, "policy")
         advice, actions = self._advise(table, name)
-        self._play(table, actions)
-        if name not in table.helpers:
-            table.helpers.append(name)
+        self._play(table, actions, name)
         return {**self.view(number, table), "advice": advice}
 
     def _advise(
@@ -267,9 +286,16 @@ class Room:
             action = session.hint()
             if action is None:
                 raise Refused(409, "no move is legal: the game is over, or stuck")
-            told = {"policy": name, "action": session.env.action_text(action)}
-            told |= {"words": session.env.describe_action(action)}
-            return {**told, "plays": [told["action"]], "value": None, "actions": []}, (action,)
+            text = session.env.action_text(action)
+            return {
+                "policy": name,
+                "action": text,
+                "words": session.env.describe_action(action),
+                **places(session.position(), session.env.move(action)),
+                "plays": [text],
+                "value": None,
+                "actions": [],
+            }, (action,)
         adviser, lock = self._ask(name, session.env.variant)
         try:
             with lock:
@@ -278,14 +304,23 @@ class Room:
             raise _policy_failed(name, error) from error
         if advice is None:
             raise Refused(409, "no move is legal: the game is over, or stuck")
-        thought = advice.thought
+        thought, position = advice.thought, session.position()
         return {
             "policy": name,
             "action": advice.text,
             "words": advice.words,
+            **places(position, advice.move),
             "plays": [session.env.action_text(action) for action in advice.actions],
             "value": thought and thought.value,
-            "actions": list(thought.actions) if thought else [],
+            "actions": [
+                {
+                    "action": option.text,
+                    "words": option.words,
+                    "probability": option.probability,
+                    **places(position, option.move),
+                }
+                for option in advice.options
+            ],
         }, advice.actions
 
     def _ask(self, name: str, variant: Variant) -> tuple[Adviser, Lock]:
@@ -334,11 +369,12 @@ class Room:
         """The name of a file for the game, and the game as text."""
         session = table.session
         variant = session.env.variant
+        helpers = list(dict.fromkeys(played.by for played in session.played if played.by))
         name = re.sub(r"[^\w.-]+", "-", f"{variant.name}-{table.deal}.txt", flags=re.ASCII)
         return name, format_transcript(
             Transcript(
                 variant=variant,
-                policy=" with ".join(["human", *([", ".join(table.helpers)] if table.helpers else [])]),
+                policy=" with ".join(["human", *([", ".join(helpers)] if helpers else [])]),
                 deal=table.deal,
                 result=session.result,
                 cards_home=session.cards_home,
@@ -399,6 +435,28 @@ def _text(body: dict[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise Refused(400, f"{key} is {shown(value)}, allowed: text")
     return value
+
+
+def _number(body: dict[str, Any], key: str) -> int:
+    value = body.get(key)
+    if type(value) is not int:
+        raise Refused(400, f"{key} is {shown(value)}, allowed: a whole number")
+    return value
+
+
+def _play_line(table: Table, body: dict[str, Any]) -> None:
+    """Play the moves of a request, and take back those after move ``at``."""
+    texts = body.get("moves_played", [])
+    if not isinstance(texts, list) or len(texts) > MAX_MOVES or not all(isinstance(t, str) for t in texts):
+        allowed = f"a list of at most {MAX_MOVES} action texts"
+        raise Refused(400, f"moves_played is {shown(texts)}, allowed: {allowed}")
+    session = table.session
+    for move, text in enumerate(texts, 1):
+        try:
+            session.play(session.env.parse_action(text))
+        except ValueError as error:
+            raise Refused(400, f"move {move} of the link, {shown(text)}: {one_line(error)}") from None
+    session.go_to(_number(body, "at") if "at" in body else len(texts))
 
 
 def _parse_deal(deal: object) -> dict[str, Any] | None:

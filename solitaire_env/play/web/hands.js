@@ -1,0 +1,259 @@
+// How a player moves cards: clicks and taps, keys, dragging. Which moves there are, the server says.
+import { cardWords, cardsOf, make, markBoard, pileOf, pileWords, pilesOf, topOf } from "./board.js";
+import { at, onShow, playMove, say, table } from "./table.js";
+
+const board = at("board");
+let picked = null; // { pile, count, choices }: what the player has picked up
+
+const free = () => table.game && !table.busy && !table.going;
+
+/** The legal moves from a pile. Foundations with the same card are alike. */
+function movesFrom(pile) {
+  const { piles, legal } = table.game;
+  const alike = (source) => source[0] === "f" && pile[0] === "f" && piles[source] === piles[pile];
+  return legal.filter(({ source }) => source === pile || alike(source));
+}
+
+/** The numbers of cards that can be taken from the end of each pile. */
+function playable() {
+  const counts = {};
+  for (const pile of pilesOf(table.game.piles)) {
+    for (const { count, exact } of movesFrom(pile)) {
+      (counts[pile] ??= new Set()).add(count).add(exact ? count : 1);
+    }
+  }
+  return counts;
+}
+
+/**
+ * Where so many cards from the end of a pile can go, each with the move. The top card stands for its sequence,
+ * unless the player says how many cards go.
+ */
+function choicesOf(pile, count) {
+  const choices = new Map();
+  for (const move of movesFrom(pile)) {
+    if (move.count !== count && (count !== 1 || move.exact)) continue;
+    for (const target of move.targets) {
+      if (!choices.has(target) || move.count === count) choices.set(target, move);
+    }
+  }
+  return choices;
+}
+
+function mark() {
+  const targets = picked ? [...picked.choices.keys()] : [];
+  markBoard(board, { playable: playable(), picked, targets });
+}
+
+onShow(() => {
+  picked = null;
+  mark();
+});
+
+function pick(pile, count) {
+  const choices = choicesOf(pile, count);
+  if (!choices.size) {
+    const cards = cardsOf(table.game.piles[pile]).length;
+    picked = null;
+    mark();
+    say(cards ? `Nothing can go anywhere from ${pileWords(pile)}${count > 1 ? `, ${count} cards` : ""}.` : "");
+    return;
+  }
+  picked = { pile, count, choices };
+  mark();
+  const card = cardWords(cardsOf(table.game.piles[pile]).at(-count));
+  const places = [...choices.keys()].map(pileWords);
+  say(`${card}${count > 1 ? `, ${count} cards` : ""}: to ${places.slice(0, 4).join(", ")}${places[4] ? " ..." : ""}.`);
+}
+
+function letGo(why = "") {
+  picked = null;
+  mark();
+  say(why);
+}
+
+/** The target that a pile stands for: any foundation takes what goes home. */
+function targetAt(choices, pile) {
+  if (choices.has(pile) || pile[0] !== "f") return pile;
+  return [...choices.keys()].find((name) => name[0] === "f");
+}
+
+function sendHome(pile) {
+  const move = movesFrom(pile).find((move) => move.targets[0][0] === "f");
+  if (move) playMove(move);
+  return Boolean(move);
+}
+
+/** Draw, or turn the waste over where the stock is empty: the server says which. */
+function draw() {
+  const move = table.game.legal.find((move) => move.source === "stock");
+  if (move) playMove(move);
+  else if (table.game.piles.stock === undefined) say("This game has no stock to draw from.");
+  else say(table.game.piles.redeals === 0 ? "The stock is empty, and no redeal is left." : "There is no card to draw.");
+}
+
+/** Where an event is: the pile, and how many cards from its end. */
+function placeOf(event) {
+  const pile = event.target.closest?.("#board [data-pile]");
+  if (!pile) return null;
+  const cards = [...pile.querySelectorAll(".card")];
+  const card = event.target.closest(".card");
+  const name = pile.dataset.pile;
+  return { pile: name, count: card && name !== "waste" ? cards.length - cards.indexOf(card) : 1 };
+}
+
+// ------------------------------------------------------------------------------- click and tap
+
+const TWICE = 450; // ms between the clicks of a double click
+let clicked = { pile: "", time: 0 };
+
+board.addEventListener("click", (event) => {
+  const place = placeOf(event);
+  if (!free() || dragged) return;
+  if (!place) return letGo();
+  const { pile, count } = place;
+  const twice = event.detail > 0 && clicked.pile === pile && event.timeStamp - clicked.time < TWICE;
+  clicked = { pile, time: twice ? 0 : event.timeStamp };
+  if (pile === "stock") return draw();
+  if (twice && count === 1 && sendHome(pile)) return;
+  const target = picked && targetAt(picked.choices, pile);
+  if (picked?.choices.has(target)) return playMove(picked.choices.get(target));
+  if (picked?.pile === pile && picked.count === count) return letGo();
+  pick(pile, count);
+});
+
+// ---------------------------------------------------------------------------------------- keys
+
+/** Whether an event is typed into a form, which has keys of its own. */
+const inForm = (event) => event.target.closest?.("input:not([type=checkbox]), select, dialog");
+
+document.addEventListener("keydown", (event) => {
+  if (inForm(event) || !table.game || event.altKey) return;
+  const key = event.key.toLowerCase();
+  let work;
+  if (event.ctrlKey || event.metaKey) {
+    if (key === "z") work = event.shiftKey ? "redo" : "undo";
+    if (key === "y") work = "redo";
+  } else work = { u: "undo", r: "redo", d: "draw", h: "hint" }[key];
+  if (!work) return;
+  event.preventDefault();
+  if (work === "draw") return free() && draw();
+  if (!at(work).disabled) at(work).click();
+});
+
+board.addEventListener("keydown", (event) => {
+  const place = placeOf(event);
+  if (!table.game || !place || event.ctrlKey || event.metaKey || event.altKey) return;
+  const { pile, count } = place;
+  const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1 }[event.key];
+  if (event.key === "Escape") letGo();
+  else if (by && event.key.match(/Left|Right/)) {
+    const names = picked ? [...new Set([picked.pile, ...picked.choices.keys()])] : pilesOf(table.game.piles);
+    const order = pilesOf(table.game.piles).filter((name) => names.includes(name));
+    topOf(board, order.at((order.indexOf(pile) + by) % order.length)).focus();
+  } else if (by) {
+    const cards = [...pileOf(board, pile).querySelectorAll(".card.playable")];
+    const next = cards.at(cards.indexOf(event.target) - by);
+    if (count + by > 0) next?.focus();
+  } else if (event.key.toLowerCase() === "f" && free()) {
+    if (!sendHome(pile)) say(`${pileWords(pile)}: nothing goes home.`);
+  } else return;
+  event.preventDefault();
+});
+
+// ---------------------------------------------------------------------------------------- drag
+
+const FAR = 6; // px that a pointer moves before it drags
+let press = null; // { x, y, place, card, ghost }
+let dragged = false; // so that the click at its end is none
+
+board.addEventListener("pointerdown", (event) => {
+  const place = placeOf(event);
+  dragged = false;
+  const card = event.target.closest(".card.playable");
+  if (!free() || !card || event.button || !choicesOf(place.pile, place.count).size) return;
+  press = { x: event.clientX, y: event.clientY, place, card };
+});
+
+addEventListener("pointermove", (event) => {
+  if (!press) return;
+  if (!press.ghost && Math.hypot(event.clientX - press.x, event.clientY - press.y) > FAR) lift();
+  if (press.ghost) {
+    press.ghost.style.translate = `${event.clientX - press.x}px ${event.clientY - press.y}px`;
+    light(under(event));
+  }
+});
+
+/** A copy of the cards follows the pointer, drawn with the sizes of the board. */
+function lift() {
+  const { pile, count } = press.place;
+  pick(pile, count);
+  const box = press.card.getBoundingClientRect();
+  press.ghost = make("div", { class: "board dragged", "aria-hidden": "true", style: null });
+  press.ghost.style.cssText = board.style.cssText;
+  press.ghost.classList.toggle("small", board.classList.contains("small"));
+  const inPile = make("div", { class: pileOf(board, pile).className });
+  inPile.style.cssText = pileOf(board, pile).style.cssText;
+  for (const card of [...pileOf(board, pile).querySelectorAll(".card")].slice(-count)) {
+    const own = card.getBoundingClientRect();
+    const copy = card.cloneNode(true);
+    copy.tabIndex = -1;
+    Object.assign(copy.style, { position: "absolute", margin: 0, top: `${own.top - box.top}px`, left: 0 });
+    inPile.append(copy);
+  }
+  press.ghost.append(inPile);
+  Object.assign(press.ghost.style, { left: `${box.left}px`, top: `${box.top}px` });
+  document.body.append(press.ghost);
+  board.classList.add("dragging");
+  dragged = true;
+}
+
+/** The pile that takes what is held over it: the one under the pointer, or that which it covers most. */
+function under(event) {
+  const hit = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-pile]")?.dataset.pile;
+  const target = hit && targetAt(picked.choices, hit);
+  if (picked.choices.has(target)) return target;
+  const held = press.ghost.querySelector(".card").getBoundingClientRect();
+  let [best, most] = [null, 0];
+  for (const name of picked.choices.keys()) {
+    const box = pileOf(board, name).getBoundingClientRect();
+    const wide = Math.min(held.right, box.right) - Math.max(held.left, box.left);
+    const high = Math.min(held.bottom, box.bottom) - Math.max(held.top, box.top);
+    if (wide > 0 && high > 0 && wide * high > most) [best, most] = [name, wide * high];
+  }
+  return best;
+}
+
+function light(name) {
+  for (const pile of board.querySelectorAll(".pile.over")) pile.classList.remove("over");
+  if (name) pileOf(board, name).classList.add("over");
+}
+
+addEventListener("pointerup", async (event) => {
+  const { ghost, place } = press ?? {};
+  const move = ghost && picked?.choices.get(under(event));
+  press = null;
+  if (!ghost) return;
+  setTimeout(() => (dragged = false));
+  if (move) {
+    // The cards stay where they were dropped until the server has answered.
+    table.held = { ...place, ghost };
+    await playMove(move);
+    table.held = null;
+  } else letGo("They cannot go there.");
+  drop(ghost);
+});
+
+addEventListener("pointercancel", () => {
+  const ghost = press?.ghost;
+  press = null;
+  if (!ghost) return;
+  drop(ghost);
+  letGo();
+});
+
+function drop(ghost) {
+  ghost.remove();
+  light(null);
+  board.classList.remove("dragging");
+}

@@ -1,0 +1,100 @@
+// The moves of the game that is played: a list to step through, restart, and what is kept over a reload.
+import { moveList } from "./moves.js";
+import { ask, askTable, at, change, doing, keep, kept, onForgotten, onShow, say, show, table } from "./table.js";
+import { clock } from "./statistics.js";
+
+let line = []; // [action, words] of each move, those that were taken back included
+let restarted = 0; // moves that the last restart took back, until the next move
+
+const goTo = (move) => change("go-to", { move }, "jump");
+const list = moveList(at("line"), goTo);
+
+onShow(async (game, before, why) => {
+  const own = game.id === before?.id;
+  if (why !== "jump" || game.moves_played) restarted = 0;
+  const next = own && why === "move" && game.moves_played === before.moves_played + 1;
+  if (next && game.moves_known === game.moves_played) {
+    line = [...line.slice(0, before.moves_played), [game.last.action, game.last.words]];
+  } else if (!own || game.moves_known !== line.length || why === "move") {
+    line = game.moves_known ? (await ask(`sessions/${game.id}/moves`).catch(() => ({ moves: [] }))).moves : [];
+    if (table.game !== game) return;
+  }
+  list.fill(line.map(([, words]) => words));
+  list.mark(game.moves_played);
+  save();
+});
+
+/** Keep the game: its id for this tab, its moves for a server that has forgotten it. */
+export function save() {
+  const { game } = table;
+  const deal = { game: game.game, deal: game.deal, build: game.build, spaces: game.spaces, moves: game.moves };
+  keep("game", { address: address(game), deal, line: line.map(([action]) => action), at: game.moves_played, time: clock() });
+  keep("session", { address: address(game), id: game.id }, sessionStorage);
+}
+
+let houseRules = () => ({});
+
+/** Say what the rules of each game are without house rules. */
+export const knowRules = (rulesOf) => (houseRules = rulesOf);
+
+/** The address of the deal of a game: what is asked for in the address bar. */
+export function address(game) {
+  const query = new URLSearchParams({ game: game.game, deal: game.deal });
+  for (const [rule, own] of Object.entries(houseRules(game.game))) {
+    if (game[rule] !== own) query.set(rule, game[rule]);
+  }
+  return `?${query}`.replaceAll("%3A", ":");
+}
+
+/** The kept game as the server has it, or dealt and played again; null where none is kept for an address. */
+export async function resume(search) {
+  const own = kept("game");
+  if (!own?.deal || (search && search !== own.address)) return null;
+  const tab = kept("session", sessionStorage);
+  const still = tab?.address === own.address && (await ask(`sessions/${tab.id}`).catch(() => null));
+  return still || ask("sessions", { ...own.deal, moves_played: own.line, at: own.at });
+}
+
+onForgotten(async () => {
+  const own = kept("game");
+  if (own?.address !== address(table.game)) return false;
+  table.game.id = (await ask("sessions", { ...own.deal, moves_played: own.line, at: own.at })).id;
+  return true;
+});
+
+// ------------------------------------------------------------------------------------- buttons
+
+at("undo").onclick = () => (restarted ? goTo(restarted) : change("undo", {}, "jump"));
+at("redo").onclick = () => change("redo", {}, "jump");
+at("restart").onclick = () =>
+  doing(async () => {
+    const moves = table.game.moves_played;
+    show(await askTable("restart", {}), "jump");
+    restarted = moves;
+    say(`Back at the start. Undo returns to move ${moves}.`);
+  });
+
+/** Whether there is something to undo. */
+export const canUndo = () => Boolean(table.game?.moves_played || restarted);
+
+async function copy(link, what) {
+  try {
+    await navigator.clipboard.writeText(link);
+    say(`The link to ${what} is copied.`);
+  } catch {
+    say(`The link to ${what}: ${link}`);
+  }
+}
+
+const dealLink = () => location.href.replace(/#.*/, "");
+at("share").onclick = () => copy(dealLink(), "this deal");
+at("share-position").onclick = () => {
+  const played = line.slice(0, table.game.moves_played).map(([action]) => action);
+  copy(`${dealLink()}#moves=${played.join(",")}`, "this position");
+};
+
+/** The moves that a link tells, or null. */
+export function movesOfLink() {
+  const told = new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B")).get("moves");
+  return told === null ? null : told.split(",").filter(Boolean);
+}

@@ -1,0 +1,92 @@
+// Cards that move: from their old places to the new ones, off the stock, and at a win.
+import { pileOf, shape } from "./board.js";
+
+const TIME = 150; // ms
+const STEP = 6; // ms from one card that is dealt to the next
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+export const isStill = () => still.matches;
+
+const cardsIn = (pile) => [...pile.querySelectorAll(".card")];
+const boxOf = (element) => element.getBoundingClientRect();
+
+/** The cards of each pile, and where they are; those that are dragged are where the player let them go. */
+function look(root, held) {
+  const piles = {};
+  for (const pile of root.querySelectorAll("[data-pile]")) {
+    piles[pile.dataset.pile] = cardsIn(pile).map((card) => ({ card: card.dataset.card, box: boxOf(card) }));
+  }
+  const dragged = held ? cardsIn(held.ghost) : [];
+  dragged.forEach((card, k) => {
+    const own = piles[held.pile].at(k - dragged.length);
+    if (own) own.box = boxOf(card);
+  });
+  return piles;
+}
+
+function fly(card, from, { delay = 0, turned = false } = {}) {
+  const to = boxOf(card);
+  const pile = card.parentElement;
+  const start = `translate(${from.left - to.left}px, ${from.top - to.top}px)${turned ? " scaleX(0.1)" : ""}`;
+  pile.style.zIndex = 3;
+  const flight = card.animate([{ transform: start }, { transform: "none" }], {
+    duration: TIME,
+    delay,
+    easing: "ease-out",
+    fill: "backwards",
+  });
+  flight.onfinish = flight.oncancel = () => (pile.style.zIndex = "");
+}
+
+const turn = (card) => card.animate([{ transform: "scaleX(0)" }, { transform: "none" }], { duration: TIME });
+
+/** Draw the next position: cards fly to where they go, cards that are turned up turn. */
+export function moveCards(root, draw, held) {
+  if (isStill()) return draw();
+  const before = look(root, held);
+  draw();
+  const gone = {}; // places that cards have left, by card
+  const came = [];
+  for (const pile of root.querySelectorAll("[data-pile]")) {
+    const [old, now] = [before[pile.dataset.pile] ?? [], cardsIn(pile)];
+    const changed = now.findIndex((card, k) => card.dataset.card !== old[k]?.card);
+    const first = changed < 0 ? now.length : changed;
+    for (const { card, box } of old.slice(first)) (gone[card] ??= []).push(box);
+    came.push(...now.slice(first).map((card, k) => ({ card, old: old[first + k], pile: pile.dataset.pile })));
+  }
+  for (const { card, old, pile } of came) {
+    const from = gone[card.dataset.card]?.shift();
+    if (from) fly(card, from);
+    else if (pile === "waste" && pileOf(root, "stock")) fly(card, boxOf(pileOf(root, "stock")), { turned: true });
+    else if (old?.card === "??") turn(card);
+  }
+}
+
+/** Deal all cards out, one after the other, from the stock or from above. */
+export function dealOut(root) {
+  if (isStill()) return;
+  const from = boxOf(pileOf(root, "stock") ?? root);
+  const rows = [...root.querySelectorAll(".pile-t")].map(cardsIn);
+  const highest = Math.max(...rows.map((cards) => cards.length));
+  let dealt = 0;
+  for (let row = 0; row < highest; row += 1) {
+    for (const cards of rows) if (cards[row]) fly(cards[row], from, { delay: Math.min(600, STEP * dealt++) });
+  }
+}
+
+/** Suits that rain over an element. */
+export function celebrate(element) {
+  if (isStill()) return;
+  for (let k = 0; k < 36; k += 1) {
+    const suit = "CDHS"[k % 4];
+    const drop = shape(suit, { class: `rain suit-${suit}` });
+    drop.style.left = `${Math.random() * 100}%`;
+    element.append(drop);
+    const fall = [
+      { transform: "translateY(-40px) rotate(0deg)" },
+      { transform: `translateY(${element.clientHeight + 40}px) rotate(${Math.random() * 720 - 360}deg)` },
+    ];
+    const flight = drop.animate(fall, { duration: 1500 + Math.random() * 1500, delay: Math.random() * 600, fill: "backwards" });
+    flight.onfinish = () => drop.remove();
+  }
+}

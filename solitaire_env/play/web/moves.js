@@ -1,0 +1,49 @@
+// A list of moves that one can step through, one of them current.
+import { make } from "./board.js";
+
+/** Fill a list; go is called with the number of moves that a click, or a key, leads to. */
+export function moveList(list, go) {
+  let shown = [];
+  let now = 0;
+  const button = (k) => list.children[k]?.firstChild;
+
+  const item = (words, k) => {
+    const count = make("span", { class: "count" }, `${k + 1}`);
+    const own = make("button", { type: "button", tabindex: k ? -1 : 0 }, count, words);
+    own.onclick = () => go(k + 1);
+    return make("li", {}, own);
+  };
+
+  // One stop for Tab; up and down go through the list.
+  list.addEventListener("keydown", async (event) => {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    await go(Math.max(0, Math.min(shown.length, now + by)));
+    button(Math.max(0, now - 1))?.focus();
+  });
+
+  return {
+    /** Show these moves, in words. */
+    fill(words) {
+      let same = 0;
+      while (same < shown.length && shown[same] === words[same]) same += 1;
+      while (list.children.length > same) list.lastChild.remove();
+      list.append(...words.slice(same).map((own, k) => item(own, same + k)));
+      shown = [...words];
+    },
+    /** Mark the last move that has been played, of so many. */
+    mark(played) {
+      now = played;
+      list.querySelector("[aria-current]")?.removeAttribute("aria-current");
+      list.querySelector("[tabindex='0']")?.setAttribute("tabindex", -1);
+      const current = button(Math.max(0, now - 1));
+      current?.setAttribute("tabindex", 0);
+      if (now === 0) list.scrollTop = 0;
+      else if (current) {
+        current.setAttribute("aria-current", "step");
+        list.scrollTop = current.parentElement.offsetTop - list.offsetTop - list.clientHeight / 2;
+      }
+    },
+  };
+}

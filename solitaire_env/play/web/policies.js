@@ -1,0 +1,240 @@
+// What policies say of the game and how they play it: hints as arrows, playing on, win rates on the deal.
+import { drawArrows } from "./arrows.js";
+import { make } from "./board.js";
+import { ask, askTable, at, doing, onShow, say, show, table } from "./table.js";
+import { notOwn } from "./statistics.js";
+
+const board = at("board");
+const ARROWS = 4; // moves that are drawn as arrows
+const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+
+let known = false; // the policies of this game are known
+let arrows = []; // those that are drawn
+let rated = []; // policies that have a win rate
+let measuring = null; // id of the rate that is being played
+
+export const canAsk = () => known;
+export const isMeasuring = () => measuring !== null;
+
+const policyName = () => at("policy").selectedOptions[0].textContent;
+
+// -------------------------------------------------------------------------------------- advice
+
+function barCell(share) {
+  const bar = make("span");
+  bar.style.width = `${100 * share}%`;
+  return make("td", { class: "bar" }, bar);
+}
+
+/** The value as a bar: 0 is nothing, 1 all that can be reached. */
+export function showValue(share, text) {
+  at("evaluation").hidden = share === null;
+  if (share === null) return;
+  const bar = Math.max(0, Math.min(1, share));
+  at("evaluation").firstElementChild.style.width = `${100 * bar}%`;
+  at("evaluation").setAttribute("aria-valuenow", bar.toFixed(2));
+  at("evaluation").setAttribute("aria-valuetext", text);
+  at("evaluation").lastElementChild.textContent = text;
+}
+
+function showAdvice(advice, name) {
+  const parts = [make("p", {}, `${name}: ${advice.words} (${advice.action})`)];
+  if (advice.plays.length > 1) parts.push(make("p", { class: "soft" }, `As single moves: ${advice.plays.join(", ")}`));
+  if (advice.actions.length) {
+    const rows = advice.actions.map(({ action, words, probability }) =>
+      make(
+        "tr",
+        { class: action === advice.action && "chosen" },
+        make("td", {}, words),
+        barCell(probability),
+        make("td", { class: "figure" }, percent(probability)),
+      ),
+    );
+    parts.push(make("table", { "aria-label": "Likeliest actions" }, make("tbody", {}, ...rows)));
+  }
+  at("advice").replaceChildren(...parts);
+  showValue(advice.value, advice.value === null ? "" : `Value ${advice.value.toFixed(2)}`);
+}
+
+/** Draw what a policy would do as arrows: its move first, then the others that it thinks of. */
+function point(advice) {
+  const others = advice.actions.map((own) => ({ ...own, share: own.probability, label: percent(own.probability, 0) }));
+  const first = others.find(({ action }) => action === advice.action) ?? advice;
+  arrows = [first, ...others.filter((own) => own !== first).slice(0, ARROWS - 1)];
+  drawArrows(board, arrows);
+}
+
+board.addEventListener("fit", () => drawArrows(board, arrows));
+
+async function hint() {
+  const advice = await askTable("hint", { policy: at("policy").value });
+  showAdvice(advice, policyName());
+  point(advice);
+  return advice;
+}
+
+at("hint").onclick = () =>
+  doing(async () => {
+    const advice = await hint();
+    say(`${policyName()}: ${advice.words} (${advice.action})`);
+  });
+
+onShow((game, before, why) => {
+  arrows = [];
+  drawArrows(board, []);
+  if (game.id !== before?.id) known = false;
+  if (why !== "move" || !table.going) at("advice").replaceChildren();
+  showValue(null);
+  if (at("thinking").checked && known && !table.going) think();
+});
+
+/** Show what the policy thinks of the position, whatever it is. */
+export async function think() {
+  const { game } = table;
+  if (!known || game.state !== "playing") return;
+  const advice = await askTable("hint", { policy: at("policy").value }).catch(() => null);
+  if (!advice || table.game !== game) return;
+  showAdvice(advice, policyName());
+  point(advice);
+}
+
+at("policy").onchange = () => at("thinking").checked && think();
+
+// ------------------------------------------------------------------------------------- play on
+
+async function advance() {
+  const name = policyName();
+  notOwn();
+  const next = await askTable("advance", { policy: at("policy").value });
+  show(next, "move");
+  showAdvice(next.advice, name);
+}
+
+at("one").onclick = () => doing(advance);
+
+/** Play by itself until the game ends, someone stops it, or a step says why it stops. */
+export async function playOn(step, pause) {
+  table.going = true;
+  at("status").setAttribute("aria-live", "off");
+  let why = null;
+  let played = 0;
+  while (table.going && table.game.state === "playing" && why === null) {
+    const start = performance.now();
+    if (!(await doing(async () => (why = (await step()) ?? null)))) break;
+    played += 1;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, pause() - (performance.now() - start))));
+  }
+  table.going = false;
+  at("status").removeAttribute("aria-live");
+  const failed = at("status").classList.contains("error");
+  if (table.game.state === "playing" && !failed) {
+    say(why ?? `Stopped after ${played} move${played === 1 ? "" : "s"}.`);
+  }
+  return played;
+}
+
+at("on").onclick = async () => {
+  if (table.going) {
+    table.going = false;
+    return;
+  }
+  const name = policyName();
+  const seen = new Map(); // positions, each with the move that led to it
+  const place = () => JSON.stringify(table.game.piles);
+  seen.set(place(), table.game.moves_played);
+  await playOn(
+    async () => {
+      await advance();
+      const move = seen.get(place());
+      seen.set(place(), table.game.moves_played);
+      if (move === undefined) return null;
+      return `Stopped: ${name} goes in a circle. The position is the same as after move ${move}.`;
+    },
+    () => 1000 / Number(at("speed").value),
+  );
+  showTools();
+};
+
+let showTools = () => {};
+export const onTools = (work) => (showTools = work);
+
+export async function showPolicies() {
+  const before = at("policy").value;
+  const asked = table.game.id;
+  const { policies } = await ask(`sessions/${asked}/policies`);
+  if (asked !== table.game.id) return;
+  const option = ({ id, name, error }) =>
+    make("option", { value: id, disabled: Boolean(error), title: error || null }, error ? `${name} (not for this game)` : name);
+  at("policy").replaceChildren(...policies.map(option));
+  const can = policies.filter(({ error }) => !error).map(({ id }) => id);
+  at("policy").value = can.includes(before) ? before : can.at(-1);
+  rated = policies.filter(({ rates }) => rates);
+  at("rates").hidden = !rated.length;
+  at("table").hidden = true;
+  at("verdict").replaceChildren();
+  at("progress").textContent = "";
+  known = true;
+  if (at("thinking").checked) think();
+  showTools();
+}
+
+// ------------------------------------------------------------------------------------ win rates
+
+at("measure").onclick = async () => {
+  const [session, games] = [table.game.id, Number(at("games").value)];
+  say("");
+  at("table").hidden = false;
+  at("table").tBodies[0].replaceChildren();
+  at("verdict").replaceChildren();
+  at("cancel").disabled = false;
+  at("measure").disabled = true;
+  try {
+    for (const { id, name } of rated) {
+      const { rate } = await askTable("rates", { policy: id, games });
+      measuring = rate;
+      const row = make("tr");
+      at("table").tBodies[0].append(row);
+      const told = await follow(rate, name, row);
+      if (told.state === "cancelled" || session !== table.game.id) break;
+      if (told.error) throw new Error(told.error);
+    }
+    at("progress").textContent = "";
+  } catch (error) {
+    at("progress").textContent = error.message;
+  }
+  measuring = null;
+  at("cancel").disabled = true;
+  showTools();
+};
+
+at("cancel").onclick = cancelRate;
+
+export async function cancelRate() {
+  if (!measuring) return;
+  try {
+    await ask(`rates/${measuring}/cancel`, {});
+  } catch (error) {
+    at("progress").textContent = error.message;
+  }
+}
+
+async function follow(rate, name, row) {
+  for (;;) {
+    const told = await ask(`rates/${rate}`);
+    at("progress").textContent = `${name}: ${told.played} of ${told.games} games`;
+    if (told.played) showRate(told, name, row);
+    if (!["waiting", "playing"].includes(told.state)) return told;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
+
+function showRate(told, name, row) {
+  const [low, high] = told.win_interval.map((share) => Math.round(100 * share));
+  const texts = [
+    `${told.wins}/${told.played}`,
+    told.games === 1 ? "always so" : `${Math.round(100 * told.win_rate)} % [${low}, ${high}]`,
+    told.cards_home.toFixed(1),
+  ];
+  const figures = texts.map((text) => make("td", { class: "figure" }, text));
+  row.replaceChildren(make("td", {}, name), barCell(told.win_rate), ...figures);
+}

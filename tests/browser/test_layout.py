@@ -1,0 +1,143 @@
+"""The pages in Chromium at every size, light and dark: the whole board is seen, and axe finds no fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from solitaire_env.play.replay_page import write_page
+from solitaire_env.transcripts import Thought
+from tests.browser.conftest import SCREENSHOTS, OpenPage
+from tests.browser.reading import moves
+from tests.recorded import recorded_game
+
+pytestmark = pytest.mark.browser
+
+SIZES = {"desktop": (1400, 900), "tablet": (820, 1180), "portrait": (375, 812), "landscape": (812, 375)}
+PROBES = ["klondike", "yukon", "freecell", "double-klondike", "eighty-thieves", "triple-freecell"]
+MEASURE = """() => {
+  const box = (element) => element.getBoundingClientRect();
+  const frame = document.querySelector(".board-frame");
+  const clipped = [...document.querySelectorAll("#board .card:not(.down)")].filter((card) => {
+    const next = card.parentElement.classList.contains("pile-waste") && card.nextElementSibling;
+    const right = next && next.classList.contains("card") ? box(next).left : box(card).right;
+    if (right - box(card).left < 1) return false; // all of it lies below another card
+    const parts = [...card.querySelector(".corner").childNodes].map((part) => {
+      const range = document.createRange();
+      range.selectNode(part);
+      return range.getBoundingClientRect().right;
+    });
+    return Math.max(...parts) > right + 0.5;
+  });
+  return {
+    sideways: document.documentElement.scrollWidth - innerWidth,
+    hidden: frame.scrollHeight - frame.clientHeight,
+    below: box(frame).bottom - innerHeight,
+    card: parseFloat(document.getElementById("board").style.getPropertyValue("--w")),
+    wide: box(document.getElementById("board")).width / frame.clientWidth,
+    clipped: clipped.map((card) => card.dataset.card),
+  };
+}"""
+
+
+def fits(page: Page, name: str) -> Any:
+    """The board is seen whole, and no corner of a card is cut off; the measures."""
+    # The cards get their size in the frame after that of the window.
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    found = page.evaluate(MEASURE)
+    assert found["sideways"] <= 0 and found["hidden"] <= 0 and found["below"] <= 0.5, (name, found)
+    assert not found["clipped"], (name, found)
+    return found
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_the_whole_board_is_seen_at_every_size(home: str, open_page: OpenPage, name: str) -> None:
+    page = open_page(f"{home}?game={name}&deal=7")
+    expect(page.locator("#one")).to_be_enabled()
+    if page.locator(".pile-stock").count():
+        for number in range(1, 6):
+            page.keyboard.press("d")
+            moves(page, number)
+    cards = {}
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        cards[size] = fits(page, f"{name}, {size}")
+        page.screenshot(path=SCREENSHOTS / f"layout-{name}-{size}.png")
+    assert cards["desktop"]["card"] >= 68, cards
+    if name in ("klondike", "yukon", "freecell"):
+        assert min(found["card"] for found in cards.values()) >= 40, cards
+        assert cards["desktop"]["card"] >= 110, cards
+
+
+def test_dialogs_and_long_names_move_nothing(home: str, open_page: OpenPage) -> None:
+    page = open_page(f"{home}?game=eights-down&deal=7")
+    expect(page.locator("#one")).to_be_enabled()
+    before = page.locator("#board").bounding_box()
+    page.locator("#open-new").click()
+    page.locator("summary").click()
+    assert page.locator("#board").bounding_box() == before
+    page.keyboard.press("Escape")
+    page.evaluate("() => { document.getElementById('about').textContent = 'word '.repeat(90) }")
+    page.evaluate("() => { document.getElementById('status').textContent = 'word '.repeat(90) }")
+    assert page.locator("#board").bounding_box() == before
+
+
+def looks_right(page: Page, name: str) -> None:
+    """At every size, light and dark: no sideways scrolling, no fault that axe finds; a screenshot."""
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            wide, inner = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            assert wide <= inner, (name, width)
+            result = Axe().run(page)
+            assert result.violations_count == 0, result.generate_report()
+            page.screenshot(path=SCREENSHOTS / f"{name}-{size}-{scheme}.png", full_page=True)
+
+
+@pytest.mark.parametrize("name", ["forty-thieves", "eights-down"])
+def test_the_page_to_play_looks_right(home: str, open_page: OpenPage, name: str) -> None:
+    page = open_page(f"{home}?game={name}&deal=7")
+    expect(page.locator("#hint")).to_be_enabled()
+    page.locator("#policy").select_option(label="first")
+    for number in range(1, 13):
+        page.locator("#one").click()
+        moves(page, number)
+    page.locator("#measure").click()
+    expect(page.locator("#table tbody tr")).to_have_count(1)
+    page.locator("#cancel").click()
+    page.locator("#labels").check()
+    if name == "eights-down":
+        page.locator("#four").check()
+    page.locator("#hint").click()
+    expect(page.locator(".arrows")).to_be_visible()
+    page.locator("#board .card.playable").last.click(position={"x": 5, "y": 5})
+    expect(page.locator(".picked").first).to_be_visible()
+    looks_right(page, f"play-{name}")
+    page.locator("#open-new").click()
+    page.locator("summary").click()
+    page.emulate_media(color_scheme="light")
+    result = Axe().run(page)
+    assert result.violations_count == 0, result.generate_report()
+
+
+@pytest.mark.parametrize("name", ["forty-thieves", "eights-down"])
+def test_the_replay_page_looks_right(open_page: OpenPage, tmp_path: Path, name: str) -> None:
+    game = recorded_game(name)
+    thoughts = [
+        Thought(0.4 + k / 1000, ((text, 0.75), ("draw", 0.125))) for k, text in enumerate(game.actions)
+    ]
+    object.__setattr__(game, "thoughts", tuple(thoughts))
+    write_page(tmp_path / "game.html", game)
+    page = open_page((tmp_path / "game.html").as_uri())
+    page.locator("#slider").fill(str(len(game.actions) * 3 // 5))
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        fits(page, f"{name}, {size}")
+    if game.variant.stock:
+        page.locator(".pile-waste .number").click()
+    looks_right(page, f"replay-{name}")

@@ -1,0 +1,330 @@
+"""The page to play in Chromium: what it says, undo and redo, what it keeps, help from policies."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from solitaire_env.variants import get_variant
+from tests.browser.conftest import OpenPage
+from tests.browser.reading import drawn, moves, pile, top
+from tests.recorded import recorded_game
+
+pytestmark = pytest.mark.browser
+
+EIGHTS = get_variant("eights-down")
+
+
+def ready(page: Page) -> Page:
+    """The page when its policies are known."""
+    expect(page.locator("#one")).to_be_enabled()
+    return page
+
+
+def says(page: Page, text: str | re.Pattern[str]) -> None:
+    expect(page.locator("#status")).to_have_text(text)
+
+
+# ------------------------------------------------------------------------------- what it says
+
+
+def test_what_is_refused_is_told(home: str, open_page: OpenPage) -> None:
+    page = open_page(f"{home}?game=nonsense&deal=7", refused=True)
+    expect(page.locator("#status.error")).to_contain_text("unknown variant 'nonsense'")
+    expect(page.locator("h1")).to_have_text("Solitaire")
+    expect(page.locator("#board .card")).to_have_count(0)
+    page.goto(f"{home}?game=busy-aces&deal=x")
+    expect(page.locator("#status.error")).to_contain_text("unknown deal 'x', allowed: a whole number")
+    expect(page.locator("#board .card")).to_have_count(0)
+    page.locator("#open-new").click()
+    expect(page.locator("#deal-help")).to_contain_text("random")
+    page.locator("#deal").fill("y")
+    page.locator("#deal").press("Enter")
+    expect(page.locator("#new-error")).to_contain_text("unknown deal 'y'")
+    page.locator("#deal").fill("random")
+    page.locator("#deal").press("Enter")
+    expect(page.locator("#new-game")).to_be_hidden()
+    expect(page.locator("h1")).to_contain_text("Forty Thieves, deal ")
+    expect(page.locator("#status.error")).to_have_count(0)
+
+
+def test_a_server_that_does_not_answer(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=busy-aces&deal=7", refused=True))
+    page.route("**/api/**", lambda route: route.abort())
+    page.keyboard.press("d")
+    expect(page.locator("#status.error")).to_contain_text("The server does not answer.")
+    page.locator("#measure").click()
+    expect(page.locator("#progress")).to_contain_text("The server does not answer.")
+    expect(page.locator("#status")).to_be_empty()
+    page.unroute("**/api/**")
+    page.keyboard.press("d")
+    moves(page, 1)
+    says(page, "draw a card from the stock (draw)")
+
+
+def test_a_card_that_is_dragged_and_let_go(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    before = drawn(page, EIGHTS)
+    top(page, "t4").click()
+    expect(pile(page, "t3")).to_have_class(re.compile("target"))
+    assert "can go here" in (top(page, "t3").get_attribute("aria-label") or "")
+    page.keyboard.press("Escape")
+    expect(page.locator(".target")).to_have_count(0)
+    says(page, "")
+    box = top(page, "t4").bounding_box()
+    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    page.mouse.down()
+    goal = top(page, "t3").bounding_box()
+    page.mouse.move(goal["x"] + 9, goal["y"] + 9, steps=3)
+    expect(pile(page, "t3")).to_have_class(re.compile("over"))
+    style = """(card) => {
+        const { fontFamily, fontSize, color } = getComputedStyle(card.querySelector(".corner"));
+        const { width, height } = card.getBoundingClientRect();
+        return [fontFamily, fontSize, color, Math.round(width), Math.round(height)];
+    }"""
+    held, own = page.locator(".dragged .card"), top(page, "t4")
+    assert held.evaluate(style) == own.evaluate(style)
+    page.mouse.move(5, 5, steps=3)
+    page.mouse.up()
+    expect(page.locator(".dragged, .target, .picked, .over")).to_have_count(0)
+    says(page, "They cannot go there.")
+    assert drawn(page, EIGHTS) == before
+    moves(page, 0)
+    page.locator("#hint").click()
+    says(page, re.compile("whim: "))
+
+
+# ------------------------------------------------------------------------ undo, redo, and keeping
+
+
+def test_undo_redo_restart_and_the_list_of_moves(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=busy-aces&deal=7"))
+    start = drawn(page, get_variant("busy-aces"))
+    # No key needs the focus on the board; in a form keys are text.
+    for number in (1, 2, 3):
+        page.keyboard.press("d")
+        moves(page, number)
+    page.locator("#open-new").click()
+    page.locator("#deal").press("u")
+    page.keyboard.press("Escape")
+    moves(page, 3)
+    after = drawn(page, get_variant("busy-aces"))
+    for key, number in (("u", 2), ("Control+z", 1), ("Control+y", 2), ("r", 3), ("Control+z", 2)):
+        page.keyboard.press(key)
+        moves(page, number)
+    rows = page.locator("#line button")
+    expect(rows).to_have_text([f"{k}draw a card from the stock" for k in (1, 2, 3)])
+    expect(page.locator("#line [aria-current]")).to_have_text("2draw a card from the stock")
+    rows.nth(2).click()
+    moves(page, 3)
+    rows.nth(2).press("ArrowUp")
+    moves(page, 2)
+    rows.nth(2).click()
+    moves(page, 3)
+    assert drawn(page, get_variant("busy-aces")) == after
+    page.locator("#restart").click()
+    moves(page, 0)
+    says(page, "Back at the start. Undo returns to move 3.")
+    assert drawn(page, get_variant("busy-aces")) == start
+    page.locator("#undo").click()
+    moves(page, 3)
+    # Another move ends what could be redone.
+    page.keyboard.press("u")
+    moves(page, 2)
+    page.locator("#board .card.playable").last.dblclick()
+    page.locator("#policy").select_option(label="greedy")
+    page.locator("#one").click()
+    expect(page.locator("#redo")).to_be_disabled()
+
+
+def test_a_game_is_kept_over_a_reload_and_shared(home: str, open_page: OpenPage, browser: Any) -> None:
+    page = ready(open_page(f"{home}?game=busy-aces&deal=7", refused=True))
+    for number in (1, 2, 3):
+        page.keyboard.press("d")
+        moves(page, number)
+    page.keyboard.press("u")
+    moves(page, 2)
+    board = drawn(page, get_variant("busy-aces"))
+    page.reload()
+    moves(page, 2)
+    says(page, "Continued at move 2. Restart begins again.")
+    assert drawn(page, get_variant("busy-aces")) == board
+    ready(page).keyboard.press("r")
+    moves(page, 3)
+    # Neither a server that has forgotten the game nor another tab loses it.
+    page.evaluate("() => sessionStorage.clear()")
+    page.goto(home)
+    moves(page, 3)
+    expect(page.locator("#line button")).to_have_count(3)
+    ready(page)
+    page.evaluate("() => fetch('api/games')")
+    page.route(
+        re.compile("/undo$"), lambda route: route.fulfill(status=404, json={"error": "no game"}), times=1
+    )
+    page.keyboard.press("u")
+    moves(page, 2)
+    says(page, "draw a card from the stock (draw)")
+    page.evaluate("() => { navigator.clipboard.writeText = (text) => Promise.reject() }")
+    page.locator("#share").click()
+    says(page, f"The link to this deal: {home}?game=busy-aces&deal=7")
+    page.locator("#share-position").click()
+    link = f"{home}?game=busy-aces&deal=7#moves=draw,draw"
+    says(page, f"The link to this position: {link}")
+    other = open_page(link)
+    moves(other, 2)
+    assert drawn(other, get_variant("busy-aces")) == board
+    wrong = open_page(f"{home}?game=busy-aces&deal=7#moves=draw,t1>f", refused=True)
+    expect(wrong.locator("#status.error")).to_contain_text("move 2 of the link, 't1>f': ")
+
+
+def test_games_are_chosen_and_shared(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=ms:11982&moves=one+card"))
+    expect(page.locator("h1")).to_have_text("Eights Down, deal ms:11982")
+    expect(page.locator("#about")).to_contain_text("one card")
+    page.locator("#open-new").click()
+    page.locator("#game").select_option("busy-aces")
+    page.locator("summary").click()
+    page.locator("#moves").select_option("supermove")
+    page.locator("#deal").fill("9223372036854775807")
+    page.locator("#deal").press("Enter")
+    expect(page.locator("h1")).to_have_text("Busy Aces, deal 9223372036854775807")
+    shared = page.url
+    assert shared == f"{home}?game=busy-aces&deal=9223372036854775807&moves=supermove"
+    board = drawn(page, get_variant("busy-aces"))
+    page.locator("#open-new").click()
+    page.locator("#random").click()
+    expect(page.locator("h1")).not_to_contain_text("9223372036854775807")
+    page.goto(shared)
+    expect(page.locator("h1")).to_have_text("Busy Aces, deal 9223372036854775807")
+    assert drawn(page, get_variant("busy-aces")) == board
+
+
+# ------------------------------------------------------------------------------------ policies
+
+
+def test_help_from_policies(home: str, open_page: OpenPage) -> None:
+    page = open_page(f"{home}?game=eights-down&deal=132")
+    names = page.locator("#policy option")
+    expect(names).to_have_text(["hint", "greedy", "first", "whim"])
+    page.locator("#policy").select_option(label="first")
+    page.keyboard.press("h")
+    expect(page.locator("#advice")).to_contain_text("first: ")
+    expect(page.locator("#evaluation")).to_have_text("Value 0.25")
+    expect(page.locator(".arrow.first")).to_have_count(1)
+    expect(page.locator(".chance")).to_have_count(4)
+    assert re.search("home, from|onto|cell", page.locator("#advice tr").first.inner_text())
+    moves(page, 0)
+    page.locator("#one").click()
+    moves(page, 1)
+    expect(page.locator(".arrows")).to_have_count(0)
+    page.locator("#undo").click()
+    moves(page, 0)
+    page.locator("#policy").select_option(label="greedy")
+    page.locator("#speed").select_option("20")
+    page.locator("#on").click()
+    expect(page.locator("#board")).to_have_attribute("data-moves", re.compile("[5-9]"))
+    page.locator("#on").click()
+    expect(page.locator("#status")).to_contain_text("Stopped after ")
+    page.locator("#restart").click()
+    moves(page, 0)
+    page.locator("#games").fill("2")
+    page.locator("#measure").click()
+    expect(page.locator("#table tbody tr")).to_have_count(3)
+    expect(page.locator("#measure")).to_be_enabled(timeout=60_000)
+    expect(page.locator("#table tbody tr").first).to_contain_text("greedy1/1always so52.0")
+    expect(page.locator("#table tbody tr").last).to_contain_text("/2")
+    # With a hint for every position it needs no click.
+    page.locator("#policy").select_option(label="first")
+    page.locator("#thinking").check()
+    expect(page.locator(".arrow.first")).to_have_count(1)
+    page.locator("#one").click()
+    moves(page, 1)
+    expect(page.locator(".arrow.first")).to_have_count(1)
+
+
+def test_playing_on_stops_where_the_policy_goes_in_a_circle(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=freecell&deal=7"))
+    page.locator("#policy").select_option(label="first")
+    page.locator("#speed").select_option("20")
+    page.locator("#on").click()
+    said = "Stopped: first goes in a circle. The position is the same as after move [0-9]+."
+    expect(page.locator("#status")).to_have_text(re.compile(said), timeout=60_000)
+    expect(page.locator("#on")).to_have_text("Play on")
+
+
+# ---------------------------------------------------------------------- movement, and the end
+
+
+def test_cards_fly_only_for_those_who_like_it(home: str, open_page: OpenPage) -> None:
+    flights = "() => document.getAnimations().length"
+    page = open_page(f"{home}?game=busy-aces&deal=7", reduced_motion="no-preference")
+    ready(page)
+    slow = """() => {
+      const animate = Element.prototype.animate;
+      Element.prototype.animate = function (frames, options) {
+        window.flown = (window.flown ?? 0) + 1;
+        window.time = options.duration;
+        return animate.call(this, frames, options);
+      };
+    }"""
+    page.evaluate(slow)
+    page.keyboard.press("d")
+    moves(page, 1)
+    assert page.evaluate("() => [window.flown, window.time]") == [1, 150]
+    page.emulate_media(reduced_motion="reduce")
+    page.keyboard.press("d")
+    moves(page, 2)
+    assert page.evaluate("() => window.flown") == 1
+    page.emulate_media(reduced_motion="no-preference")
+    page.keyboard.press("u")
+    moves(page, 1)
+    expect(page.locator(".pile-waste .card")).to_have_count(1)
+    page.wait_for_timeout(400)
+    assert page.evaluate(flights) == 0
+
+
+def test_a_game_finishes_by_itself_and_is_celebrated(home: str, open_page: OpenPage) -> None:
+    game = recorded_game("eights-down")
+    link = f"{home}?game=eights-down&deal=132#moves={','.join(game.actions[:-6])}"
+    page = ready(open_page(link))
+    expect(page.locator("#finish")).to_be_visible()
+    page.locator("#finish").click()
+    expect(page.locator("#won")).to_be_visible()
+    expect(page.locator("#status")).to_contain_text("Won, in ")
+    expect(page.locator("#next")).to_have_text("Next deal: 133")
+    # Not by itself after an undo, but after a move.
+    page.locator("#close-won").click()
+    for left in range(1, 7):
+        page.keyboard.press("u")
+        moves(page, len(game.actions) - left)
+    page.locator("#finish-self").check()
+    page.keyboard.press("r")
+    moves(page, len(game.actions) - 5)
+    expect(page.locator("#won")).to_be_hidden()
+    page.keyboard.press("u")
+    moves(page, len(game.actions) - 6)
+    page.locator("#policy").select_option(label="greedy")
+    page.locator("#one").click()
+    expect(page.locator("#won")).to_be_visible()
+    expect(page.locator("#statistics tr").first).to_have_text("Games1")
+    page.locator("#next").click()
+    expect(page.locator("h1")).to_have_text("Eights Down, deal 133")
+    expect(page.locator("#won")).to_be_hidden()
+
+
+def test_taps_on_a_phone(home: str, open_page: OpenPage) -> None:
+    page = open_page(
+        f"{home}?game=eights-down&deal=132", width=375, height=760, has_touch=True, is_mobile=True
+    )
+    expect(page.locator("#hint")).to_be_enabled()
+    box = top(page, "t7").bounding_box()
+    for _ in range(2):
+        page.touchscreen.tap(box["x"] + 9, box["y"] + 9)
+    moves(page, 1)
+    assert pile(page, "f3").locator(".card").get_attribute("data-card") == "AH"
+    top(page, "t4").tap()
+    top(page, "t3").tap()
+    moves(page, 2)
