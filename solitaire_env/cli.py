@@ -410,11 +410,13 @@ class Serve:
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
     """A policy that can be chosen, as in watch: linear, shipped, runs/busy-aces-1, module:Class; can be
     repeated."""
+    solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
+    """Solver that says whether a deal can be won, such as agents.search.solver:Solver."""
 
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve
 
-        serve(self.policy, listen(self.host, self.port), self.host, self.allow_host)
+        serve(self.policy, listen(self.host, self.port), self.host, self.allow_host, self.solver)
 
 
 # ---------------------------------------------------------------------------------------- perft

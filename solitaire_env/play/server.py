@@ -50,6 +50,7 @@ _FILES: Final = {
             "moves",
             "play",
             "policies",
+            "rates",
             "statistics",
             "table",
         )
@@ -184,6 +185,7 @@ class _Api:
             ],
             "rules": RULES,
             "max_games": MAX_GAMES,
+            "solver": room.solver is not None,
         }
         self.verbs: dict[str, Callable[[str, Table, dict[str, Any]], dict[str, Any]]] = {
             "move": room.move,
@@ -194,6 +196,7 @@ class _Api:
             "hint": room.hint,
             "advance": room.advance,
             "rates": room.rate,
+            "solve": room.solve,
         }
 
     async def file(self, request: Request) -> Response:
@@ -260,20 +263,23 @@ class _Api:
 
     async def show_rate(self, request: Request) -> Response:
         """How far a win rate is."""
-        return JSONResponse(await run_in_threadpool(self.room.known_rate(request.path_params["id"]).told))
+        return JSONResponse(await run_in_threadpool(self.room.job(request.path_params["id"]).told))
 
     async def cancel_rate(self, request: Request) -> Response:
         """A win rate is measured no further."""
         check_keys(await _body(request), ())
-        rate = self.room.known_rate(request.path_params["id"])
-        rate.cancel.set()
-        if rate.state == "waiting":
-            rate.state = "cancelled"
-        return JSONResponse(rate.told())
+        job = self.room.job(request.path_params["id"])
+        job.cancel.set()
+        if job.state == "waiting":
+            job.state = "cancelled"
+        return JSONResponse(job.told())
 
 
 def make_app(
-    policies: Sequence[str] = (), host: str = "127.0.0.1", allowed_hosts: Sequence[str] = ()
+    policies: Sequence[str] = (),
+    host: str = "127.0.0.1",
+    allowed_hosts: Sequence[str] = (),
+    solver: str | None = None,
 ) -> Starlette:
     """The server as an ASGI application.
 
@@ -285,14 +291,16 @@ def make_app(
         The name under which it is reached, beside ``localhost`` and addresses.
     allowed_hosts
         Further names, such as that of a proxy in front of it.
+    solver
+        Who finds out whether a deal can be won, ``module:Class`` as :class:`.web.jobs.Verdict` takes it.
 
     Raises
     ------
     ValueError
-        If a policy plays no game, or a further name is not the name of a host.
+        If a policy plays no game, there is no such solver, or a further name is not the name of a host.
     """
     names = tuple(map(_checked_name, allowed_hosts))
-    room = Room(policies)
+    room = Room(policies, solver)
     api = _Api(room)
     handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = dict.fromkeys(
         (Refused, HTTPException, ValueError, TypeError, ImportError), _refuse
@@ -337,11 +345,15 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    policies: Sequence[str], listener: socket.socket, host: str, allowed_hosts: Sequence[str] = ()
+    policies: Sequence[str],
+    listener: socket.socket,
+    host: str,
+    allowed_hosts: Sequence[str] = (),
+    solver: str | None = None,
 ) -> None:
     """Serve until interrupted; says where. Raises what :func:`make_app` raises."""
     with listener:
-        app = make_app(policies, host, allowed_hosts)
+        app = make_app(policies, host, allowed_hosts, solver)
         SolitaireEnv(known_variants()[0]).reset()  # compiles, on a new machine, before anyone waits
         address, port = listener.getsockname()[:2]
         if not ipaddress.ip_address(address).is_loopback:

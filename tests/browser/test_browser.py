@@ -92,10 +92,22 @@ def by_keys(page: Page, move: Move, target: str) -> None:
     page.keyboard.press("Enter")
 
 
+def by_tap(page: Page, move: Move, target: str) -> None:
+    if move.source == "stock":
+        pile(page, "stock").locator(".base").tap()
+        return
+    card = pile(page, move.source).locator(".card").nth(-len(move.cards))
+    for _ in range(1 + (target[0] == "f")):
+        card.tap(position={"x": 6, "y": 6})
+    if target[0] != "f":
+        expect(pile(page, target)).to_have_class(re.compile("target"))
+        top(page, target).tap(position={"x": 6, "y": 6})
+
+
 WAYS: dict[str, Callable[[Page, Move, str], None]] = {
     "forty-thieves": by_click,
     "eighty-thieves": by_drag,
-    "eights-down": by_keys,
+    "eights-down": by_tap,
     "forty-bandits": by_drag,
     "busy-aces": by_keys,
 }
@@ -133,7 +145,7 @@ def test_a_game_is_played_to_its_end(home: str, open_page: OpenPage, tmp_path: P
     env = SolitaireEnv(game.variant, on_invalid="raise")
     env.reset(options={"deal": game.deal})
     # So high that a card is dragged without scrolling.
-    page = open_page(f"{home}?game={name}&deal={game.deal}", height=1200)
+    page = open_page(f"{home}?game={name}&deal={game.deal}", height=1200, has_touch=True)
     expect(page.locator("h1")).to_have_text(f"{game.variant.title}, deal {game.deal}")
     assert drawn(page, game.variant) == env.position(hidden=True)
     for number, text in enumerate(game.actions, 1):
@@ -145,6 +157,13 @@ def test_a_game_is_played_to_its_end(home: str, open_page: OpenPage, tmp_path: P
             assert drawn(page, game.variant) == env.position(hidden=True)
         if number == len(game.actions) // 2:
             page.screenshot(path=SCREENSHOTS / f"play-{name}.png")
+            page.keyboard.press("Control+z")
+            moves(page, number - 1)
+            page.keyboard.press("Control+y")
+            moves(page, number)
+            page.reload()
+            moves(page, number)
+            expect(page.locator("#one")).to_be_enabled()
     assert drawn(page, game.variant) == env.position(hidden=True)
     expect(page.locator("#status")).to_contain_text("Won, in" if game.result == "won" else "Stuck: no move")
     with page.expect_download() as saved:

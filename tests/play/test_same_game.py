@@ -15,6 +15,7 @@ from solitaire_env.evaluation import Runner, draw, evaluate
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.play.watch import Watched
+from solitaire_env.play.web.jobs import Rate
 from solitaire_env.play.web.room import Room
 from solitaire_env.policies import Policy, load_policy
 from solitaire_env.policies.scripted import Scripted
@@ -148,7 +149,8 @@ def test_win_rates_in_the_browser(played: tuple[str, dict[int, Transcript]]) -> 
         number = room.new({"game": "busy-aces", "deal": str(deal)})["id"]
         rate = room.rate(number, room.table(number), {"policy": name, "games": 2})["rate"]
         room.worker.submit(lambda: None).result(timeout=120)
-        told = room.known_rate(rate)
+        told = room.job(rate)
+        assert isinstance(told, Rate)
         assert told.state == "done", told.error
         for seed, game in enumerate(told.done):
             assert [game] == evaluate(name, BUSY_ACES, [deal], seed=seed, name=name).games

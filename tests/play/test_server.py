@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,16 @@ import pytest
 from starlette.testclient import TestClient
 
 from solitaire_env import cli
+from solitaire_env.core.layout import action_layout
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import draw, wilson_interval
 from solitaire_env.notation import parse_position
 from solitaire_env.play import server as serve
 from solitaire_env.play.web import board, room
+from solitaire_env.play.web.jobs import shuffled
 from solitaire_env.transcripts import parse_transcript, replay
-from solitaire_env.variants import VARIANTS
+from solitaire_env.variants import VARIANTS, Variant
 from tests.games import OPTIONS, PLAYED
 from tests.recorded import recorded_game
 
@@ -81,6 +84,17 @@ class Picky(First):
     def __init__(self, spec: GameSpec) -> None:
         if not spec.variant.cells:
             raise ValueError("no cells, allowed: games with cells")
+
+
+class Quick:
+    """A solver that knows one line."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+
+    def solve_deal(self, deal: int | str, seconds: float) -> SimpleNamespace:
+        line = tuple(map(action_layout(self.variant).parse, recorded_game("eights-down").actions))
+        return SimpleNamespace(result="winnable", line=line)
 
 
 class Slow(First):
@@ -502,6 +516,50 @@ def test_win_rates_on_a_deal(client: TestClient) -> None:
         assert "allowed: a whole number from 1 to 1000" in error
 
 
+def test_win_rates_from_a_position_shuffle_what_is_hidden(client: TestClient) -> None:
+    told = do(client, deal(client), "move", action="draw")
+    asked = do(client, told, "rates", policy=FIRST, games=3, **{"from": "position"})
+    done = settled(client, asked["rate"])
+    assert (done["state"], done["games"], done["played"]) == ("done", 3, 3), done
+    assert "line" not in done
+    # Nothing is hidden: a policy that plays in one way only plays one game.
+    told = deal(client, "eights-down", 132, moves_played=recorded_game("eights-down").actions[:-2])
+    done = settled(client, do(client, told, "rates", policy=FIRST, games=3, **{"from": "position"})["rate"])
+    assert (done["played"], done["wins"]) == (1, 1)
+    assert "from is 'x', allowed: 'deal' or 'position'" in do(
+        client, told, "rates", 400, policy=FIRST, **{"from": "x"}
+    )
+
+
+def test_hidden_cards_are_shuffled_and_others_stay() -> None:
+    for name in ("klondike", "double-klondike", "yukon", "freecell"):
+        env = SolitaireEnv(name)
+        env.reset(options={"deal": 7})
+        position = parse_position(env.position())
+        others = [shuffled(position, seed) for seed in (0, 0, 1)]
+        assert others[0] == others[1] and (others[1] != others[2]) == (position != position.hidden())
+        for other in others:
+            assert other.hidden() == position.hidden()
+            env.reset(options={"position": other})
+
+
+def test_a_deal_that_can_be_won_comes_with_its_line() -> None:
+    client = client_of("greedy")
+    told = deal(client, "eights-down", 132)
+    assert "there is no solver" in do(client, told, "solve", 409)
+    assert client.get("/api/games").json()["solver"] is False
+    won = settled(client, do(client, told, "rates", policy="greedy")["rate"])
+    assert won["wins"] == 1
+    assert deal(client, "eights-down", 132, moves_played=won["line"])["state"] == "won"
+    client = TestClient(serve.make_app(solver="tests.play.test_server:Quick"), base_url=HOME)
+    told = deal(client, "eights-down", 132)
+    found = settled(client, do(client, told, "solve")["rate"])
+    assert (found["state"], found["result"]) == ("done", "winnable")
+    assert deal(client, "eights-down", 132, moves_played=found["line"])["state"] == "won"
+    with pytest.raises(ValueError, match="'nothing:Here' cannot be loaded"):
+        serve.make_app(solver="nothing:Here")
+
+
 def test_win_rates_are_cancelled_and_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "MAX_RATES", 2)
     told = deal(client)
@@ -540,7 +598,14 @@ def test_as_many_policies_as_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     names: list[tuple[str, ...]] = []
 
-    def ask(policies: tuple[str, ...], listener: socket.socket, host: str, allowed: tuple[str, ...]) -> None:
+    def ask(
+        policies: tuple[str, ...],
+        listener: socket.socket,
+        host: str,
+        allowed: tuple[str, ...],
+        solver: str | None,
+    ) -> None:
+        assert solver is None
         listener.close()
         asked.append(policies)
         names.append(allowed)

@@ -3,9 +3,10 @@ import { arrivals, cardsHome, drawBoard, fitBoard, make } from "./board.js";
 import "./hands.js";
 import { address, canUndo, knowRules, movesOfLink, resume, save } from "./line.js";
 import { celebrate, dealOut, moveCards } from "./motion.js";
-import { cancelRate, canAsk, isMeasuring, onTools, playOn, showPolicies, think } from "./policies.js";
+import { canAsk, playOn, showPolicies, think } from "./policies.js";
+import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
 import { clockText, setClock } from "./statistics.js";
-import { ask, askTable, at, doing, keep, kept, onBusy, onShow, say, show, table } from "./table.js";
+import { ask, askTable, at, doing, keep, kept, onShow, onTools, say, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const RULES = ["build", "spaces", "moves"];
@@ -89,7 +90,7 @@ at("finish").onclick = () => {
 
 // --------------------------------------------------------------------------------------- tools
 
-function showTools() {
+onTools(() => {
   const { game, going } = table;
   const none = !game || (game.state !== "playing" && !going);
   at("undo").disabled = going || !canUndo();
@@ -102,10 +103,9 @@ function showTools() {
   at("finish").hidden = none || !game.moves_home.length;
   at("finish").textContent = going ? "Stop" : "Finish";
   at("policy").disabled = going;
-  at("measure").disabled = going || !canAsk() || isMeasuring();
-}
-onBusy(showTools);
-onTools(showTools);
+  at("measure").disabled = at("solve").disabled = going || !canAsk() || isMeasuring();
+  at("estimate").disabled = none || going || isMeasuring() || !canRate(at("policy").value);
+});
 
 // ---------------------------------------------------------------------------------------- view
 
@@ -147,7 +147,10 @@ async function start(wanted, { why = "deal", time = 0, deal = () => ask("session
     if (why === "resume" && next.moves_played) say(`Continued at move ${next.moves_played}. Restart begins again.`);
   });
   // The first policy that needs a network may take seconds to load: play can begin.
-  if (table.game && !canAsk()) await showPolicies().catch((error) => say(error.message, true));
+  if (table.game && !canAsk()) {
+    await showPolicies().then(showRated, (error) => say(error.message, true));
+    showTools();
+  }
   return well;
 }
 
@@ -185,6 +188,13 @@ at("game").onchange = () => {
   for (const rule of RULES) at(rule).value = own[rule];
 };
 
+// A line that wins: at the start of the deal, to be played by redo.
+onLine(async (line) => {
+  const { game } = table;
+  await start({ ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 }, { why: "resume" });
+  say("Redo plays the moves that win.");
+});
+
 /** The game of the address, the one that was left, or any. */
 async function open() {
   const query = new URLSearchParams(location.search);
@@ -205,6 +215,7 @@ await doing(async () => {
   games = told.games;
   knowRules(plainRules);
   at("games").max = told.max_games;
+  at("solve").hidden = !told.solver;
   const option = (value, text = value) => make("option", { value }, text);
   at("game").replaceChildren(...games.map(({ name, title }) => option(name, title)));
   for (const rule of RULES) at(rule).replaceChildren(...told.rules[rule].map((word) => option(word)));

@@ -1,26 +1,24 @@
-// What policies say of the game and how they play it: hints as arrows, playing on, win rates on the deal.
+// What policies say of the game and how they play it: hints as arrows, and playing on.
 import { drawArrows } from "./arrows.js";
 import { make } from "./board.js";
-import { ask, askTable, at, doing, onShow, say, show, table } from "./table.js";
 import { notOwn } from "./statistics.js";
+import { ask, askTable, at, doing, onShow, say, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
-const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
 let known = false; // the policies of this game are known
 let arrows = []; // those that are drawn
-let rated = []; // policies that have a win rate
-let measuring = null; // id of the rate that is being played
 
 export const canAsk = () => known;
-export const isMeasuring = () => measuring !== null;
 
-const policyName = () => at("policy").selectedOptions[0].textContent;
+export const policyName = () => at("policy").selectedOptions[0].textContent;
 
 // -------------------------------------------------------------------------------------- advice
 
-function barCell(share) {
+/** A share as a bar in a table. */
+export function barCell(share) {
   const bar = make("span");
   bar.style.width = `${100 * share}%`;
   return make("td", { class: "bar" }, bar);
@@ -155,86 +153,18 @@ at("on").onclick = async () => {
   showTools();
 };
 
-let showTools = () => {};
-export const onTools = (work) => (showTools = work);
-
+/** Offer the policies of this game; those that have a win rate. */
 export async function showPolicies() {
   const before = at("policy").value;
   const asked = table.game.id;
   const { policies } = await ask(`sessions/${asked}/policies`);
-  if (asked !== table.game.id) return;
+  if (asked !== table.game.id) return [];
   const option = ({ id, name, error }) =>
     make("option", { value: id, disabled: Boolean(error), title: error || null }, error ? `${name} (not for this game)` : name);
   at("policy").replaceChildren(...policies.map(option));
   const can = policies.filter(({ error }) => !error).map(({ id }) => id);
   at("policy").value = can.includes(before) ? before : can.at(-1);
-  rated = policies.filter(({ rates }) => rates);
-  at("rates").hidden = !rated.length;
-  at("table").hidden = true;
-  at("verdict").replaceChildren();
-  at("progress").textContent = "";
   known = true;
   if (at("thinking").checked) think();
-  showTools();
-}
-
-// ------------------------------------------------------------------------------------ win rates
-
-at("measure").onclick = async () => {
-  const [session, games] = [table.game.id, Number(at("games").value)];
-  say("");
-  at("table").hidden = false;
-  at("table").tBodies[0].replaceChildren();
-  at("verdict").replaceChildren();
-  at("cancel").disabled = false;
-  at("measure").disabled = true;
-  try {
-    for (const { id, name } of rated) {
-      const { rate } = await askTable("rates", { policy: id, games });
-      measuring = rate;
-      const row = make("tr");
-      at("table").tBodies[0].append(row);
-      const told = await follow(rate, name, row);
-      if (told.state === "cancelled" || session !== table.game.id) break;
-      if (told.error) throw new Error(told.error);
-    }
-    at("progress").textContent = "";
-  } catch (error) {
-    at("progress").textContent = error.message;
-  }
-  measuring = null;
-  at("cancel").disabled = true;
-  showTools();
-};
-
-at("cancel").onclick = cancelRate;
-
-export async function cancelRate() {
-  if (!measuring) return;
-  try {
-    await ask(`rates/${measuring}/cancel`, {});
-  } catch (error) {
-    at("progress").textContent = error.message;
-  }
-}
-
-async function follow(rate, name, row) {
-  for (;;) {
-    const told = await ask(`rates/${rate}`);
-    at("progress").textContent = `${name}: ${told.played} of ${told.games} games`;
-    if (told.played) showRate(told, name, row);
-    if (!["waiting", "playing"].includes(told.state)) return told;
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
-}
-
-function showRate(told, name, row) {
-  const [low, high] = told.win_interval.map((share) => Math.round(100 * share));
-  const texts = [
-    `${told.wins}/${told.played}`,
-    told.games === 1 ? "always so" : `${Math.round(100 * told.win_rate)} % [${low}, ${high}]`,
-    told.cards_home.toFixed(1),
-  ];
-  const figures = texts.map((text) => make("td", { class: "figure" }, text));
-  row.replaceChildren(make("td", {}, name), barCell(told.win_rate), ...figures);
+  return policies.filter(({ rates }) => rates);
 }

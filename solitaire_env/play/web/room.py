@@ -10,18 +10,20 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
-from threading import Event, Lock
-from typing import Any, Final, Literal, get_args
+from threading import Lock
+from typing import Any, Final, get_args
 
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import action_layout
+from solitaire_env.core.position import Position
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import Game, evaluate, summarize
 from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.play.web import board, places
+from solitaire_env.play.web.jobs import Job, Rate, Verdict
 from solitaire_env.policies import load_policy
+from solitaire_env.policies.load import load_class
 from solitaire_env.transcripts import Transcript, format_transcript
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.variants import Build, Moves, Spaces, Variant, get_variant, known_variants
@@ -65,45 +67,16 @@ class Table:
     lock: Lock = field(default_factory=Lock)
 
 
-@dataclass
-class Rate:
-    """A policy's win rate on one deal, as far as it is known."""
-
-    games: int
-    done: list[Game] = field(default_factory=list)
-    state: Literal["waiting", "playing", "done", "cancelled", "failed"] = "waiting"
-    error: str = ""
-    cancel: Event = field(default_factory=Event)
-
-    def told(self) -> dict[str, Any]:
-        """As JSON."""
-        told: dict[str, Any] = {"state": self.state, "games": self.games, "played": len(self.done)}
-        if self.error:
-            told["error"] = self.error
-        done = list(self.done)
-        if done:
-            result = summarize(done)
-            told |= {
-                "wins": result.wins,
-                "win_rate": result.win_rate,
-                "win_interval": result.win_interval,
-                "cards_home": result.cards_home,
-                "steps": result.steps,
-            }
-        return told
-
-
-class _Cancelled(Exception):
-    pass
-
-
 class Room:
     """All games of a server, and the policies that may be asked."""
 
-    def __init__(self, policies: Sequence[str]) -> None:
+    def __init__(self, policies: Sequence[str], solver: str | None = None) -> None:
         self.policies = tuple(dict.fromkeys(policies))
+        self.solver = solver
+        if solver is not None:
+            load_class(solver)
         self.tables: OrderedDict[str, Table] = OrderedDict()
-        self.rates: OrderedDict[str, Rate] = OrderedDict()
+        self.jobs: OrderedDict[str, Job] = OrderedDict()
         self.lock = Lock()
         self.worker = ThreadPoolExecutor(1, "win-rates")
         self.adviser = lru_cache(maxsize=64)(self._adviser)
@@ -332,38 +305,51 @@ class Room:
             raise Refused(409, f"no advice on this game: {error}")
         return adviser, lock
 
-    # -------------------------------------------------------------------------------- win rates
+    # -------------------------------------------------------------------------- in the background
 
     def rate(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Have a policy play the deal, in the worker's turn."""
-        check_keys(body, ("policy", "games"))
-        name, games = _text(body, "policy"), body.get("games", 100)
+        """Have a policy play the deal, or play on from the position, when the worker is free."""
+        check_keys(body, ("policy", "games", "from"))
+        name, games, origin = _text(body, "policy"), body.get("games", 100), body.get("from", "deal")
         if type(games) is not int or not 1 <= games <= MAX_GAMES:
             raise Refused(400, f"games is {shown(games)}, allowed: a whole number from 1 to {MAX_GAMES}")
-        variant = table.session.env.variant
+        if origin not in ("deal", "position"):
+            raise Refused(400, f"from is {shown(origin)}, allowed: 'deal' or 'position'")
+        session = table.session
         if name == HINT:
             raise Refused(400, f"{HINT!r} is no policy: win rates are of those named by --policy")
-        adviser, _ = self._ask(name, variant)
-        rate = Rate(games if adviser.policy.stochastic else 1)
-        rate_number = secrets.token_urlsafe(12)
-        with self.lock:
-            for old in [
-                key for key, known in self.rates.items() if known.state not in ("waiting", "playing")
-            ]:
-                if len(self.rates) >= MAX_RATES:
-                    del self.rates[old]
-            if len(self.rates) >= MAX_RATES:
-                raise Refused(429, f"{MAX_RATES} win rates are being played, no more at a time")
-            self.rates[rate_number] = rate
-        self.worker.submit(_play_rate, rate, name, variant, table.deal)
-        return {"rate": rate_number, **rate.told()}
+        adviser, _ = self._ask(name, session.env.variant)
+        start = session.full_position() if origin == "position" else table.deal
+        hidden = isinstance(start, Position) and start != start.hidden()
+        games = games if adviser.policy.stochastic or hidden else 1
+        return self._begin(Rate(variant=session.env.variant, name=name, start=start, games=games))
 
-    def known_rate(self, number: str) -> Rate:
-        """A win rate by its id."""
+    def solve(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
+        """Have the solver look for a line that wins the deal."""
+        check_keys(body, ())
+        if self.solver is None:
+            raise Refused(409, "there is no solver: name one by --solver")
+        return self._begin(Verdict(variant=table.session.env.variant, solver=self.solver, deal=table.deal))
+
+    def _begin(self, job: Job) -> dict[str, Any]:
+        """Keep a job and have it done when its turn comes."""
+        number = secrets.token_urlsafe(12)
         with self.lock:
-            if number not in self.rates:
-                raise Refused(404, f"no win rate {shown(number)}: ask for it anew")
-            return self.rates[number]
+            ended = [key for key, known in self.jobs.items() if known.state not in ("waiting", "playing")]
+            for old in ended[: max(0, len(self.jobs) - MAX_RATES + 1)]:
+                del self.jobs[old]
+            if len(self.jobs) >= MAX_RATES:
+                raise Refused(429, f"{MAX_RATES} win rates are being played, no more at a time")
+            self.jobs[number] = job
+        self.worker.submit(job.run)
+        return {"rate": number, **job.told()}
+
+    def job(self, number: str) -> Job:
+        """A job by its id."""
+        with self.lock:
+            if number not in self.jobs:
+                raise Refused(404, f"no win rate {shown(number)}: measure again")
+            return self.jobs[number]
 
     def transcript(self, table: Table) -> tuple[str, str]:
         """The name of a file for the game, and the game as text."""
@@ -386,33 +372,9 @@ class Room:
 
     def close(self) -> None:
         """End the worker."""
-        for rate in self.rates.values():
-            rate.cancel.set()
+        for job in self.jobs.values():
+            job.cancel.set()
         self.worker.shutdown(cancel_futures=True)
-
-
-def _play_rate(rate: Rate, name: str, variant: Variant, deal: Deal) -> None:
-    """Fill in a win rate: the deal as often as was asked for, a game at a time."""
-    try:
-        if rate.cancel.is_set():
-            raise _Cancelled
-        rate.state = "playing"
-        policy = load_policy(name, variant)
-
-        def stop_if_cancelled(*_: object) -> None:
-            if rate.cancel.is_set():
-                raise _Cancelled
-
-        for seed in range(rate.games):
-            rate.done += evaluate(
-                policy, variant, [deal], name=name, seed=seed, progress=stop_if_cancelled
-            ).games
-        rate.state = "done"
-    except _Cancelled:
-        rate.state = "cancelled"
-    except Exception as error:  # whatever a policy of someone's own does
-        rate.error = _policy_failed(name, error).reason
-        rate.state = "failed"
 
 
 def _policy_failed(name: str, error: Exception) -> Refused:

@@ -62,10 +62,11 @@ export function say(text, wrong = false) {
   at("status").classList.toggle("error", wrong);
 }
 
-const waiting = [];
+let tools = () => {};
 
-/** Call a function when a request begins or ends. */
-export const onBusy = (listener) => waiting.push(listener);
+/** How the page shows which buttons may be used; and have it do so. */
+export const onTools = (work) => (tools = work);
+export const showTools = () => tools();
 
 /** Do something that asks the server, one at a time; what goes wrong is told. Whether it went well. */
 export async function doing(work) {
@@ -80,7 +81,7 @@ export async function doing(work) {
     say(error.message, true);
   }
   table.busy = false;
-  for (const listener of waiting) listener();
+  showTools();
   return well;
 }
 
