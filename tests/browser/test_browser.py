@@ -166,6 +166,8 @@ def test_a_game_is_played_to_its_end(home: str, open_page: OpenPage, tmp_path: P
             expect(page.locator("#one")).to_be_enabled()
     assert drawn(page, game.variant) == env.position(hidden=True)
     expect(page.locator("#status")).to_contain_text("Won, in" if game.result == "won" else "Stuck: no move")
+    won = "Won1 (100 %)" if game.result == "won" else "Won0 (0 %)"
+    expect(page.locator("#statistics tr").nth(1)).to_have_text(won)
     with page.expect_download() as saved:
         page.locator("#save").click()
     saved.value.save_as(tmp_path / "game.txt")

@@ -1,7 +1,7 @@
 // The moves of the game that is played: a list to step through, restart, and what is kept over a reload.
 import { moveList } from "./moves.js";
 import { ask, askTable, at, change, doing, keep, kept, onForgotten, onShow, say, show, table } from "./table.js";
-import { clock } from "./statistics.js";
+import { clock, isOwn } from "./statistics.js";
 
 let line = []; // [action, words] of each move, those that were taken back included
 let restarted = 0; // moves that the last restart took back, until the next move
@@ -28,7 +28,8 @@ onShow(async (game, before, why) => {
 export function save() {
   const { game } = table;
   const deal = { game: game.game, deal: game.deal, build: game.build, spaces: game.spaces, moves: game.moves };
-  keep("game", { address: address(game), deal, line: line.map(([action]) => action), at: game.moves_played, time: clock() });
+  const moves = { line: line.map(([action]) => action), at: game.moves_played };
+  keep("game", { address: address(game), deal, ...moves, time: clock(), own: isOwn() });
   keep("session", { address: address(game), id: game.id }, sessionStorage);
 }
 
@@ -64,8 +65,18 @@ onForgotten(async () => {
 
 // ------------------------------------------------------------------------------------- buttons
 
-at("undo").onclick = () => (restarted ? goTo(restarted) : change("undo", {}, "jump"));
-at("redo").onclick = () => change("redo", {}, "jump");
+let turn = Promise.resolve();
+
+/** One after the other, however fast the keys are pressed. */
+const inTurn = (work) => (turn = turn.then(work));
+
+at("undo").onclick = () =>
+  inTurn(() => {
+    if (restarted) return goTo(restarted);
+    return table.game.moves_played ? change("undo", {}, "jump") : null;
+  });
+at("redo").onclick = () =>
+  inTurn(() => (table.game.moves_played < table.game.moves_known ? change("redo", {}, "jump") : null));
 at("restart").onclick = () =>
   doing(async () => {
     const moves = table.game.moves_played;

@@ -64,6 +64,7 @@ export function moveCards(root, draw, held) {
 
 /** Deal all cards out, one after the other, from the stock or from above. */
 export function dealOut(root) {
+  for (const drop of document.querySelectorAll(".rain")) drop.remove();
   if (isStill()) return;
   const from = boxOf(pileOf(root, "stock") ?? root);
   const rows = [...root.querySelectorAll(".pile-t")].map(cardsIn);

@@ -5,7 +5,7 @@ import { address, canUndo, knowRules, movesOfLink, resume, save } from "./line.j
 import { celebrate, dealOut, moveCards } from "./motion.js";
 import { canAsk, playOn, showPolicies, think } from "./policies.js";
 import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
-import { clockText, setClock } from "./statistics.js";
+import { clockText, notOwn, setClock } from "./statistics.js";
 import { ask, askTable, at, doing, keep, kept, onShow, onTools, say, show, showTools, table } from "./table.js";
 
 const board = at("board");
@@ -133,15 +133,15 @@ const rulesOf = (game) => Object.fromEntries(RULES.map((rule) => [rule, game[rul
 const plainRules = (name) => rulesOf(games.find((game) => game.name === name));
 
 /** Begin a game: dealt, or the one that work gives. */
-async function start(wanted, { why = "deal", time = 0, deal = () => ask("sessions", wanted) } = {}) {
+async function start(wanted, { why = "deal", time = 0, own = true, deal = () => ask("sessions", wanted) } = {}) {
   table.going = false;
   const well = await doing(async () => {
     say("Dealing ...");
     const next = await deal();
     await cancelRate();
-    show(next, why);
+    notOwn(!own);
     setClock(time);
-    at("time").textContent = clockText();
+    show(next, why);
     history.replaceState(null, "", address(next));
     showForm(next);
     if (why === "resume" && next.moves_played) say(`Continued at move ${next.moves_played}. Restart begins again.`);
@@ -191,7 +191,7 @@ at("game").onchange = () => {
 // A line that wins: at the start of the deal, to be played by redo.
 onLine(async (line) => {
   const { game } = table;
-  await start({ ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 }, { why: "resume" });
+  await start({ ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 }, { why: "resume", own: false });
   say("Redo plays the moves that win.");
 });
 
@@ -201,9 +201,9 @@ async function open() {
   const line = movesOfLink();
   const asked = { game: query.get("game") ?? games[0].name, deal: query.get("deal") ?? "random" };
   for (const rule of RULES) if (query.has(rule)) asked[rule] = query.get(rule);
-  if (line) return start({ ...asked, moves_played: line }, { why: "resume" });
+  if (line) return start({ ...asked, moves_played: line }, { why: "resume", own: !line.length });
   const left = await resume(query.has("game") || query.has("deal") ? location.search : "").catch(() => null);
-  if (left) return start(null, { why: "resume", time: kept("game").time, deal: () => left });
+  if (left) return start(null, { ...kept("game"), why: "resume", deal: () => left });
   return start(asked);
 }
 

@@ -1,7 +1,6 @@
 // Win rates on the deal and from the position, and whether the deal can be won.
 import { make } from "./board.js";
 import { barCell, policyName, showValue } from "./policies.js";
-import { notOwn } from "./statistics.js";
 import { ask, askTable, at, onShow, say, showTools, table } from "./table.js";
 
 const PLAYOUTS = 20; // games from a position
@@ -118,10 +117,7 @@ function showVerdict(words, line) {
   const parts = [make("p", {}, words)];
   if (line.length) {
     const button = make("button", { type: "button", id: "show-line" }, "Show me");
-    button.onclick = () => {
-      notOwn();
-      showLine(line);
-    };
+    button.onclick = () => showLine(line);
     parts.push(button);
   }
   at("verdict").replaceChildren(...parts);

@@ -17,8 +17,9 @@ export const clockText = (time = seconds) => {
   return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
 };
 
-/** A game with a move of a policy is not counted as won. */
-export const notOwn = () => (helped = true);
+/** A game with moves of a policy, or of a link, is not counted as won. */
+export const notOwn = (is = true) => (helped = is);
+export const isOwn = () => !helped;
 
 setInterval(() => {
   const { game } = table;
@@ -28,7 +29,6 @@ setInterval(() => {
 }, 1000);
 
 onShow((game, before, why) => {
-  if (why === "deal") [seconds, helped] = [0, false];
   at("time").textContent = clockText();
   if (why === "move") count(game);
   draw(game);
