@@ -126,7 +126,9 @@ def replay_page(transcript: Transcript) -> str:
     # As text inside <script>, only "<" could end it.
     data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     style = source("board.css") + source("page.css") + source("replay.css")
-    scripts = "".join(source(f"{name}.js") for name in ("board", "arrows", "motion", "moves", "replay"))
+    scripts = "".join(
+        source(f"{name}.js") for name in ("fit", "board", "arrows", "motion", "moves", "replay")
+    )
     script = re.sub(r"^import .*\n", "", scripts, flags=re.M)
     deal = "a position" if transcript.deal is None else f"deal {transcript.deal}"
     parts = {

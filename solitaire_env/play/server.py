@@ -44,6 +44,7 @@ _FILES: Final = {
         for name in (
             "arrows",
             "board",
+            "fit",
             "hands",
             "line",
             "motion",

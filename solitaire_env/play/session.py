@@ -148,16 +148,23 @@ class Session:
 
     def moves_home(self) -> list[int]:
         """The moves that win the game, where all cards are seen and only moves home are left; else none."""
-        if any(FACE_DOWN in pile for pile in (self.position().stock, *self.position().tableau)):
-            return []
         layout = action_layout(self.env.variant)
+
+        def next_home(env: SolitaireEnv) -> int | None:
+            return next((a for a in env.legal_actions() if layout.decode(a).kind == "home"), None)
+
+        position = self.position()
+        move = next_home(self.env)
+        if move is None or any(FACE_DOWN in pile for pile in (position.stock, *position.tableau)):
+            return []
         trial = SolitaireEnv(self.env.variant)
         trial.set_state(self.env.get_state())
         moves: list[int] = []
         won = False
-        while home := [a for a in trial.legal_actions() if layout.decode(a).kind == "home"]:
-            moves.append(home[0])
-            won = bool(trial.step(home[0])[-1]["is_success"])
+        while move is not None:
+            moves.append(move)
+            won = bool(trial.step(move)[-1]["is_success"])
+            move = next_home(trial)
         return moves if won else []
 
     def hint(self) -> int | None:

@@ -69,7 +69,7 @@ function pick(pile, count) {
 function letGo(why = "") {
   picked = null;
   mark();
-  say(why);
+  if (why || table.game.state === "playing") say(why);
 }
 
 /** The target that a pile stands for: any foundation takes what goes home. */

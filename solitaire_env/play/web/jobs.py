@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from threading import Event
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import parse_transcript
 from solitaire_env.util.messages import one_line, shown
 
-SOLVER_SECONDS = 20.0
+SOLVER_SECONDS: Final = 20.0
 """A deal is given up after so long."""
 
 

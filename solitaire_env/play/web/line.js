@@ -106,6 +106,6 @@ at("share-position").onclick = () => {
 
 /** The moves that a link tells, or null. */
 export function movesOfLink() {
-  const told = new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B")).get("moves");
+  const told = new URLSearchParams(location.hash.slice(1)).get("moves");
   return told === null ? null : told.split(",").filter(Boolean);
 }

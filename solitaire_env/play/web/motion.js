@@ -1,11 +1,10 @@
 // Cards that move: from their old places to the new ones, off the stock, and at a win.
-import { pileOf, shape } from "./board.js";
+import { make, pileOf, shape } from "./board.js";
 
 const TIME = 150; // ms
 const STEP = 6; // ms from one card that is dealt to the next
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-export const isStill = () => still.matches;
 
 const cardsIn = (pile) => [...pile.querySelectorAll(".card")];
 const boxOf = (element) => element.getBoundingClientRect();
@@ -42,7 +41,7 @@ const turn = (card) => card.animate([{ transform: "scaleX(0)" }, { transform: "n
 
 /** Draw the next position: cards fly to where they go, cards that are turned up turn. */
 export function moveCards(root, draw, held) {
-  if (isStill()) return draw();
+  if (still.matches) return draw();
   const before = look(root, held);
   draw();
   const gone = {}; // places that cards have left, by card
@@ -64,8 +63,8 @@ export function moveCards(root, draw, held) {
 
 /** Deal all cards out, one after the other, from the stock or from above. */
 export function dealOut(root) {
-  for (const drop of document.querySelectorAll(".rain")) drop.remove();
-  if (isStill()) return;
+  document.querySelector(".sky")?.remove();
+  if (still.matches) return;
   const from = boxOf(pileOf(root, "stock") ?? root);
   const rows = [...root.querySelectorAll(".pile-t")].map(cardsIn);
   const highest = Math.max(...rows.map((cards) => cards.length));
@@ -77,17 +76,21 @@ export function dealOut(root) {
 
 /** Suits that rain over an element. */
 export function celebrate(element) {
-  if (isStill()) return;
+  if (still.matches) return;
+  const sky = make("div", { class: "sky" });
+  element.append(sky);
+  const falls = [];
   for (let k = 0; k < 36; k += 1) {
     const suit = "CDHS"[k % 4];
     const drop = shape(suit, { class: `rain suit-${suit}` });
     drop.style.left = `${Math.random() * 100}%`;
-    element.append(drop);
+    sky.append(drop);
     const fall = [
       { transform: "translateY(-40px) rotate(0deg)" },
       { transform: `translateY(${element.clientHeight + 40}px) rotate(${Math.random() * 720 - 360}deg)` },
     ];
-    const flight = drop.animate(fall, { duration: 1500 + Math.random() * 1500, delay: Math.random() * 600, fill: "backwards" });
-    flight.onfinish = () => drop.remove();
+    const time = { duration: 1500 + Math.random() * 1500, delay: Math.random() * 600, fill: "both" };
+    falls.push(drop.animate(fall, time).finished);
   }
+  Promise.allSettled(falls).then(() => sky.remove());
 }

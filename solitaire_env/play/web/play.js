@@ -1,5 +1,6 @@
 // The page to play: the board, games that are dealt, and what the buttons may do.
-import { arrivals, cardsHome, drawBoard, fitBoard, make } from "./board.js";
+import { arrivals, cardsHome, drawBoard, make } from "./board.js";
+import { fitBoard } from "./fit.js";
 import "./hands.js";
 import { address, canUndo, knowRules, movesOfLink, resume, save } from "./line.js";
 import { celebrate, dealOut, moveCards } from "./motion.js";

@@ -6,7 +6,7 @@ import { ask, askTable, at, doing, onShow, say, show, showTools, table } from ".
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
-export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
 let known = false; // the policies of this game are known
 let arrows = []; // those that are drawn
@@ -96,7 +96,10 @@ export async function think() {
   point(advice);
 }
 
-at("policy").onchange = () => at("thinking").checked && think();
+at("policy").onchange = () => {
+  showTools();
+  if (at("thinking").checked) think();
+};
 
 // ------------------------------------------------------------------------------------- play on
 
@@ -120,6 +123,7 @@ export async function playOn(step, pause) {
     const start = performance.now();
     if (!(await doing(async () => (why = (await step()) ?? null)))) break;
     played += 1;
+    if (table.game.state !== "playing") break;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, pause() - (performance.now() - start))));
   }
   table.going = false;

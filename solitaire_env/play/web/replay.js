@@ -1,6 +1,7 @@
 // A game, step by step. Every position comes from the engine; a step tells the piles that it changed.
 import { drawArrows } from "./arrows.js";
-import { arrivals, cardsHome, drawBoard, fitBoard, make } from "./board.js";
+import { arrivals, cardsHome, drawBoard, make } from "./board.js";
+import { fitBoard } from "./fit.js";
 import { moveList } from "./moves.js";
 import { moveCards } from "./motion.js";
 
