@@ -27,7 +27,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def test_prints_a_row_for_each_policy(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--against", str(clone), "--policies", "greedy", "--deals", "0:3", "--rounds", "1"]
+    given = ["--against", str(clone), "--policies", "greedy", "--deals", "0:3", "--rounds", "1", "--quiet"]
     assert evaluation.main([*given, "--threads", "1"]) == 0
     out, err = capsys.readouterr()
     assert re.search(r"\| greedy \| +[\d.]+ \| +[\d.]+ \| +[\d.]+ \| .* >= 10 \| +(yes|no) \|", out)
