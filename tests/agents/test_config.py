@@ -131,9 +131,9 @@ def test_network_sizes() -> None:
         ("busy-aces: {eval_deals: 5}", ["eval_deals is 5", "string"]),
         (
             "busy-aces: {moves: " + "fly" * 300 + "}",
-            ["moves is 'flyfly", "'one card', 'supermove' or 'sequence'"],
+            ["moves is 'flyfly", "'one card', 'supermove', 'sequence' or 'any group'"],
         ),
-        ("busy-aces: {spaces: aces}", ["spaces is 'aces'", "'any', 'kings' or 'none'"]),
+        ("busy-aces: {spaces: aces}", ["spaces is 'aces'", "'any', 'kings', 'none' or 'base - 1'"]),
         ("busy-aces: {reward: money}", ["reward is 'money'", "'progress'"]),
         # Values.
         ("busy-aces: {num_envs: 0}", ["num_envs is 0", "more than 0"]),
