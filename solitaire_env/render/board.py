@@ -183,7 +183,7 @@ def lay_out(
     text = headline(position) if caption is None else caption
     labels.append(Label(text, left, _CAPTION_TOP, right - left, _CAPTION, strong=True))
     labels.append(Label(note, left, height - _CAPTION - 0.08, right - left, _CAPTION, strong=True))
-    gave = (left_from, foundation_left(position, move) if left_from == "foundations" else None)
+    gave = (left_from, foundation_left(position, move))
     marked = _marked(position, spots, moved_cards(position, move), gave, chosen, targets)
     labels = [label for label in labels if label.text]
     return Board(width, height, tuple(marked), tuple(_frames(marked)), tuple(labels))

@@ -18,12 +18,12 @@ import pytest
 from PIL import Image
 
 from solitaire_env import render
-from solitaire_env.core.cards import SUIT_SYMBOLS
+from solitaire_env.core.cards import SUIT_SYMBOLS, parse_card
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.render import LARGEST, SMALLEST, check_render_mode, check_render_size, picture
 from solitaire_env.render.board import lay_out
-from solitaire_env.render.picture import render_rgb
+from solitaire_env.render.picture import card_image, render_rgb
 from solitaire_env.render.svg import render_svg, sentence
 from solitaire_env.variants import Variant
 from tests.conftest import Refuses
@@ -116,6 +116,14 @@ def test_every_game_is_drawn(variant: Variant) -> None:
         after = parse_position(env.position(hidden=True), variant)
         assert not np.array_equal(render_rgb(after, (160, 120)), before)
         assert not np.array_equal(render_rgb(after, (160, 120), move=move), render_rgb(after, (160, 120)))
+
+
+def test_a_card_of_two_possible_suits_shows_both() -> None:
+    """As on foundations of alternating colors, whose last card is only known by rank and color."""
+    diamonds, hearts = parse_card("2D"), parse_card("2H")
+    both = card_image(diamonds, 120, other=hearts)
+    assert both.size == card_image(diamonds, 120).size
+    assert len({image.tobytes() for image in (both, card_image(diamonds, 120), card_image(hearts, 120))}) == 3
 
 
 def test_what_changes_the_picture() -> None:
