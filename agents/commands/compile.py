@@ -84,6 +84,15 @@ def _search_beam() -> None:
     solver.beam.search(solver.batch.state.rows[0].copy(), 1, np.random.default_rng(0))
 
 
+def _sample_stocks() -> None:
+    from agents.search.stocks import unseen
+    from solitaire_env.core import Batch, GameSpec
+
+    batch = Batch(GameSpec(VARIANTS[0]), 1)
+    batch.deal(np.arange(1), [0])
+    unseen(batch.rules, batch.observations()[0])
+
+
 def _train_network() -> None:
     """The network kernels of training, forward and backward."""
     import torch
@@ -123,6 +132,7 @@ JOBS: Final = (
     Job("keys of positions", _key_positions, 2.8, ("playouts",)),
     Job("exhaustive search", _explore, 5.0, ("keys of positions",)),
     Job("beams", _search_beam, 6.0, ("keys of positions",)),
+    Job("sampled stocks", _sample_stocks, 1.0, ("position features",)),
     Job("network training", _train_network, 6.0),
 )
 
