@@ -197,7 +197,7 @@ class Expectation:
     status: str = ""
 
     def complaints(self, legal: list[str], status: str, text: str, rules: ReferenceRules) -> list[str]:
-        """What is wrong about a position of which the legal actions, the status and the text are given."""
+        """The faults of a position, given its legal actions, status and text."""
         found = []
         if self.legal is not None and legal != expand(self.legal, rules):
             found.append(f"legal actions expected: {' '.join(expand(self.legal, rules)) or 'none'}")
@@ -219,14 +219,14 @@ class Expectation:
 
 @dataclass(frozen=True, kw_only=True)
 class Then(Expectation):
-    """Some actions, and what is to follow from them."""
+    """Some actions, and what is expected after them."""
 
     play: str
 
 
 @dataclass(frozen=True)
 class Case(Expectation):
-    """A position and what is to be expected of it, the same in each of some games."""
+    """A position and what is expected of it, the same in each of some games."""
 
     id: str
     games: str
@@ -246,12 +246,12 @@ def run(first: str, length: int) -> str:
 
 
 def cells(empty: int) -> str:
-    """A line of eight cells, so many of them empty, the others unrelated."""
+    """A line of eight cells, some of them empty, the others with unrelated cards."""
     return " ".join(["cells:"] + [UNRELATED] * (8 - empty) + [NO_CARD] * empty)
 
 
 def spaces(number: int) -> str:
-    """Lines that make spaces of so many piles from t3 on."""
+    """Lines that turn some piles into spaces, from t3 on."""
     return f"t3..t{2 + number}:" if number else ""
 
 

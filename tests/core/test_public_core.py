@@ -1,4 +1,4 @@
-"""The public face of the core: its names, and games that are placed from rows by compiled callers."""
+"""The public interface of the core: its names, and games that compiled callers place from rows."""
 
 from __future__ import annotations
 

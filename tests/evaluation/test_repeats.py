@@ -1,4 +1,4 @@
-"""Positions that come back: counted as a set of positions counts them."""
+"""Repeated positions, counted as a set of positions counts them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ Array = npt.NDArray[Any]
 
 
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
-def test_counts_what_came_back_in_games_of_any_length(variant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random games, which go back and forth; there is room for three positions before it grows."""
+def test_repetitions_are_counted_in_games_of_any_length(
+    variant: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random games, which move back and forth; the initial capacity is three positions."""
     monkeypatch.setattr(repeats, "FIRST_ROOM", 3)
     size, random = 6, np.random.default_rng(0)
     batch = Batch(GameSpec(variant), size)

@@ -50,7 +50,7 @@ TO_COUNT = ("-to", "01ABCDE")
 
 
 def without_stock(decks: int = 1, cells: int = 8, **rules: str) -> Variant:
-    """Eights Down, or with other decks or cells a game like it whose cards all lie in piles at the deal."""
+    """Eights Down, or a similar game with other decks or cells, with all cards in piles after the deal."""
     if (decks, cells) == (EIGHT_OFF.decks, EIGHT_OFF.cells):
         return EIGHT_OFF.with_rules(**rules)
     piles = {1: 8, 2: 10}[decks]
@@ -68,25 +68,25 @@ def without_stock(decks: int = 1, cells: int = 8, **rules: str) -> Variant:
 
 
 class Disagreement(AssertionError):
-    """fc-solve and our environment do not agree."""
+    """fc-solve and our environment disagree."""
 
 
 # ---------------------------------------------------------------------------------------- replay
 
 
 def make_env(env_id: str = ENV_ID, **rules: str) -> gym.Env[Any, Any]:
-    """Eights Down or another game, with house rules, that refuses what is illegal."""
+    """Eights Down or another game, with house rules; an illegal action raises an error."""
     return gym.make(env_id, on_invalid="raise", **rules)
 
 
 def shown(env: gym.Env[Any, Any]) -> ReferenceGame:
-    """The position that an environment shows, as lists of cards."""
+    """The position of an environment, as lists of cards."""
     game: Any = env.unwrapped
     return ReferenceGame.from_text(game.position(), ReferenceRules.of(game.variant))
 
 
 def unordered(board: ReferenceGame) -> object:
-    """What is the same in boards that differ in the order of their piles and cells only."""
+    """A value that is the same for boards that differ only in the order of their piles and cells."""
     return sorted(board.tableau), sorted(board.cells), board.foundations
 
 
@@ -161,7 +161,7 @@ def replay(env: gym.Env[Any, Any], deal: Deal, moves: Sequence[Move]) -> Counter
 
 
 class Stored(NamedTuple):
-    """A solution that fc-solve printed once."""
+    """A stored solution of fc-solve."""
 
     deal: Deal
     rules: dict[str, str]
@@ -171,12 +171,12 @@ class Stored(NamedTuple):
 
 
 def parse_deal(text: str) -> Deal:
-    """A deal number, or another program's deal as it is."""
+    """A deal number, or the unchanged name of another program's deal."""
     return int(text) if text.isdecimal() else text
 
 
 def read_stored(text: str) -> Stored:
-    """A solution from its text: how it was made, the board, and what fc-solve printed."""
+    """A solution from its text: how it was made, the board, and the output of fc-solve."""
     head, board, printed = text.split("\n\n")
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     return Stored(
@@ -188,7 +188,7 @@ def read_stored(text: str) -> Stored:
 
 
 class Impossible(NamedTuple):
-    """A deal that fc-solve exhausted without a win, and the positions that it looked at."""
+    """A deal that fc-solve searched exhaustively without a win, and the number of positions it visited."""
 
     variant: Variant
     deal: Deal

@@ -1,4 +1,4 @@
-"""One runner plays every game: the same deal, policy and seed give the same game, whoever asks for it."""
+"""One runner plays every game: the same deal, policy and seed give the same game everywhere."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Stochastic(Policy):
 
 
 class Stateful(Policy):
-    """Plays the n-th legal action at its n-th decision in a game: it needs its memory."""
+    """Plays the n-th legal action at its n-th decision in a game: it needs state."""
 
     name = "stateful"
     stateful = True
@@ -82,7 +82,7 @@ class Stateful(Policy):
 
 
 class Supermoves(Stochastic):
-    """The first one, choosing among supermoves, which are played card by card."""
+    """Draws a legal supermove, which is played card by card."""
 
     name = "supermoves"
     moves = "supermove"
@@ -106,7 +106,7 @@ def session(deal: int) -> Session:
     return Session(env)
 
 
-def test_alone_and_in_any_order(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_an_evaluation_plays_the_same_game_in_any_order(played: tuple[str, dict[int, Transcript]]) -> None:
     name, games = played
     keywords: dict[str, Any] = {"transcripts": True, "max_episode_steps": LIMIT}
     for deal in DEALS[::3]:
@@ -116,7 +116,7 @@ def test_alone_and_in_any_order(played: tuple[str, dict[int, Transcript]]) -> No
     assert {deal: parse_transcript(text) for deal, text in shuffled.items()} == games
 
 
-def test_watched(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     name, games = played
     for deal in DEALS:
         watched = Watched(session(deal), Adviser(name, BUSY_ACES), LIMIT)
@@ -124,7 +124,9 @@ def test_watched(played: tuple[str, dict[int, Transcript]]) -> None:
         assert watched.transcript() == games[deal]
 
 
-def test_hints_and_play_on_in_the_browser(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_hints_and_play_on_in_the_browser_give_the_same_game(
+    played: tuple[str, dict[int, Transcript]],
+) -> None:
     name, games = played
     room = Room([name])
     for deal in DEALS:
@@ -142,7 +144,7 @@ def test_hints_and_play_on_in_the_browser(played: tuple[str, dict[int, Transcrip
     room.close()
 
 
-def test_win_rates_in_the_browser(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_win_rates_in_the_browser_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     name, _ = played
     room = Room([name])
     for deal in DEALS[:2]:
@@ -157,7 +159,7 @@ def test_win_rates_in_the_browser(played: tuple[str, dict[int, Transcript]]) -> 
     room.close()
 
 
-def test_lines_are_checked_by_playing_them(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_scripted_lines_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     _, games = played
     parse = GameSpec(BUSY_ACES).actions.parse
     for deal in DEALS:
@@ -169,7 +171,7 @@ def test_lines_are_checked_by_playing_them(played: tuple[str, dict[int, Transcri
         assert [move.action for move in end.moves] == line
 
 
-def test_a_tuner_s_games(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_the_tuner_plays_the_same_games(played: tuple[str, dict[int, Transcript]]) -> None:
     """Many copies of a deal in one batch, as the tuner plays them."""
     name, games = played
     spec = GameSpec(BUSY_ACES, Settings(max_episode_steps=LIMIT))
@@ -180,8 +182,10 @@ def test_a_tuner_s_games(played: tuple[str, dict[int, Transcript]]) -> None:
         assert isinstance(end.start, int) and end.cards_home == games[end.start].cards_home
 
 
-def test_the_data_set_of_imitation(played: tuple[str, dict[int, Transcript]], tmp_path: Path) -> None:
-    """Transcripts are played again move by move, and what was decided is found in them."""
+def test_the_imitation_data_set_contains_the_same_games(
+    played: tuple[str, dict[int, Transcript]], tmp_path: Path
+) -> None:
+    """Transcripts are replayed move by move, and the data contains their decisions."""
     pytest.importorskip("pydantic")
     from agents.learners.replays import Game, numbers_by_text, replay
 
@@ -204,5 +208,5 @@ def test_the_data_set_of_imitation(played: tuple[str, dict[int, Transcript]], tm
         assert first == pytest.approx(game.cards_home / BUSY_ACES.cards)
 
 
-def test_limits_are_the_registered_ones() -> None:
+def test_the_registered_limits_are_the_default() -> None:
     assert Watched(session(0), None).limit == step_limit(BUSY_ACES)

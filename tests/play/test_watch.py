@@ -1,4 +1,4 @@
-"""Watching a policy: in a terminal, where there is none, and what is written of the game."""
+"""Watching a policy: in a terminal and without one, and the files that are written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.games import PLAYED, PUBLISHED
 
 
 class First:
-    """The first legal action, of which it is sure; it has no memory."""
+    """The first legal action, with high probability; deterministic."""
 
     name = "first"
     deterministic = True
@@ -81,7 +81,7 @@ def watched(name: str, policy: Any, limit: int | None = None, **options: Any) ->
 
 @pytest.mark.parametrize("name", PLAYED)
 @pytest.mark.parametrize("policy", [First, Carrier])
-def test_a_game_is_played_as_the_evaluation_plays_it(name: str, policy: Any) -> None:
+def test_a_watched_game_equals_that_of_the_evaluation(name: str, policy: Any) -> None:
     if policy is Carrier and (PUBLISHED[name].moves != "one card" or not PUBLISHED[name].takes_supermoves):
         policy = First
     done = evaluate(policy(), name, [5], max_episode_steps=60, transcripts=True)
@@ -92,7 +92,7 @@ def test_a_game_is_played_as_the_evaluation_plays_it(name: str, policy: Any) -> 
     assert (game.session.result == "won", len(game.turns) <= 60) == (done.games[0].won, True)
 
 
-def test_the_hints_play_too() -> None:
+def test_the_built_in_hints_play_too() -> None:
     game = watched("eights-down", None, deal=3)
     turns = list(game.play())
     assert game.name == "hints" and game.session.result == "stuck"
@@ -101,7 +101,7 @@ def test_the_hints_play_too() -> None:
     assert len(list(replay(parse_transcript(format_transcript(game.transcript()))))) == len(turns)
 
 
-def test_how_it_ended() -> None:
+def test_the_summary_says_how_the_game_ended() -> None:
     game = watched("busy-aces", First(), 5, deal=1)
     turns = game.play()
     next(turns)
@@ -126,7 +126,7 @@ def test_how_it_ended() -> None:
 
 
 class Terminal:
-    """Stands in for stdout and for time, which passes while the command sleeps."""
+    """Replaces stdout and the clock; time passes while the command sleeps."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, columns: int, rows: int) -> None:
         self.now, self.slept = 50.0, [0.0]
@@ -168,13 +168,13 @@ def test_each_move_has_its_frame_and_its_time(monkeypatch: pytest.MonkeyPatch) -
     assert terminal.out.getvalue().endswith("\033[?7h\033[?25h\033[?1049l")
 
 
-def test_who_does_not_say_what_he_thinks_has_no_lines_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policies_without_thoughts_have_no_lines_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, 80, 30)
     watch_in_terminal(watched("eights-down", None, 1, deal=1), 1.0, lambda: "the\nboard")
     assert [frame[1:] for frame in terminal.frames()] == [["", "the", "board"]] * 2
 
 
-def test_what_a_terminal_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_are_cut_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, 30, 8)
     game = watched("eights-down", First(), 1, deal=1)
     watch_in_terminal(game, 100.0, lambda: "\n".join(map(str, range(10))))
@@ -194,7 +194,7 @@ def test_what_a_terminal_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> Non
     assert chances.endswith(" %;") and len(chances) <= 30, "broken between its parts"
 
 
-def test_slow_policies_are_not_hurried_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moves_after_a_slow_one_keep_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, 80, 30)
 
     class Slow(First):
@@ -370,7 +370,7 @@ def test_the_command_writes_a_video(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("imageio_ffmpeg", ["--video", "x.mp4"]),
     ],
 )
-def test_what_is_not_installed(
+def test_missing_libraries_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], missing: str, args: list[str]
 ) -> None:
     monkeypatch.setattr(render, "find_spec", lambda name: None if name == missing else name)
@@ -382,7 +382,9 @@ def test_what_is_not_installed(
 
 
 @pytest.mark.parametrize("name", ["game.avi", "game", ".mp4"])
-def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_path: Path) -> None:
+def test_other_file_names_are_refused_for_videos(
+    capsys: pytest.CaptureFixture[str], name: str, tmp_path: Path
+) -> None:
     pytest.importorskip("PIL")
     assert cli.main(["watch", "eights-down", "--deal", "1", "--video", str(tmp_path / name)]) == 2
     assert "allowed: a name that ends in .mp4 or .gif" in capsys.readouterr().err and not list(
@@ -412,7 +414,9 @@ def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_pat
         (["busy-aces", "--video", "no/such/x.mp4"], ["'no/such/x.mp4' cannot be written"]),
     ],
 )
-def test_errors(capsys: pytest.CaptureFixture[str], args: list[str], words: list[str]) -> None:
+def test_invalid_arguments_are_reported(
+    capsys: pytest.CaptureFixture[str], args: list[str], words: list[str]
+) -> None:
     assert cli.main(["watch", *args]) == 2
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1 and all(word in err for word in words), err
