@@ -290,7 +290,7 @@ def _position(env: "SolitaireEnv") -> "Position":
 
 @dataclass(frozen=True)
 class Watch(_Game):
-    """Watch a policy play. Ctrl-C stops it. If stdout is no terminal, only the end is shown."""
+    """Watch a policy play; Ctrl-C stops it. If stdout is not a terminal, only the final board is shown."""
 
     policy: Annotated[str | None, arg(metavar="NAME")] = None
     """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
@@ -304,9 +304,9 @@ class Watch(_Game):
     window: Annotated[bool, FlagCreatePairsOff] = False
     """Show the game in a window, until it is closed."""
     video: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write a video, .mp4 or .gif, and show only the end."""
+    """Write a video, .mp4 or .gif, and show only the final board."""
     transcript: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write the game, with the policy's thoughts, to this file."""
+    """Write the transcript of the game, with the policy's thoughts, to this file."""
 
     def run(self) -> None:
         from solitaire_env.play.session import Session
@@ -357,7 +357,7 @@ class Watch(_Game):
         line.close()
 
     def tell(self, watched: "Watched") -> None:
-        """Print the result, also after an interruption; write the transcript."""
+        """Print the result and write the transcript, also after an interruption."""
         from solitaire_env.play.terminal import board
         from solitaire_env.transcripts import format_transcript
 
@@ -377,12 +377,12 @@ class Watch(_Game):
 
 @dataclass(frozen=True)
 class Replay:
-    """Write a game as one web page, with its board at every move, that needs no server."""
+    """Write a game as one self-contained web page that shows its board at every move."""
 
     game: Annotated[Positional[Path], arg(metavar="FILE")]
     """A transcript, a run folder, or a folder with one transcript."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """The page; by default next to the transcript."""
+    """File to write; by default next to the transcript, with the ending .html."""
 
     def run(self) -> None:
         from solitaire_env.play.replay_page import find_transcript, read_transcript, write_page
@@ -398,20 +398,21 @@ class Replay:
 
 @dataclass(frozen=True)
 class Serve:
-    """Play in the browser: a server for this machine, until Ctrl-C."""
+    """Play in the browser: run a server until Ctrl-C, by default for this machine only."""
 
     port: int = 8000
     """Port to listen on; 0 for any free port."""
     host: str = "127.0.0.1"
-    """Address to listen on. Other addresses than this machine's let others play, and use the policies."""
+    """Address to listen on. With an address that other machines can reach, their users can play and run
+    the policies."""
     allow_host: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A name by which browsers may reach the server, such as that of a proxy in front of it; can be repeated.
-    By default: localhost, the name in --host, and addresses."""
+    """A further host name of the server, such as that of a proxy in front of it; can be repeated. By
+    default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy that can be chosen, as in watch: linear, shipped, runs/busy-aces-1, module:Class; can be
-    repeated."""
+    """A policy for hints and win rates: linear, shipped, a model folder such as runs/busy-aces-1, or
+    module:Class; can be repeated."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
-    """Solver that says whether a deal can be won, such as agents.search.solver:Solver."""
+    """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
 
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve
@@ -424,7 +425,7 @@ class Serve:
 
 @dataclass(frozen=True)
 class Perft(_Game):
-    """Count lines of play: nodes and different positions at each depth."""
+    """Count lines of legal actions: nodes and different positions at each depth."""
 
     deal: DealText = None
     """A deal number, or ms:N or pysol:N for another program's deal; by default deal 0."""
@@ -433,7 +434,7 @@ class Perft(_Game):
     depth: int = 4
     """Maximum number of actions in a line."""
     divide: Annotated[bool, FlagCreatePairsOff] = False
-    """Count the nodes at that depth below each legal action."""
+    """Count only the nodes at the maximum depth, for each legal action."""
     json: Annotated[bool, FlagCreatePairsOff] = False
     """Print JSON."""
     quiet: Quiet = False
@@ -516,7 +517,7 @@ class Bench(_Game):
     observation: Observation = "cards"
     """Kind of observation."""
     seconds: float = 5.0
-    """Time of the measurement, without compilation and the choice of actions."""
+    """Minimum duration of the measurement in seconds, without compilation and the choice of actions."""
     json: Annotated[bool, FlagCreatePairsOff] = False
     """Print JSON."""
     quiet: Quiet = False
@@ -587,10 +588,10 @@ class Bench(_Game):
 
 @dataclass(frozen=True)
 class Compile:
-    """Compile all kernels of environments and policies on several cores; the code is kept on disk."""
+    """Compile all kernels of environments and policies, on several cores; the code is stored on disk."""
 
     workers: int | None = None
-    """Number of processes; by default one for each core, at most 4."""
+    """Number of processes; by default one per core, at most 4."""
     quiet: Quiet = False
     """No progress line."""
 

@@ -15,11 +15,11 @@ from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import get_variant
 
 WORDS = {"help": "?", "hint": "h", "undo": "u", "quit": "q"}
-"""What may be said for a letter."""
+"""Words that can replace the letters."""
 
 
 def board(env: SolitaireEnv, last: Played | None = None, words: bool = True) -> str:
-    """The board as text, the last move marked, and told in its last line."""
+    """The board as text, with the last move marked and described in the last line."""
     told = f"{last.words} ({last.text})" if last is not None and words else None
     move = None if last is None else last.move
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -33,7 +33,7 @@ def board(env: SolitaireEnv, last: Played | None = None, words: bool = True) -> 
 
 
 def tell_position(session: Session) -> None:
-    """Print how to continue the game. The order of a hidden stock is not told."""
+    """Print how to continue the game, without the order of a hidden stock."""
     env, variant = session.env, session.env.variant
     if env.position() == env.position(hidden=True):
         print(f"To continue, save these lines and give the file to --position:\n\n{env.position()}")
@@ -53,7 +53,7 @@ def tell_position(session: Session) -> None:
 
 
 def _obey(session: Session, adviser: Adviser | None, word: str) -> str | None:
-    """Do what a word asks for; what there is to say, None when a move was made or taken back."""
+    """Run one word of input; return the text to print, or None if a move was made or taken back."""
 
     def tell(action: int) -> str:
         return f"{session.env.action_text(action):<8}{session.env.describe_action(action)}"
@@ -76,10 +76,10 @@ def _obey(session: Session, adviser: Adviser | None, word: str) -> str | None:
 
 
 def play(env: SolitaireEnv, adviser: Adviser | None = None) -> None:
-    """Play the game that has begun in ``env`` by lines from stdin, until it is won or left.
+    """Play the game that has started in ``env``, with input lines from stdin, until it is won or left.
 
-    A line holds words: action text, ``?``, ``h``, ``u`` or ``q``. Whoever leaves, be it by the end of the
-    input or by Ctrl-C, learns how to continue the game.
+    A line contains words: action text, ``?``, ``h``, ``u`` or ``q``. At the end of the input, at ``q`` and at
+    Ctrl-C the lines for continuing the game are printed.
     """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - input() then edits lines

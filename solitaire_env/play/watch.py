@@ -1,4 +1,4 @@
-"""A policy that plays a game while someone looks on."""
+"""Watching: a policy plays a game in a terminal, in a window or into a video."""
 
 import contextlib
 import shutil
@@ -16,32 +16,32 @@ from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Thought, Transcript, format_thought
 
 HINTS: Final = "hints"
-"""Who plays where no policy does."""
+"""Name of the player without a policy: the built-in hints."""
 VIDEOS: Final = (".mp4", ".gif")
 _ENTER: Final = "\033[?1049h\033[?25l\033[?7l"
-"""Another screen of the terminal, without a cursor; lines that are too long are cut."""
+"""Switch to the terminal's alternate screen, without a cursor; long lines are cut."""
 _LEAVE: Final = "\033[?7h\033[?25h\033[?1049l"
 
 
 class Turn(NamedTuple):
-    """A move that was played."""
+    """A played move and its thought."""
 
     played: Played
     thought: Thought | None
-    """What the policy thought before it; None with the second card of a supermove, and the others."""
+    """The policy's thought before it; None for the second and further cards of a supermove."""
 
 
 class Watched:
-    """A game that a policy plays, turn by turn.
+    """A game that a policy plays, move by move.
 
     Parameters
     ----------
     session
-        The game, from the position that it stands in.
+        The game; the policy continues from its current position.
     adviser
-        The policy; without one the hints play.
+        The policy; without one the built-in hints play.
     limit
-        The game is cut off after so many moves; by default at the registered step limit.
+        Maximum number of moves; by default the registered step limit.
     """
 
     def __init__(self, session: Session, adviser: Adviser | None, limit: int | None = None) -> None:
@@ -53,10 +53,10 @@ class Watched:
         self.start = session.env.position()
         self.turns: list[Turn] = []
         self.circling = False
-        """Whether a deterministic policy returned to a position: it would go in circles."""
+        """Whether a deterministic policy has repeated a position, so that it would cycle."""
 
     def play(self) -> Iterator[Turn]:
-        """Play on to the end; the turns as they are played."""
+        """Play to the end; yield each turn after it is played."""
         session = self.session
         deterministic = self.adviser is not None and self.adviser.policy.deterministic
         seen: set[str] = set()
@@ -69,7 +69,7 @@ class Watched:
                 yield self.turns[-1]
 
     def _choose(self) -> list[tuple[int, Thought | None]]:
-        """The next actions, the thought with the first of them."""
+        """The next actions; the first one has the thought."""
         if self.adviser is None:
             hint = self.session.hint()
             assert hint is not None  # play() asks only where an action is legal
@@ -80,7 +80,7 @@ class Watched:
         return [(first, advice.thought), *((action, None) for action in others)]
 
     def summary(self) -> str:
-        """How it ended, in a line."""
+        """The result of the game, in one line."""
         moves = len(self.turns)
         result = self.session.result
         if result == "won":
@@ -95,7 +95,7 @@ class Watched:
         return f"Cut off {after}: the step limit." if moves >= self.limit else f"Stopped {after}."
 
     def transcript(self) -> Transcript:
-        """The game as it stands."""
+        """The game up to now."""
         session, result = self.session, self.session.result
         thoughts = tuple(turn.thought for turn in self.turns)
         return Transcript(
@@ -113,7 +113,9 @@ class Watched:
 
 
 def watch_in_terminal(watched: Watched, fps: float, draw: Callable[[], str]) -> None:
-    """Play a game on the terminal's other screen, ``fps`` moves a second; ``draw`` gives the board."""
+    """Play a game on the terminal's alternate screen, ``fps`` moves per second; ``draw`` returns the
+    board.
+    """
     with _other_screen():
         _show(_frame(watched, draw()))
         due = time.monotonic() + 1 / fps
@@ -125,9 +127,9 @@ def watch_in_terminal(watched: Watched, fps: float, draw: Callable[[], str]) -> 
 
 
 def watch_in_window(watched: Watched, fps: float) -> None:
-    """Play a game in a window, ``fps`` moves a second, until it is closed, or q or Escape is pressed in it.
+    """Play a game in a window, ``fps`` moves per second, until the user closes it or presses q or Escape.
 
-    The environment has ``render_mode="rgb_array"``.
+    The environment must have ``render_mode="rgb_array"``.
     """
     from solitaire_env.render import need
 
@@ -138,7 +140,7 @@ def watch_in_window(watched: Watched, fps: float) -> None:
     screen = Screen(f"{env.variant.title}, {watched.name}")
 
     def look(patience: int = 0) -> bool:
-        """Whether whoever looks has not had enough."""
+        """Handle events; return whether the window is still open."""
         for event in screen.events(patience):
             if event.type == pygame.KEYDOWN and event.key in (pygame.K_q, pygame.K_ESCAPE):
                 screen.close()
@@ -161,9 +163,10 @@ def watch_in_window(watched: Watched, fps: float) -> None:
 
 
 def write_video(watched: Watched, path: Path, fps: float, show: Callable[[], object] = lambda: None) -> None:
-    """Play a game into a video file, mp4 or gif by its name, whole or not at all; the end stays 2 seconds.
+    """Play a game and write it as a video, mp4 or gif by the file name; the last frame stays for 2 seconds.
 
-    The environment has ``render_mode="rgb_array"``. ``show`` is called after each move.
+    The file is written atomically. The environment must have ``render_mode="rgb_array"``. ``show`` is called after
+    each move.
     """
     from solitaire_env.render import need
 
@@ -204,7 +207,7 @@ def _other_screen() -> Iterator[None]:
 
 
 def _show(lines: list[str]) -> None:
-    """Put a frame over the last one, in one piece: nothing is blank in between."""
+    """Draw a frame over the last one in a single write, so that nothing flickers."""
     rows = shutil.get_terminal_size().lines
     if len(lines) > rows:
         missing = len(lines) - rows + 1
@@ -214,7 +217,7 @@ def _show(lines: list[str]) -> None:
 
 
 def _frame(watched: Watched, board: str) -> list[str]:
-    """Who plays and what was played, what the policy thought before it, and the board."""
+    """The lines of a frame: player and last move, the thought before it, and the board."""
     said = f"{watched.name}, move {len(watched.turns)}"
     if watched.turns:
         played = watched.turns[-1].played

@@ -1,6 +1,6 @@
-"""Room: the games that a server holds in memory, and the policies that may be asked about them.
+"""The games that a server holds in memory, and its policies.
 
-What a request may hold is checked here, whatever brings it: :mod:`solitaire_env.play.server` does, over HTTP.
+The contents of requests are checked here; :mod:`solitaire_env.play.server` receives them over HTTP.
 """
 
 import re
@@ -29,46 +29,47 @@ from solitaire_env.util.messages import one_line, shown
 from solitaire_env.variants import Build, Moves, Spaces, Variant, get_variant, known_variants
 
 MAX_SESSIONS: Final = 100
-"""So many games are kept; then the one that has been idle longest goes."""
+"""Maximum number of games; beyond it, the game that was idle longest is dropped."""
 MAX_MOVES: Final = 7_000
-"""Moves of one game."""
+"""Maximum number of moves in one game."""
 MAX_KEPT: Final = 50_000
-"""Moves of all games together, some 200 MB; then games go that have been idle longest."""
+"""Maximum number of moves in all games together, about 200 MB; beyond it, games that were idle longest are
+dropped."""
 MAX_GAMES: Final = 1_000
-"""Games that a win rate may ask for."""
+"""Maximum number of games for a win rate."""
 MAX_RATES: Final = 20
-"""Win rates that are kept, or wait; one at a time is played."""
+"""Maximum number of stored or waiting jobs; one job runs at a time."""
 
 HINT: Final = "hint"
-"""The built-in hint, beside the policies."""
+"""Name of the built-in hint, which is offered besides the policies."""
 
 RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
-"""House rules, and what they may be."""
+"""House rules and their values."""
 
 
 class Refused(Exception):
-    """A request that is not granted."""
+    """A refused request."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
-        """As HTTP counts."""
+        """The HTTP status."""
         self.reason = reason
 
 
 @dataclass
 class Table:
-    """A game and who plays it."""
+    """A game on the server."""
 
     session: Session
     start: str
-    """Position text, the stock known."""
+    """Position text of the start, including the stock."""
     deal: Deal
     lock: Lock = field(default_factory=Lock)
 
 
 class Room:
-    """All games of a server, and the policies that may be asked."""
+    """All games, jobs and policies of a server."""
 
     def __init__(self, policies: Sequence[str], solver: str | None = None) -> None:
         self.policies = tuple(dict.fromkeys(policies))
@@ -84,14 +85,14 @@ class Room:
             self._check(name)
 
     def _adviser(self, name: str, variant: Variant) -> tuple[Adviser | None, str, Lock]:
-        """A policy for a game, or why it does not play it; and the lock under which it is asked."""
+        """A policy for a game, or the reason why it does not play it; and the lock for calling it."""
         try:
             return Adviser(load_policy(name, variant), variant), "", Lock()
         except (ValueError, ImportError) as error:
             return None, one_line(error), Lock()
 
     def _check(self, name: str) -> None:
-        """Refuse a policy that plays no game at all."""
+        """Raise an error for a policy that plays no game."""
         reason = ""
         for variant in known_variants():
             _, error, _ = self.adviser(name, variant)
@@ -103,7 +104,7 @@ class Room:
     # ---------------------------------------------------------------------------------- games
 
     def new(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Deal a game, and play the moves that the request names, of which ``at`` stay played."""
+        """Deal a game and play the moves of the request; with ``at``, undo those after that move."""
         check_keys(body, ("game", "deal", "moves_played", "at", *RULES))
         rules: dict[str, Any] = {rule: _text(body, rule) for rule in RULES if rule in body}
         variant = get_variant(_text(body, "game")).with_rules(**rules)
@@ -138,7 +139,7 @@ class Room:
             return self.tables[number]
 
     def view(self, number: str, table: Table) -> dict[str, Any]:
-        """All that the page shows of a game."""
+        """The complete view of a game, for the page."""
         session = table.session
         variant = session.env.variant
         position = session.position()
@@ -173,7 +174,7 @@ class Room:
         }
 
     def policies_for(self, number: str, table: Table) -> dict[str, Any]:
-        """Who may be asked about a game."""
+        """The policies for a game, and the built-in hint."""
         told: list[dict[str, Any]] = [{"id": HINT, "name": "hint", "error": "", "rates": False}]
         for name in self.policies:
             adviser, error, _ = self.adviser(name, table.session.env.variant)
@@ -202,7 +203,7 @@ class Room:
             table.session.play(action, decides=number == 0, by=by)
 
     def undo(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Take a move back."""
+        """Take the last move back."""
         check_keys(body, ())
         if not table.session.played:
             raise Refused(409, "there is no move to take back")
@@ -210,7 +211,7 @@ class Room:
         return self.view(number, table)
 
     def redo(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Play a move again that was taken back."""
+        """Redo a move."""
         check_keys(body, ())
         if not table.session.undone:
             raise Refused(409, "there is no move to redo")
@@ -218,7 +219,7 @@ class Room:
         return self.view(number, table)
 
     def go_to(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Take back or redo moves until so many are played."""
+        """Undo or redo moves until ``move`` moves are played."""
         check_keys(body, ("move",))
         table.session.go_to(_number(body, "move"))
         return self.view(number, table)
@@ -231,7 +232,7 @@ class Room:
         return self.view(number, table)
 
     def moves(self, number: str, table: Table) -> dict[str, Any]:
-        """The moves of a game in order, those that were taken back included: action text and words."""
+        """Action text and words of the moves of a game in order, including undone ones."""
         session = table.session
         line = [*session.played, *reversed(session.undone)]
         return {"moves": [[played.text, played.words] for played in line]}
@@ -239,12 +240,12 @@ class Room:
     # --------------------------------------------------------------------------------- policies
 
     def hint(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """What a policy would do."""
+        """The action that a policy suggests."""
         check_keys(body, ("policy",))
         return self._advise(table, _text(body, "policy"), likeliest=True)[0]
 
     def advance(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Do what a policy would do."""
+        """Play the action that a policy chooses."""
         check_keys(body, ("policy",))
         name = _text(body, "policy")
         advice, actions = self._advise(table, name)
@@ -308,7 +309,7 @@ class Room:
     # -------------------------------------------------------------------------- in the background
 
     def rate(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Have a policy play the deal, or play on from the position, when the worker is free."""
+        """Start a job that plays the deal, or from the position, with a policy."""
         check_keys(body, ("policy", "games", "from"))
         name, games, origin = _text(body, "policy"), body.get("games", 100), body.get("from", "deal")
         if type(games) is not int or not 1 <= games <= MAX_GAMES:
@@ -325,14 +326,14 @@ class Room:
         return self._begin(Rate(variant=session.env.variant, name=name, start=start, games=games))
 
     def solve(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Have the solver look for a line that wins the deal."""
+        """Start a job that solves the deal."""
         check_keys(body, ())
         if self.solver is None:
             raise Refused(409, "there is no solver: name one by --solver")
         return self._begin(Verdict(variant=table.session.env.variant, solver=self.solver, deal=table.deal))
 
     def _begin(self, job: Job) -> dict[str, Any]:
-        """Keep a job and have it done when its turn comes."""
+        """Store a job and queue it."""
         number = secrets.token_urlsafe(12)
         with self.lock:
             ended = [key for key, known in self.jobs.items() if known.state not in ("waiting", "playing")]
@@ -352,7 +353,7 @@ class Room:
             return self.jobs[number]
 
     def transcript(self, table: Table) -> tuple[str, str]:
-        """The name of a file for the game, and the game as text."""
+        """The file name and the text of the game's transcript."""
         session = table.session
         variant = session.env.variant
         helpers = list(dict.fromkeys(played.by for played in session.played if played.by))
@@ -371,7 +372,7 @@ class Room:
         )
 
     def close(self) -> None:
-        """End the worker."""
+        """Cancel all jobs and end the worker."""
         for job in self.jobs.values():
             job.cancel.set()
         self.worker.shutdown(cancel_futures=True)
@@ -385,7 +386,7 @@ def _policy_failed(name: str, error: Exception) -> Refused:
 
 
 def check_keys(body: dict[str, Any], allowed: Sequence[str]) -> None:
-    """Refuse what a request should not hold."""
+    """Refuse a request with unknown keys."""
     unknown = [key for key in body if key not in allowed]
     if unknown:
         names = ", ".join(map(repr, allowed)) or "none"
@@ -407,7 +408,7 @@ def _number(body: dict[str, Any], key: str) -> int:
 
 
 def _play_line(table: Table, body: dict[str, Any]) -> None:
-    """Play the moves of a request, and take back those after move ``at``."""
+    """Play the moves of a request, and undo those after move ``at``."""
     texts = body.get("moves_played", [])
     if not isinstance(texts, list) or len(texts) > MAX_MOVES or not all(isinstance(t, str) for t in texts):
         allowed = f"a list of at most {MAX_MOVES} action texts"
@@ -422,7 +423,7 @@ def _play_line(table: Table, body: dict[str, Any]) -> None:
 
 
 def _parse_deal(deal: object) -> dict[str, Any] | None:
-    """Options for a reset: none deals at random."""
+    """The reset options for a deal; None for a random one."""
     if deal == "random":
         return None
     if isinstance(deal, str) and re.fullmatch("[0-9]{1,19}", deal):
