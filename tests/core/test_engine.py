@@ -286,16 +286,16 @@ def test_a_full_pile_takes_no_card(name: str, moved: list[str]) -> None:
 def test_a_pile_that_may_get_full_is_flagged(pile: int) -> None:
     """A pile with one card more below its sequence than was dealt to it; until the next deal."""
     batch = started(get_variant("forty-thieves"), 1)
-    assert batch.state.tight[0] == 0
+    assert batch.state.may_get_full[0] == 0
     lines = format_position(batch.position(0)).splitlines()
     lines[1], _, card = lines[1].rpartition(" ")
     line = next(n for n, line in enumerate(lines) if line.startswith(f"t{pile + 1}:"))
     lines[line] += f" {card}"
     batch.place(0, parse_position("\n".join(lines)))
-    assert batch.state.tight[0] == 1
+    assert batch.state.may_get_full[0] == 1
     assert check_state(batch) == []
     batch.deal(np.array([0]), [1])
-    assert batch.state.tight[0] == 0
+    assert batch.state.may_get_full[0] == 0
     assert check_state(batch) == []
 
 
@@ -320,7 +320,7 @@ def test_a_pile_has_room_for_every_sequence(below: int, length: int) -> None:
             "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines])
         ),
     )
-    assert batch.state.tight[0] == (below > 3)
+    assert batch.state.may_get_full[0] == (below > 3)
     assert check_state(batch) == []
 
 

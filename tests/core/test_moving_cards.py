@@ -25,7 +25,7 @@ from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from tests.games import EVERY
 
-CARDS = ("heights", "waste", "home", "spaces", "empty_cells", "welcome")
+CARDS = ("heights", "waste", "home", "spaces", "empty_cells", "next_home")
 """Arrays that follow from the cards and are updated as they move."""
 
 
