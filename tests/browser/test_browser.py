@@ -195,7 +195,7 @@ def test_a_game_is_replayed_from_a_file(open_page: OpenPage, tmp_path: Path, nam
     for key, step in (("End", last), ("ArrowLeft", last - 1), ("Home", 0), ("ArrowRight", 1)):
         page.keyboard.press(key)
         shows(step)
-    expect(page.locator("#said")).to_contain_text(f"Move 1 of {last}: ")
+    expect(page.locator("#announcement")).to_contain_text(f"Move 1 of {last}: ")
     for button, step in (("last", last), ("back", last - 1), ("forward", last), ("first", 0)):
         page.locator(f"#{button}").click()
         shows(step)
@@ -244,7 +244,7 @@ def test_a_replay_follows_its_address_and_shows_thoughts(open_page: OpenPage, tm
     page.keyboard.press("End")
     expect(page.locator("#thought")).to_have_text("The game is over.")
     page.keyboard.press("ArrowLeft")
-    expect(page.locator("#thought")).to_have_text("Nothing is told of this position.")
+    expect(page.locator("#thought")).to_have_text("The transcript has no thought about this position.")
     page.evaluate("() => { location.hash = '#move=40' }")
     moves(page, 40)
     page.evaluate("() => { location.hash = '#move=84' }")

@@ -90,7 +90,7 @@ def test_dragged_cards_return_if_they_are_not_dropped_on_a_target(home: str, ope
     page.mouse.move(5, 5, steps=3)
     page.mouse.up()
     expect(page.locator(".dragged, .target, .picked, .over")).to_have_count(0)
-    says(page, "They cannot go there.")
+    says(page, "The cards cannot go there.")
     assert drawn(page, EIGHTS) == before
     moves(page, 0)
     page.locator("#hint").click()
@@ -150,7 +150,7 @@ def test_a_game_survives_a_reload_and_is_shared_by_link(home: str, open_page: Op
     board = drawn(page, get_variant("busy-aces"))
     page.reload()
     moves(page, 2)
-    says(page, "Continued at move 2. Restart begins again.")
+    says(page, "Continued at move 2. Restart returns to the start.")
     assert drawn(page, get_variant("busy-aces")) == board
     ready(page).keyboard.press("r")
     moves(page, 3)
@@ -234,7 +234,7 @@ def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> N
     page.locator("#measure").click()
     expect(page.locator("#table tbody tr")).to_have_count(3)
     expect(page.locator("#measure")).to_be_enabled(timeout=60_000)
-    expect(page.locator("#table tbody tr").first).to_contain_text("greedy1/1always so52.0")
+    expect(page.locator("#table tbody tr").first).to_contain_text("greedy1/1deterministic52.0")
     expect(page.locator("#table tbody tr").last).to_contain_text("/2")
     # A win of a policy proves that the deal can be won.
     expect(page.locator("#verdict")).to_contain_text("This deal can be won: greedy wins in ")
@@ -243,7 +243,7 @@ def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> N
     page.locator("#estimate").click()
     expect(page.locator("#evaluation")).to_have_text("greedy wins 1 of 1 from here")
     page.locator("#show-line").click()
-    says(page, "Redo plays the moves that win.")
+    says(page, "Redo plays the winning moves.")
     expect(page.locator("#restart")).to_be_disabled()
     page.locator("#line button").last.click()
     expect(page.locator("#status")).to_contain_text("Won, in ")
@@ -263,7 +263,7 @@ def test_play_on_stops_when_the_policy_repeats_a_position(home: str, open_page: 
     page.locator("#policy").select_option(label="first")
     page.locator("#speed").select_option("20")
     page.locator("#on").click()
-    said = "Stopped: first goes in a circle. The position is the same as after move [0-9]+."
+    said = "Stopped: first repeats itself. The position is the same as after move [0-9]+."
     expect(page.locator("#status")).to_have_text(re.compile(said), timeout=60_000)
     expect(page.locator("#on")).to_have_text("Play on")
 

@@ -1,9 +1,9 @@
-// How a player moves cards: clicks and taps, keys, dragging. Which moves there are, the server says.
+// Moving cards by clicks and taps, by keys, and by dragging. The server provides the legal moves.
 import { cardWords, cardsOf, make, markBoard, pileOf, pileWords, pilesOf, topOf } from "./board.js";
 import { at, onShow, playMove, say, table } from "./table.js";
 
 const board = at("board");
-let picked = null; // { pile, count, choices }: what the player has picked up
+let picked = null; // { pile, count, choices }: the cards that the player has picked up
 
 const free = () => table.game && !table.busy && !table.going;
 
@@ -26,8 +26,8 @@ function playable() {
 }
 
 /**
- * Where so many cards from the end of a pile can go, each with the move. The top card stands for its sequence,
- * unless the player says how many cards go.
+ * The targets of a number of cards from the end of a pile, each with its move. The top card also selects its
+ * sequence, unless the player chooses the number of cards.
  */
 function choicesOf(pile, count) {
   const choices = new Map();
@@ -56,7 +56,7 @@ function pick(pile, count) {
     const cards = cardsOf(table.game.piles[pile]).length;
     picked = null;
     mark();
-    say(cards ? `Nothing can go anywhere from ${pileWords(pile)}${count > 1 ? `, ${count} cards` : ""}.` : "");
+    say(cards ? `No move is legal from ${pileWords(pile)}${count > 1 ? ` with ${count} cards` : ""}.` : "");
     return;
   }
   picked = { pile, count, choices };
@@ -72,7 +72,7 @@ function letGo(why = "") {
   if (why || table.game.state === "playing") say(why);
 }
 
-/** The target that a pile stands for: any foundation takes what goes home. */
+/** The target for a drop on a pile: any foundation accepts a card that goes home. */
 function targetAt(choices, pile) {
   if (choices.has(pile) || pile[0] !== "f") return pile;
   return [...choices.keys()].find((name) => name[0] === "f");
@@ -84,7 +84,7 @@ function sendHome(pile) {
   return Boolean(move);
 }
 
-/** Draw, or turn the waste over where the stock is empty: the server says which. */
+/** Draw, or turn the waste over if the stock is empty, whichever is legal. */
 function draw() {
   const move = table.game.legal.find((move) => move.source === "stock");
   if (move) playMove(move);
@@ -92,7 +92,7 @@ function draw() {
   else say(table.game.piles.redeals === 0 ? "The stock is empty, and no redeal is left." : "There is no card to draw.");
 }
 
-/** Where an event is: the pile, and how many cards from its end. */
+/** The pile of an event, and the number of cards from its end. */
 function placeOf(event) {
   const pile = event.target.closest?.("#board [data-pile]");
   if (!pile) return null;
@@ -124,7 +124,7 @@ board.addEventListener("click", (event) => {
 
 // ---------------------------------------------------------------------------------------- keys
 
-/** Whether an event is typed into a form, which has keys of its own. */
+/** Whether a key event belongs to a form, which has its own keys. */
 const inForm = (event) => event.target.closest?.("input:not([type=checkbox]), select, dialog");
 
 document.addEventListener("keydown", (event) => {
@@ -156,16 +156,16 @@ board.addEventListener("keydown", (event) => {
     const next = cards.at(cards.indexOf(event.target) - by);
     if (count + by > 0) next?.focus();
   } else if (event.key.toLowerCase() === "f" && free()) {
-    if (!sendHome(pile)) say(`${pileWords(pile)}: nothing goes home.`);
+    if (!sendHome(pile)) say(`${pileWords(pile)}: no card goes home.`);
   } else return;
   event.preventDefault();
 });
 
 // ---------------------------------------------------------------------------------------- drag
 
-const FAR = 6; // px that a pointer moves before it drags
+const FAR = 6; // px that the pointer must move to drag
 let press = null; // { x, y, place, card, ghost }
-let dragged = false; // so that the click at its end is none
+let dragged = false; // whether the click that follows a drag is ignored
 
 board.addEventListener("pointerdown", (event) => {
   const place = placeOf(event);
@@ -184,7 +184,7 @@ addEventListener("pointermove", (event) => {
   }
 });
 
-/** A copy of the cards follows the pointer, drawn with the sizes of the board. */
+/** Start a drag: a copy of the cards, in the size of the board, follows the pointer. */
 function lift() {
   const { pile, count } = press.place;
   pick(pile, count);
@@ -208,7 +208,7 @@ function lift() {
   dragged = true;
 }
 
-/** The pile that takes what is held over it: the one under the pointer, or that which it covers most. */
+/** The target of the dragged cards: the pile under the pointer, or the pile that they cover most. */
 function under(event) {
   const hit = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-pile]")?.dataset.pile;
   const target = hit && targetAt(picked.choices, hit);
@@ -236,11 +236,11 @@ addEventListener("pointerup", async (event) => {
   if (!ghost) return;
   setTimeout(() => (dragged = false));
   if (move) {
-    // The cards stay where they were dropped until the server has answered.
+    // The cards stay at the place of the drop until the server answers.
     table.held = { ...place, ghost };
     await playMove(move);
     table.held = null;
-  } else letGo("They cannot go there.");
+  } else letGo("The cards cannot go there.");
   drop(ghost);
 });
 

@@ -37,7 +37,7 @@ class Job:
     error: str = ""
     cancel: Event = field(default_factory=Event)
 
-    def told(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """State and results as plain data (JSON-able)."""
         return {"state": self.state, **({"error": self.error} if self.error else {})}
 
@@ -54,7 +54,7 @@ class Job:
             self.state = "done"
         except Cancelled:
             self.state = "cancelled"
-        except Exception as error:  # whatever a policy of someone's own does
+        except Exception as error:  # a custom policy may raise anything
             self.error = f"{self.what} failed: {type(error).__name__}, {one_line(error)}"
             self.state = "failed"
 
@@ -70,7 +70,7 @@ class Job:
 
 
 @dataclass(kw_only=True)
-class Rate(Job):
+class WinRateJob(Job):
     """A policy's win rate on one deal or from one position, in the games played up to now."""
 
     name: str
@@ -86,18 +86,18 @@ class Rate(Job):
     def what(self) -> str:
         return f"policy {shown(self.name)}"
 
-    def told(self) -> dict[str, Any]:
-        told: dict[str, Any] = {**super().told(), "games": self.games, "played": len(self.done)}
+    def report(self) -> dict[str, Any]:
+        report: dict[str, Any] = {**super().report(), "games": self.games, "played": len(self.done)}
         if done := list(self.done):
             wins = sum(game.won for game in done)
-            told |= {
+            report |= {
                 "wins": wins,
                 "win_rate": wins / len(done),
                 "win_interval": wilson_interval(wins, len(done)),
                 "cards_home": sum(game.cards_home for game in done) / len(done),
                 "steps": sum(game.steps for game in done) / len(done),
             }
-        return told | ({"line": self.line} if self.line else {})
+        return report | ({"line": self.line} if self.line else {})
 
     def work(self) -> None:
         """Play the games one after the other."""
@@ -148,7 +148,7 @@ class Solution(Protocol):
 
 
 @dataclass(kw_only=True)
-class Verdict(Job):
+class SolverJob(Job):
     """Whether a deal can be won if all cards are known."""
 
     solver: str
@@ -161,8 +161,8 @@ class Verdict(Job):
     def what(self) -> str:
         return f"solver {shown(self.solver)}"
 
-    def told(self) -> dict[str, Any]:
-        return {**super().told(), "result": self.result, "line": self.line}
+    def report(self) -> dict[str, Any]:
+        return {**super().report(), "result": self.result, "line": self.line}
 
     def work(self) -> None:
         """Solve the deal."""

@@ -1,4 +1,4 @@
-// The page to play: the board, games that are dealt, and what the buttons may do.
+// The page to play: the board, new games, and which buttons are enabled.
 import { arrivals, cardsHome, drawBoard, make } from "./board.js";
 import { fitBoard } from "./fit.js";
 import "./hands.js";
@@ -28,7 +28,7 @@ onShow(drawGame, { first: true });
 
 onShow((game, before, why) => {
   showHead(game);
-  tellState(game);
+  showState(game);
   if (game.state === "won" && why === "move") celebrateWin(game);
   else at("won").hidden = true;
   showTools();
@@ -44,7 +44,7 @@ function showHead(game) {
   at("save").href = `api/sessions/${game.id}/transcript`;
 }
 
-function tellState(game) {
+function showState(game) {
   const ends = {
     won: `Won, in ${game.moves_played} moves.`,
     stuck: "Stuck: no move is legal. Undo takes a move back.",
@@ -72,7 +72,7 @@ at("next").onclick = () => start({ ...rulesOf(table.game), game: table.game.game
 at("again").onclick = () => at("restart").click();
 at("close-won").onclick = () => (at("won").hidden = true);
 
-/** Send all cards home, one by one, where nothing else is left to do. */
+/** Send all cards home, one by one, if only moves home are left. */
 async function finish() {
   if (table.going || table.busy || !table.game.moves_home.length) return;
   const step = async () => {
@@ -133,7 +133,7 @@ showView();
 const rulesOf = (game) => Object.fromEntries(RULES.map((rule) => [rule, game[rule]]));
 const plainRules = (name) => rulesOf(games.find((game) => game.name === name));
 
-/** Begin a game: dealt, or the one that work gives. */
+/** Start a game: a new deal, or the game that deal() returns. */
 async function start(wanted, { why = "deal", time = 0, own = true, deal = () => ask("sessions", wanted) } = {}) {
   table.going = false;
   const well = await doing(async () => {
@@ -145,9 +145,9 @@ async function start(wanted, { why = "deal", time = 0, own = true, deal = () => 
     show(next, why);
     history.replaceState(null, "", address(next));
     showForm(next);
-    if (why === "resume" && next.moves_played) say(`Continued at move ${next.moves_played}. Restart begins again.`);
+    if (why === "resume" && next.moves_played) say(`Continued at move ${next.moves_played}. Restart returns to the start.`);
   });
-  // The first policy that needs a network may take seconds to load: play can begin.
+  // A policy with a network may take seconds to load; play can start before.
   if (table.game && !canAsk()) {
     await showPolicies().then(showRated, (error) => say(error.message, true));
     showTools();
@@ -167,7 +167,7 @@ const wantedDeal = (deal) => ({
   ...Object.fromEntries(RULES.map((rule) => [rule, at(rule).value])),
 });
 
-/** Deal what the form asks for. A deal that is refused leaves it open, with the reason. */
+/** Deal the game of the form. If the deal is refused, the form stays open and shows the reason. */
 async function dealFromForm(deal) {
   at("new-error").textContent = "";
   if (await start(wantedDeal(deal))) at("new-game").close();
@@ -189,14 +189,14 @@ at("game").onchange = () => {
   for (const rule of RULES) at(rule).value = own[rule];
 };
 
-// A line that wins: at the start of the deal, to be played by redo.
+// Show a winning line: start the deal again, so that redo plays the line.
 onLine(async (line) => {
   const { game } = table;
   await start({ ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 }, { why: "resume", own: false });
-  say("Redo plays the moves that win.");
+  say("Redo plays the winning moves.");
 });
 
-/** The game of the address, the one that was left, or any. */
+/** Open the game of the address, the stored game, or a random deal. */
 async function open() {
   const query = new URLSearchParams(location.search);
   const line = movesOfLink();
@@ -212,14 +212,14 @@ addEventListener("hashchange", () => movesOfLink() && location.reload());
 addEventListener("pagehide", () => table.game && save());
 
 await doing(async () => {
-  const told = await ask("games");
-  games = told.games;
+  const answer = await ask("games");
+  games = answer.games;
   knowRules(plainRules);
-  at("games").max = told.max_games;
-  at("solve").hidden = !told.solver;
+  at("games").max = answer.max_games;
+  at("solve").hidden = !answer.solver;
   const option = (value, text = value) => make("option", { value }, text);
   at("game").replaceChildren(...games.map(({ name, title }) => option(name, title)));
-  for (const rule of RULES) at(rule).replaceChildren(...told.rules[rule].map((word) => option(word)));
+  for (const rule of RULES) at(rule).replaceChildren(...answer.rules[rule].map((word) => option(word)));
   at("game").onchange();
 });
 if (games.length) await open();

@@ -1,4 +1,4 @@
-// What policies say of the game and how they play it: hints as arrows, and playing on.
+// Policies: hints as a table and as arrows, and playing by policies.
 import { drawArrows } from "./arrows.js";
 import { make } from "./board.js";
 import { notOwn } from "./statistics.js";
@@ -8,8 +8,8 @@ const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
-let known = false; // the policies of this game are known
-let arrows = []; // those that are drawn
+let known = false; // whether the policies of this game are known
+let arrows = []; // the drawn moves
 
 export const canAsk = () => known;
 
@@ -24,7 +24,7 @@ export function barCell(share) {
   return make("td", { class: "bar" }, bar);
 }
 
-/** The value as a bar: 0 is nothing, 1 all that can be reached. */
+/** Show the value as a bar: empty for 0, full for 1. */
 export function showValue(share, text) {
   at("evaluation").hidden = share === null;
   if (share === null) return;
@@ -54,7 +54,7 @@ function showAdvice(advice, name) {
   showValue(advice.value, advice.value === null ? "" : `Value ${advice.value.toFixed(2)}`);
 }
 
-/** Draw what a policy would do as arrows: its move first, then the others that it thinks of. */
+/** Draw the policy's move as an arrow, then other moves that it considers. */
 function point(advice) {
   const others = advice.actions.map((own) => ({ ...own, share: own.probability, label: percent(own.probability, 0) }));
   const first = others.find(({ action }) => action === advice.action) ?? advice;
@@ -86,7 +86,7 @@ onShow((game, before, why) => {
   if (at("thinking").checked && known && !table.going) think();
 });
 
-/** Show what the policy thinks of the position, whatever it is. */
+/** Show the policy's hint for the current position. */
 export async function think() {
   const { game } = table;
   if (!known || game.state !== "playing") return;
@@ -113,7 +113,7 @@ async function advance() {
 
 at("one").onclick = () => doing(advance);
 
-/** Play by itself until the game ends, someone stops it, or a step says why it stops. */
+/** Play automatically until the game ends, the user stops it, or a step returns a reason to stop. */
 export async function playOn(step, pause) {
   table.going = true;
   at("status").setAttribute("aria-live", "off");
@@ -150,14 +150,14 @@ at("on").onclick = async () => {
       const move = seen.get(place());
       seen.set(place(), table.game.moves_played);
       if (move === undefined) return null;
-      return `Stopped: ${name} goes in a circle. The position is the same as after move ${move}.`;
+      return `Stopped: ${name} repeats itself. The position is the same as after move ${move}.`;
     },
     () => 1000 / Number(at("speed").value),
   );
   showTools();
 };
 
-/** Offer the policies of this game; those that have a win rate. */
+/** Offer the policies of this game; return those with a win rate. */
 export async function showPolicies() {
   const before = at("policy").value;
   const asked = table.game.id;

@@ -21,7 +21,7 @@ from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.play.web import board, places
-from solitaire_env.play.web.jobs import Job, Rate, Verdict
+from solitaire_env.play.web.jobs import Job, SolverJob, WinRateJob
 from solitaire_env.policies import load_policy
 from solitaire_env.policies.load import load_class
 from solitaire_env.transcripts import Transcript, format_transcript
@@ -131,9 +131,7 @@ class Room:
         """A game by its id."""
         with self.lock:
             if number not in self.tables:
-                raise Refused(
-                    404, f"no game {shown(number)}: it never was, or has been idle for too long; deal again"
-                )
+                raise Refused(404, f"no game {shown(number)}: unknown, or idle for too long; deal a new game")
             self.tables.move_to_end(number)
             self._make_room(number)
             return self.tables[number]
@@ -152,7 +150,7 @@ class Room:
                     "action": session.env.action_text(action),
                     "words": session.env.describe_action(action),
                     **places(position, move),
-                    # Whether the move is with so many cards and no others, of those at the end of its pile.
+                    # Whether the player chooses this number of cards from the end of the pile.
                     "exact": layout.decode(action).cards > 1,
                 }
             )
@@ -175,10 +173,10 @@ class Room:
 
     def policies_for(self, number: str, table: Table) -> dict[str, Any]:
         """The policies for a game, and the built-in hint."""
-        told: list[dict[str, Any]] = [{"id": HINT, "name": "hint", "error": "", "rates": False}]
+        policies: list[dict[str, Any]] = [{"id": HINT, "name": "hint", "error": "", "rates": False}]
         for name in self.policies:
             adviser, error, _ = self.adviser(name, table.session.env.variant)
-            told.append(
+            policies.append(
                 {
                     "id": name,
                     "name": name if adviser is None else adviser.name,
@@ -186,7 +184,7 @@ class Room:
                     "rates": adviser is not None,
                 }
             )
-        return {"policies": told}
+        return {"policies": policies}
 
     # ---------------------------------------------------------------------------------- moves
 
@@ -198,7 +196,7 @@ class Room:
 
     def _play(self, table: Table, actions: Sequence[int], by: str = "") -> None:
         if len(table.session.played) + len(actions) > MAX_MOVES:
-            raise Refused(409, f"the game has {MAX_MOVES} moves, no more are kept; undo or deal again")
+            raise Refused(409, f"the game has {MAX_MOVES} moves, the maximum; undo or deal a new game")
         for number, action in enumerate(actions):
             table.session.play(action, decides=number == 0, by=by)
 
@@ -259,7 +257,7 @@ class Room:
         if name == HINT:
             action = session.hint()
             if action is None:
-                raise Refused(409, "no move is legal: the game is over, or stuck")
+                raise Refused(409, "no move is legal: the game is won or stuck")
             text = session.env.action_text(action)
             return {
                 "policy": name,
@@ -274,10 +272,10 @@ class Room:
         try:
             with lock:
                 advice = adviser.advise(session, likeliest)
-        except Exception as error:  # whatever a policy of someone's own does
+        except Exception as error:  # a custom policy may raise anything
             raise _policy_failed(name, error) from error
         if advice is None:
-            raise Refused(409, "no move is legal: the game is over, or stuck")
+            raise Refused(409, "no move is legal: the game is won or stuck")
         thought, position = advice.thought, session.position()
         return {
             "policy": name,
@@ -303,7 +301,7 @@ class Room:
             raise Refused(400, f"unknown policy {shown(name)}, allowed: {names}")
         adviser, error, lock = self.adviser(name, variant)
         if adviser is None:
-            raise Refused(409, f"no advice on this game: {error}")
+            raise Refused(409, f"policy {shown(name)} cannot play this game: {error}")
         return adviser, lock
 
     # -------------------------------------------------------------------------- in the background
@@ -318,19 +316,19 @@ class Room:
             raise Refused(400, f"from is {shown(origin)}, allowed: 'deal' or 'position'")
         session = table.session
         if name == HINT:
-            raise Refused(400, f"{HINT!r} is no policy: win rates are of those named by --policy")
+            raise Refused(400, f"policy is {HINT!r}, allowed for win rates: a policy named by --policy")
         adviser, _ = self._ask(name, session.env.variant)
         start = session.full_position() if origin == "position" else table.deal
         hidden = isinstance(start, Position) and start != start.hidden()
         games = games if adviser.policy.stochastic or hidden else 1
-        return self._begin(Rate(variant=session.env.variant, name=name, start=start, games=games))
+        return self._begin(WinRateJob(variant=session.env.variant, name=name, start=start, games=games))
 
     def solve(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
         """Start a job that solves the deal."""
         check_keys(body, ())
         if self.solver is None:
-            raise Refused(409, "there is no solver: name one by --solver")
-        return self._begin(Verdict(variant=table.session.env.variant, solver=self.solver, deal=table.deal))
+            raise Refused(409, "the server has no solver: start it with --solver")
+        return self._begin(SolverJob(variant=table.session.env.variant, solver=self.solver, deal=table.deal))
 
     def _begin(self, job: Job) -> dict[str, Any]:
         """Store a job and queue it."""
@@ -340,16 +338,16 @@ class Room:
             for old in ended[: max(0, len(self.jobs) - MAX_RATES + 1)]:
                 del self.jobs[old]
             if len(self.jobs) >= MAX_RATES:
-                raise Refused(429, f"{MAX_RATES} win rates are being played, no more at a time")
+                raise Refused(429, f"{MAX_RATES} jobs are waiting, the maximum; try again later")
             self.jobs[number] = job
         self.worker.submit(job.run)
-        return {"rate": number, **job.told()}
+        return {"rate": number, **job.report()}
 
     def job(self, number: str) -> Job:
         """A job by its id."""
         with self.lock:
             if number not in self.jobs:
-                raise Refused(404, f"no win rate {shown(number)}: measure again")
+                raise Refused(404, f"no job {shown(number)}: start it again")
             return self.jobs[number]
 
     def transcript(self, table: Table) -> tuple[str, str]:
