@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.notation import Position
     from solitaire_env.play.hints import Adviser
-    from solitaire_env.play.watch import Watched
+    from solitaire_env.play.watch import WatchedGame
     from solitaire_env.render import RenderMode
 
 PROG: Final = "python -m solitaire_env"
@@ -161,7 +161,7 @@ class Rules(_Game):
         variant = self.variant()
         for line in variant.describe().splitlines():
             print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
-        print("\nOptions, * as it stands:")
+        print("\nOptions (* marks the current value):")
         for name, words in _RULES.items():
             marked = (f"{word}*" if word == getattr(variant, name) else word for word in words)
             print(f"  --{name:<8}{', '.join(marked)}")
@@ -224,7 +224,7 @@ def _adviser(policy: str, variant: Variant) -> "Adviser":
 
 def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
     from solitaire_env.play.session import Session
-    from solitaire_env.play.terminal import tell_position
+    from solitaire_env.play.terminal import print_continuation
     from solitaire_env.render import need
 
     need("PIL", "--window")
@@ -239,7 +239,7 @@ def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
     if window.session.won:
         print(f"Won, in {len(window.session.played)} moves.")
     else:
-        tell_position(window.session)
+        print_continuation(window.session)
 
 
 def _new_env(variant: Variant, render_mode: "RenderMode | None" = None) -> "SolitaireEnv":
@@ -257,7 +257,7 @@ def _start(
 ) -> "SolitaireEnv":
     """A game from a deal or from the position text in a file."""
     if deal is not None and position is not None:
-        raise ValueError("--deal and --position exclude each other")
+        raise ValueError("--deal and --position cannot be combined")
     env = _new_env(variant, render_mode)
     if position is not None:
         env.reset(options={"position": _read_position(Path(position))})
@@ -310,13 +310,13 @@ class Watch(_Game):
 
     def run(self) -> None:
         from solitaire_env.play.session import Session
-        from solitaire_env.play.watch import Watched
+        from solitaire_env.play.watch import WatchedGame
         from solitaire_env.transcripts import check_policy_name
 
         if not 0 < self.fps <= 1000:
             raise ValueError(f"--fps is {self.fps}, allowed: more than 0, at most 1000")
         if self.window and self.video is not None:
-            raise ValueError("--window and --video exclude each other")
+            raise ValueError("--window and --video cannot be combined")
         for path in (self.video, self.transcript):
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"{str(path)!r} cannot be written: there is no folder {str(path.parent)!r}")
@@ -324,16 +324,16 @@ class Watch(_Game):
         adviser = None if self.policy is None else _adviser(self.policy, variant)
         pictures: Literal["rgb_array"] | None = "rgb_array" if self.window or self.video is not None else None
         session = Session(_start(variant, self.deal, self.position, render_mode=pictures))
-        watched = Watched(session, adviser)
+        watched = WatchedGame(session, adviser)
         check_policy_name(watched.name)
         try:
             self.play(watched)
         except KeyboardInterrupt:
-            self.tell(watched)
+            self.print_result(watched)
             raise
-        self.tell(watched)
+        self.print_result(watched)
 
-    def play(self, watched: "Watched") -> None:
+    def play(self, watched: "WatchedGame") -> None:
         """Play the game on the chosen display."""
         from solitaire_env.play.terminal import board
         from solitaire_env.play.watch import watch_in_terminal, watch_in_window, write_video
@@ -356,7 +356,7 @@ class Watch(_Game):
                 show()
         line.close()
 
-    def tell(self, watched: "Watched") -> None:
+    def print_result(self, watched: "WatchedGame") -> None:
         """Print the result and write the transcript, also after an interruption."""
         from solitaire_env.play.terminal import board
         from solitaire_env.transcripts import format_transcript
@@ -445,11 +445,11 @@ class Perft(_Game):
         # Kernels do not check for signals: with this, Ctrl-C ends a long count immediately.
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)
         try:
-            self.tell_divide(env) if self.divide else self.tell(env)
+            self.print_divided(env) if self.divide else self.print_counts(env)
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def tell(self, env: "SolitaireEnv") -> None:
+    def print_counts(self, env: "SolitaireEnv") -> None:
         from solitaire_env.core.perft import count_unique
 
         position = _position(env)
@@ -457,10 +457,10 @@ class Perft(_Game):
         counted = []
         depth = 1
 
-        def looked(done: int, of: int) -> None:
-            line.count(done, of, lambda: f"depth {depth}, positions: {done:,} of {of:,} set up")
+        def show_progress(done: int, of: int) -> None:
+            line.count(done, of, lambda: f"depth {depth}: {done:,} of {of:,} positions expanded")
 
-        for unique in count_unique(position, self.depth, looked):
+        for unique in count_unique(position, self.depth, show_progress):
             line.close()
             start = time.perf_counter()
             nodes = sum(self.count_nodes(env, depth, line).values())
@@ -475,7 +475,7 @@ class Perft(_Game):
         if self.json:
             print(json.dumps(counted, indent=2))
 
-    def tell_divide(self, env: "SolitaireEnv") -> None:
+    def print_divided(self, env: "SolitaireEnv") -> None:
         nodes = self.count_nodes(env, self.depth, ProgressLine(self.quiet))
         if self.json:
             print(json.dumps(nodes, indent=2))
@@ -495,7 +495,7 @@ class Perft(_Game):
             line.count(
                 len(nodes),
                 actions,
-                lambda: f"depth {depth}, nodes: {len(nodes)} of {actions} actions played out",
+                lambda: f"depth {depth}: nodes of {len(nodes)} of {actions} actions counted",
             )
         line.close()
         return nodes
@@ -667,8 +667,8 @@ def _unbox(text: str) -> str:
             parts[-1] = f"{parts[-1]} {' '.join(inside.split())}".strip()
         else:
             parts.append("")  # a rule across the box
-    said, *more = [part for part in parts if part] or [""]
-    if said.startswith("Expected"):
-        said = f"{title}: {said}"
+    first, *more = [part for part in parts if part] or [""]
+    if first.startswith("Expected"):
+        first = f"{title}: {first}"
     more = [part for part in more if part.startswith(("Available subcommands", "Argument helptext"))]
-    return "\n".join(one_line(part, 280) for part in (said, *more[:1]))
+    return "\n".join(one_line(part, 280) for part in (first, *more[:1]))

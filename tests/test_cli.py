@@ -331,7 +331,7 @@ def test_a_won_game_ends(screen: Screen, tmp_path: Path) -> None:
     file = tmp_path / "position.txt"
     file.write_text(ALMOST_WON)
     out = screen("play", "eights-down", "--position", str(file), lines="h\nt1>f c3>f\ndraw\n")
-    assert "perhaps t1>f    QS home, from t1" in out
+    assert "hint: t1>f    QS home, from t1" in out
     assert out.endswith("Won, in 2 moves.\n")
 
 
@@ -437,8 +437,8 @@ def test_long_commands_show_progress(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     for args, words in (
-        (("perft", "eights-down", "--depth", "3"), "depth 1, positions: 1 of 1 set up"),
-        (("perft", "eights-down", "--depth", "3", "--divide"), "depth 3, nodes: 1 of 10 actions played out"),
+        (("perft", "eights-down", "--depth", "3"), "depth 1: 1 of 1 positions expanded"),
+        (("perft", "eights-down", "--depth", "3", "--divide"), "depth 3: nodes of 1 of 10 actions counted"),
         (("bench", "eights-down", "--num-envs", "3", "--seconds", "0.01"), "recording: 1 of 1,000 calls"),
     ):
         assert cli.main(args) == 0
@@ -497,7 +497,7 @@ def test_a_recording_has_legal_actions_and_repeats_its_games(copy: bool) -> None
         (["play", "busy-aces", "--deal"], ["Missing value for argument", "--deal"]),
         (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
         (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed to divide: 1 or more"]),
-        (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
+        (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
         (["bench", "--num-envs", "0"], ["num_envs is 0, allowed: a whole number of at least 1"]),
         (["bench", "--num-envs", "many"], ["--num-envs", "'many'"]),
         (["bench", "--num-envs", str(10**15)], [str(10**15)]),
@@ -542,7 +542,7 @@ def test_invalid_position_files_are_refused(
 
 def test_a_deal_and_a_position_exclude_each_other(screen: Screen, tmp_path: Path) -> None:
     error = screen.refuses("play", "eights-down", "--deal", "1", "--position", str(tmp_path))
-    assert "exclude each other" in error
+    assert "cannot be combined" in error
     assert "allowed: a file" in screen.refuses("play", "eights-down", "--position", str(tmp_path))
 
 

@@ -71,7 +71,7 @@ class Adviser:
         Parameters
         ----------
         likeliest
-            Whether to return the likeliest action, if the policy knows it, instead of a random one: for a hint.
+            Whether to return the likeliest action, if the policy knows it, instead of a random one.
 
         Raises
         ------
@@ -88,13 +88,13 @@ class Adviser:
             action = view.actions.parse(thought.actions[0][0])
             singles = self.runner.expand(0, action)
         options = tuple(
-            Option(text, *self._tell(view.actions.parse(text)), probability)
+            Option(text, *self._describe(view.actions.parse(text)), probability)
             for text, probability in (thought.actions if thought else ())
         )
-        words, move = self._tell(action)
+        words, move = self._describe(action)
         return Advice(action_text(view.variant, action), words, move, tuple(singles), thought, options)
 
-    def _tell(self, action: int) -> tuple[str, Move]:
+    def _describe(self, action: int) -> tuple[str, Move]:
         """A legal action of the policy's action set in words, and the cards that it moves."""
         seen, variant = self.runner.seen.state, self.runner.view.variant
         return describe_action(variant, seen, 0, action), move_of(variant, seen, 0, action)
@@ -104,13 +104,13 @@ class Adviser:
         decision.
         """
         position = session.full_position()
-        asked = (session.number, session.env.position(), session.decisions)
-        self.runner.take_up(position, session.start, session.decisions, session.number)
-        if self._last is not None and self._last[0] == asked:
+        key = (session.number, session.env.position(), session.decisions)
+        self.runner.set_game(position, session.start, session.decisions, session.number)
+        if self._last is not None and self._last[0] == key:
             self.runner.show(np.zeros(1, dtype=np.int64))
             return self._last[1]
         decisions = self.runner.decide(np.zeros(1, dtype=np.int64), explain=True)
-        self._last = asked, decisions
+        self._last = key, decisions
         return decisions
 
 
@@ -123,7 +123,7 @@ def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str]
     if adviser is None:
         hint = session.hint()
         return (
-            None if hint is None else (hint, f"perhaps {env.action_text(hint):<8}{env.describe_action(hint)}")
+            None if hint is None else (hint, f"hint: {env.action_text(hint):<8}{env.describe_action(hint)}")
         )
     advice = adviser.advise(session, likeliest=True)
     return None if advice is None else (advice.actions[0], f"{adviser.name}: {advice.text:<8}{advice.words}")

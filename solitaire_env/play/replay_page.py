@@ -55,22 +55,22 @@ def replay_data(transcript: Transcript) -> dict[str, Any]:
         "steps": [],
         "thoughts": [],
     }
-    told = _Teller(variant)
-    told.look(transcript.start)
+    describer = _ActionDescriber(variant)
+    describer.set_position(transcript.start)
     thoughts = iter(transcript.thoughts)
     for step in replay(transcript):
-        data["thoughts"].append(told.thought(next(thoughts, None)))
+        data["thoughts"].append(describer.thought(next(thoughts, None)))
         after = seen(step.position)
         changed = {name: cards for name, cards in after.items() if cards != before[name]}
-        data["steps"].append([step.text, step.words, changed, told.place(step.text)])
+        data["steps"].append([step.text, step.words, changed, describer.place(step.text)])
         before = after
-        told.look(step.position)
+        describer.set_position(step.position)
     if not transcript.thoughts:
         data["thoughts"] = []
     return data
 
 
-class _Teller:
+class _ActionDescriber:
     """Describes actions in a position, of the game itself and of its action set with supermoves."""
 
     def __init__(self, variant: Variant) -> None:
@@ -78,7 +78,7 @@ class _Teller:
         if variant.moves == "one card" and variant.takes_supermoves:
             self.envs.append(SolitaireEnv(variant.with_rules(moves="supermove")))
 
-    def look(self, position: str) -> None:
+    def set_position(self, position: str) -> None:
         """Set the position of the actions that follow."""
         self.position = parse_position(position, self.envs[0].variant)
         for env in self.envs:
@@ -161,10 +161,10 @@ def find_transcript(path: Path) -> Path:
     if best or len(found) == 1:
         return (best or found)[0]
     if not found:
-        raise ValueError(f"no transcript in {str(path)!r}, allowed: a transcript or a folder with one")
+        raise ValueError(f"{str(path)!r} has no transcript, allowed: a transcript or a folder with one")
     names = ", ".join(file.name for file in found[:NAMES_SHOWN])
     more = f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else ""
-    raise ValueError(f"{len(found)} transcripts in {str(path)!r}, give one: {names}{more}")
+    raise ValueError(f"{str(path)!r} has {len(found)} transcripts, choose one: {names}{more}")
 
 
 def _is_transcript(path: Path) -> bool:

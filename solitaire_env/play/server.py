@@ -81,7 +81,7 @@ async def _body(request: Request) -> dict[str, Any]:
     async for part in request.stream():
         text += part
         if len(text) > MAX_BODY:
-            raise Refused(413, f"the request has more than {MAX_BODY} bytes")
+            raise Refused(413, f"the request is too long, allowed: at most {MAX_BODY} bytes")
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -122,7 +122,7 @@ def _checked_name(name: str) -> str:
     label = "[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
     if len(name) > 253 or not re.fullmatch(rf"{label}(\.{label})*", name.lower()):
         raise ValueError(
-            f"--allow-host is {shown(name)}, allowed: the name of a host, without scheme, port or path, "
+            f"--allow-host is {shown(name)}, allowed: a host name without scheme, port or path, "
             "such as games.example.org"
         )
     return name.lower()
@@ -265,7 +265,7 @@ class _Api:
 
     async def show_rate(self, request: Request) -> Response:
         """The progress and the result of a job."""
-        return JSONResponse(await run_in_threadpool(self.room.job(request.path_params["id"]).told))
+        return JSONResponse(await run_in_threadpool(self.room.job(request.path_params["id"]).report))
 
     async def cancel_rate(self, request: Request) -> Response:
         """Cancel a job."""
@@ -274,7 +274,7 @@ class _Api:
         job.cancel.set()
         if job.state == "waiting":
             job.state = "cancelled"
-        return JSONResponse(job.told())
+        return JSONResponse(job.report())
 
 
 def make_app(
@@ -294,7 +294,7 @@ def make_app(
     allowed_hosts
         Further names, such as that of a proxy in front of the server.
     solver
-        The solver that decides whether a deal can be won, ``module:Class`` as for :class:`.web.jobs.SolverJob`.
+        The solver that decides whether a deal can be won: ``module:Class``, see :class:`.web.jobs.SolverJob`.
 
     Raises
     ------
@@ -337,7 +337,7 @@ def listen(host: str, port: int) -> socket.socket:
         If the address or the port is not available. The message names both.
     """
     if not 0 <= port < 2**16:
-        raise ValueError(f"port is {port}, allowed: 0 to {2**16 - 1}, 0 for any that is free")
+        raise ValueError(f"port is {port}, allowed: 0 to {2**16 - 1}, 0 for any free port")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family)
@@ -359,7 +359,7 @@ def serve(
         SolitaireEnv(known_variants()[0]).reset()  # compiles, on a new machine, before anyone waits
         address, port = listener.getsockname()[:2]
         if not ipaddress.ip_address(address).is_loopback:
-            print(f"warning: whoever reaches {address} can play here and ask the policies", file=sys.stderr)
+            print(f"warning: everyone who can reach {address} can play and run the policies", file=sys.stderr)
         shown_host = f"[{host}]" if ":" in host else host
         print(f"http://{shown_host}:{port}/ until Ctrl-C", flush=True)
         try:

@@ -31,7 +31,7 @@ class Turn(NamedTuple):
     """The policy's thought before it; None for the second and further cards of a supermove."""
 
 
-class Watched:
+class WatchedGame:
     """A game that a policy plays, move by move.
 
     Parameters
@@ -52,7 +52,7 @@ class Watched:
         self.limit = limit or step_limit(session.env.variant)
         self.start = session.env.position()
         self.turns: list[Turn] = []
-        self.circling = False
+        self.cycles = False
         """Whether a deterministic policy has repeated a position, so that it would cycle."""
 
     def play(self) -> Iterator[Turn]:
@@ -60,9 +60,9 @@ class Watched:
         session = self.session
         deterministic = self.adviser is not None and self.adviser.policy.deterministic
         seen: set[str] = set()
-        while session.legal() and len(self.turns) < self.limit and not self.circling:
+        while session.legal() and len(self.turns) < self.limit and not self.cycles:
             position = session.env.position()
-            self.circling = deterministic and position in seen
+            self.cycles = deterministic and position in seen
             seen.add(position)
             for number, (action, thought) in enumerate(self._choose()[: self.limit - len(self.turns)]):
                 self.turns.append(Turn(session.play(action, decides=number == 0), thought))
@@ -72,7 +72,7 @@ class Watched:
         """The next actions; the first one has the thought."""
         if self.adviser is None:
             hint = self.session.hint()
-            assert hint is not None  # play() asks only where an action is legal
+            assert hint is not None  # play() calls this only if an action is legal
             return [(hint, None)]
         advice = self.adviser.advise(self.session)
         assert advice is not None
@@ -90,9 +90,9 @@ class Watched:
         )
         if result == "stuck":
             return f"Stuck {after}: no move is legal."
-        if self.circling:
-            return f"Cut off {after}: a position has come back, {self.name} would go in a circle."
-        return f"Cut off {after}: the step limit." if moves >= self.limit else f"Stopped {after}."
+        if self.cycles:
+            return f"Truncated {after}: {self.name} repeated a position and would cycle."
+        return f"Truncated {after}: the step limit." if moves >= self.limit else f"Stopped {after}."
 
     def transcript(self) -> Transcript:
         """The game up to now."""
@@ -104,7 +104,7 @@ class Watched:
             deal=session.env.get_state()["deal"],
             result=result,
             cards_home=session.cards_home,
-            steps=self.limit if self.circling and result == "truncated" else len(self.turns),
+            steps=self.limit if self.cycles and result == "truncated" else len(self.turns),
             start=self.start,
             actions=tuple(turn.played.text for turn in self.turns),
             thoughts=thoughts if any(thoughts) else (),
@@ -112,7 +112,7 @@ class Watched:
         )
 
 
-def watch_in_terminal(watched: Watched, fps: float, draw: Callable[[], str]) -> None:
+def watch_in_terminal(watched: WatchedGame, fps: float, draw: Callable[[], str]) -> None:
     """Play a game on the terminal's alternate screen, ``fps`` moves per second; ``draw`` returns the
     board.
     """
@@ -126,7 +126,7 @@ def watch_in_terminal(watched: Watched, fps: float, draw: Callable[[], str]) -> 
         time.sleep(max(0.0, due - time.monotonic()))
 
 
-def watch_in_window(watched: Watched, fps: float) -> None:
+def watch_in_window(watched: WatchedGame, fps: float) -> None:
     """Play a game in a window, ``fps`` moves per second, until the user closes it or presses q or Escape.
 
     The environment must have ``render_mode="rgb_array"``.
@@ -139,7 +139,7 @@ def watch_in_window(watched: Watched, fps: float) -> None:
     env = watched.session.env
     screen = Screen(f"{env.variant.title}, {watched.name}")
 
-    def look(patience: int = 0) -> bool:
+    def is_open(patience: int = 0) -> bool:
         """Handle events; return whether the window is still open."""
         for event in screen.events(patience):
             if event.type == pygame.KEYDOWN and event.key in (pygame.K_q, pygame.K_ESCAPE):
@@ -150,29 +150,31 @@ def watch_in_window(watched: Watched, fps: float) -> None:
         screen.show(env.render())
         due = time.monotonic() + 1 / fps
         for _ in watched.play():
-            while (left := due - time.monotonic()) > 0 and look(patience=max(1, round(1000 * left))):
+            while (left := due - time.monotonic()) > 0 and is_open(patience=max(1, round(1000 * left))):
                 pass
-            if not look():
+            if not is_open():
                 return
             screen.show(env.render())
             due = max(due, time.monotonic()) + 1 / fps
-        while look(patience=1000):
+        while is_open(patience=1000):
             pass
     finally:
         screen.close()
 
 
-def write_video(watched: Watched, path: Path, fps: float, show: Callable[[], object] = lambda: None) -> None:
+def write_video(
+    watched: WatchedGame, path: Path, fps: float, show: Callable[[], object] = lambda: None
+) -> None:
     """Play a game and write it as a video, mp4 or gif by the file name; the last frame stays for 2 seconds.
 
-    The file is written atomically. The environment must have ``render_mode="rgb_array"``. ``show`` is called after
-    each move.
+    The file is written atomically. The environment must have ``render_mode="rgb_array"``. ``show`` is called
+    after each move.
     """
     from solitaire_env.render import need
 
     kind = path.suffix.lower()
     if kind not in VIDEOS:
-        raise ValueError(f"video {str(path)!r}, allowed: a name that ends in {' or '.join(VIDEOS)}")
+        raise ValueError(f"video is {str(path)!r}, allowed: a file name that ends in {' or '.join(VIDEOS)}")
     need("imageio", "a video")
     if kind == ".mp4":
         need("imageio_ffmpeg", "an mp4 video")
@@ -182,7 +184,7 @@ def write_video(watched: Watched, path: Path, fps: float, show: Callable[[], obj
     if kind == ".mp4":
         options = {"fps": fps, "macro_block_size": 2}
     env = watched.session.env
-    # imageio goes by the end of the name.
+    # imageio reads the format from the end of the name.
     with TemporaryDirectory(dir=path.parent) as folder:
         part = Path(folder, path.name)
         video: Any
@@ -211,22 +213,22 @@ def _show(lines: list[str]) -> None:
     rows = shutil.get_terminal_size().lines
     if len(lines) > rows:
         missing = len(lines) - rows + 1
-        lines = [*lines[: rows - 1], f"... {missing} lines more: they need a taller terminal"]
+        lines = [*lines[: rows - 1], f"... {missing} more lines: the terminal is too small"]
     sys.stdout.write("\033[H" + "\033[K\r\n".join(lines) + "\033[K\033[J")
     sys.stdout.flush()
 
 
-def _frame(watched: Watched, board: str) -> list[str]:
+def _frame(watched: WatchedGame, board: str) -> list[str]:
     """The lines of a frame: player and last move, the thought before it, and the board."""
-    said = f"{watched.name}, move {len(watched.turns)}"
+    head = f"{watched.name}, move {len(watched.turns)}"
     if watched.turns:
         played = watched.turns[-1].played
-        said += f": {played.words} ({played.text})"
-    lines = [said]
+        head += f": {played.words} ({played.text})"
+    lines = [head]
     if watched.explains:
         thought = next((turn.thought for turn in reversed(watched.turns) if turn.thought), None)
         whole = format_thought(thought) if thought else ""
-        # Only between its parts may it be broken. It always has two lines: the board stays where it is.
+        # It is broken only between its parts, and always has two lines, so that the board does not move.
         parts = textwrap.wrap(
             whole.replace(" ", "\u00a0").replace(";\u00a0", "; "), shutil.get_terminal_size().columns
         )

@@ -25,9 +25,9 @@ _DRAG: Final = 6
 class Window:
     """A window for playing a session.
 
-    The last card of a pile moves with as many cards as the target takes, unless the player chooses how many; a
-    card further up moves with all cards on it, if that is legal. A click on the stock draws, or turns the waste
-    over. If cards may worry back, the last card of a foundation is picked up like any other.
+    The last card of a pile moves with as many cards as the target takes, unless the player chooses how many;
+    a card further up moves with all cards on it, if that is legal. A click on the stock draws, or turns the
+    waste over. If cards may worry back, the last card of a foundation is picked up like any other.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Window:
         self.session = session
         self.adviser = adviser
         self.screen = Screen(session.env.variant.title, resizable=True)
-        self.said = KEYS
+        self.message = KEYS
         """The text at the bottom."""
         self.chosen: tuple[str, int] | None = None
         """The pile of the picked cards and their number; for foundations, the index of the foundation."""
@@ -60,7 +60,7 @@ class Window:
         self._pressed: tuple[Spot, tuple[int, int]] | None = None
         self._pointer: tuple[int, int] | None = None
         self._clicked: tuple[str, int, float] | None = None
-        self._look()
+        self._read_session()
 
     def run(self) -> None:
         """Play until the window is closed."""
@@ -108,7 +108,7 @@ class Window:
                 self._pointer = None
                 self._drop(self._spot(event.pos))
 
-    # ------------------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------------------------- input
 
     def _key(self, key: int) -> None:
         if key == pygame.K_q:
@@ -122,8 +122,8 @@ class Window:
         elif key == pygame.K_n:
             self.session.env.reset()
             self.session = Session(self.session.env)
-            self.said = KEYS
-            self._look()
+            self.message = KEYS
+            self._read_session()
         elif key == pygame.K_ESCAPE:
             self._choose(None)
 
@@ -186,18 +186,18 @@ class Window:
             self._refuse(spot.pile)
             return
         self.chosen, self.options = (spot.pile, spot.depth if home else count), exact
-        self.said = ""
+        self.message = ""
 
     def _is_same(self, spot: Spot) -> bool:
         return spot.pile != "foundations" or self.chosen == (spot.pile, spot.depth)
 
     def _refuse(self, pile: str) -> None:
         if self.chosen is not None:
-            self.said = f"That may not go from {self.chosen[0]} to {pile}."
+            self.message = f"The cards cannot go from {self.chosen[0]} to {pile}."
         elif pile == "foundations" and not self.session.env.variant.worrying_back:
-            self.said = "Cards at home stay there."
+            self.message = "Cards on foundations stay there."
         else:
-            self.said = f"{pile}: no card may move."
+            self.message = f"No card of {pile} can move."
         self.chosen, self.options = None, {}
 
     def _draw(self) -> None:
@@ -206,7 +206,7 @@ class Window:
             self._play(drawn[0])
         else:
             self.chosen, self.options = None, {}
-            self.said = "There is no card to draw."
+            self.message = "There is no card to draw."
 
     def _home(self, pile: str) -> None:
         home = [action for action, move in self._moves(pile) if move.target == "foundations"]
@@ -214,22 +214,22 @@ class Window:
             self._play(home[0])
         else:
             self.chosen, self.options = None, {}
-            self.said = f"Nothing in {pile} may go home."
+            self.message = f"No card of {pile} can go home."
 
     def _undo(self) -> None:
         try:
             played = self.session.undo()
         except ValueError:
-            self.said = "There is no move to take back."
+            self.message = "There is no move to take back."
         else:
-            self.said = f"Taken back: {played.words}"
-        self._look()
+            self.message = f"Taken back: {played.words}"
+        self._read_session()
 
     def _hint(self) -> None:
         hint = suggest(self.session, self.adviser)
         if hint is None:
             return
-        action, self.said = hint
+        action, self.message = hint
         move = self.session.env.move(action)
         self.chosen = self._start(move), len(move.cards)
         if self.chosen[0] == "foundations":
@@ -239,16 +239,16 @@ class Window:
 
     def _play(self, action: int) -> None:
         played = self.session.play(action)
-        self.said = f"{played.words} ({played.text})"
-        self._look()
+        self.message = f"{played.words} ({played.text})"
+        self._read_session()
         if self.session.won:
-            self.said = f"Won, in {len(self.session.played)} moves. N new deal, Q quit"
+            self.message = f"Won, in {len(self.session.played)} moves. N new deal, Q quit"
         elif not self._legal:
-            self.said = "Stuck: no move is legal. U undo, N new deal, Q quit"
+            self.message = "Stuck: no move is legal. U undo, N new deal, Q quit"
 
-    # ------------------------------------------------------------------------------- what is there
+    # ---------------------------------------------------------------------------------- the board
 
-    def _look(self) -> None:
+    def _read_session(self) -> None:
         """Read the current position and its legal moves."""
         self.chosen, self.options, self._clicked = None, {}, None
         self.position = self.session.position()
@@ -263,7 +263,7 @@ class Window:
             chosen=self.chosen,
             targets={pile for pile in self._piles if self._place(pile) in self.options},
             caption=headline(self.position, env.get_state()["deal"]),
-            note=self.said,
+            note=self.message,
             aspect=self._size[1] / self._size[0],
         )
 

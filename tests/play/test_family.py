@@ -17,8 +17,8 @@ from solitaire_env.notation import Move, describe_action, format_position, parse
 from solitaire_env.play import server as serve
 from solitaire_env.play.replay_page import replay_data, replay_page
 from solitaire_env.play.session import Session
-from solitaire_env.play.terminal import _obey, board
-from solitaire_env.play.watch import Watched
+from solitaire_env.play.terminal import _run_word, board
+from solitaire_env.play.watch import WatchedGame
 from solitaire_env.play.web import board as piles_of
 from solitaire_env.play.web import start_of, targets
 from solitaire_env.transcripts import format_transcript, parse_thought, parse_transcript, replay
@@ -81,7 +81,7 @@ def test_a_game_by_hints_becomes_a_page(name: str) -> None:
     env = SolitaireEnv(name, on_invalid="raise")
     env.reset(options={"deal": 6})
     session = Session(env)
-    watched = Watched(session, None, limit=6)
+    watched = WatchedGame(session, None, limit=6)
     for turn in watched.play():
         assert turn.played.words and board(env, session.last)
     transcript = watched.transcript()
@@ -128,14 +128,14 @@ def test_the_terminal_accepts_worrying_back_in_any_case() -> None:
     position = session.position()
     assert move == Move("foundations", "t1", (12,))
     assert start_of(position, move) == "f1" and targets(position, move) == ["t1"]
-    assert _obey(session, None, "fc>t1") is None and session.last is not None
+    assert _run_word(session, None, "fc>t1") is None and session.last is not None
     assert session.last.words == "3C from the foundations to t1, onto 4D"
     said = board(session.env, session.last)
     assert "*3♣" in said and "♣ " not in said.split("\n")[2][:16]
     with pytest.raises(ValueError, match="fd>t1 is not legal here"):
-        _obey(session, None, "fd>t1")
+        _run_word(session, None, "fd>t1")
     with pytest.raises(ValueError, match="no action"):
-        _obey(session, None, "fx>t1")
+        _run_word(session, None, "fx>t1")
 
 
 def worried_session() -> Session:
@@ -170,7 +170,7 @@ def test_redeals_are_shown_in_words_and_on_the_board() -> None:
     assert (move.source, move.target) == ("waste", "stock")
     assert start_of(session.position(), move) == "stock"
     assert describe_action(env.variant, env.batch.state, 0, 1) == "turn the waste over to the stock"
-    assert _obey(session, None, "redeal") is None
+    assert _run_word(session, None, "redeal") is None
     seen = piles_of(session.position())
     assert (seen["redeals"], seen["stock"], seen["waste"]) == (2, 64, "")
     assert "64 left, 2 redeals left" in board(env, session.last)

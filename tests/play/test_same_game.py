@@ -14,8 +14,8 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Runner, draw, evaluate
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
-from solitaire_env.play.watch import Watched
-from solitaire_env.play.web.jobs import Rate
+from solitaire_env.play.watch import WatchedGame
+from solitaire_env.play.web.jobs import WinRateJob
 from solitaire_env.play.web.room import Room
 from solitaire_env.policies import Policy, load_policy
 from solitaire_env.policies.scripted import Scripted
@@ -119,7 +119,7 @@ def test_an_evaluation_plays_the_same_game_in_any_order(played: tuple[str, dict[
 def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     name, games = played
     for deal in DEALS:
-        watched = Watched(session(deal), Adviser(name, BUSY_ACES), LIMIT)
+        watched = WatchedGame(session(deal), Adviser(name, BUSY_ACES), LIMIT)
         list(watched.play())
         assert watched.transcript() == games[deal]
 
@@ -151,10 +151,10 @@ def test_win_rates_in_the_browser_play_the_same_game(played: tuple[str, dict[int
         number = room.new({"game": "busy-aces", "deal": str(deal)})["id"]
         rate = room.rate(number, room.table(number), {"policy": name, "games": 2})["rate"]
         room.worker.submit(lambda: None).result(timeout=120)
-        told = room.job(rate)
-        assert isinstance(told, Rate)
-        assert told.state == "done", told.error
-        for seed, game in enumerate(told.done):
+        job = room.job(rate)
+        assert isinstance(job, WinRateJob)
+        assert job.state == "done", job.error
+        for seed, game in enumerate(job.done):
             assert [game] == evaluate(name, BUSY_ACES, [deal], seed=seed, name=name).games
     room.close()
 
@@ -191,7 +191,7 @@ def test_the_imitation_data_set_contains_the_same_games(
 
     name, games = played
     numbers = numbers_by_text(BUSY_ACES.with_rules(moves="supermove"))
-    told = [
+    job = [
         Game(
             tmp_path / f"{deal}.txt", name, deal, game.start, game.result, game.cards_home, True,
             np.array([numbers[text] for text in game.actions], dtype=np.int16),
@@ -199,7 +199,7 @@ def test_the_imitation_data_set_contains_the_same_games(
         for deal, game in games.items()
     ]  # fmt: skip
     variant = BUSY_ACES.with_rules(moves="supermove")
-    rows, observations, masks, actions, returns = replay(told, variant, Settings(), 1.0)
+    rows, observations, masks, actions, returns = replay(job, variant, Settings(), 1.0)
     assert len(rows) == len(observations) == len(masks) == len(actions) == len(returns)
     decided = np.bincount(rows, minlength=len(DEALS))
     for place, game in enumerate(games.values()):
@@ -209,4 +209,4 @@ def test_the_imitation_data_set_contains_the_same_games(
 
 
 def test_the_registered_limits_are_the_default() -> None:
-    assert Watched(session(0), None).limit == step_limit(BUSY_ACES)
+    assert WatchedGame(session(0), None).limit == step_limit(BUSY_ACES)

@@ -394,7 +394,7 @@ def test_the_number_of_moves_is_limited(client: TestClient, monkeypatch: pytest.
     for told in games:
         for _ in range(2):
             do(client, told, "move", action="draw")
-    assert "has 2 moves, no more are kept" in do(client, games[1], "move", 409, action="draw")
+    assert "has 2 moves, the maximum" in do(client, games[1], "move", 409, action="draw")
     assert "no game" in do(client, games[0], "undo", 404)
     assert do(client, games[1], "undo")["moves_played"] == 1
 
@@ -440,7 +440,9 @@ def test_the_built_in_hint_needs_no_policy() -> None:
     assert (advice["action"], advice["words"]) == ("t7>f", "AH home, from t7")
     assert advice["value"] is None and advice["actions"] == []
     assert do(client, told, "advance", policy="hint")["last"]["action"] == "t7>f"
-    assert "win rates are of those named by --policy" in do(client, told, "rates", 400, policy="hint")
+    assert "allowed for win rates: a policy named by --policy" in do(
+        client, told, "rates", 400, policy="hint"
+    )
 
 
 def test_policies_give_hints_and_play_on(client: TestClient) -> None:
@@ -479,7 +481,7 @@ def test_failing_and_unsuitable_policies_are_reported(client: TestClient) -> Non
     assert "failed: ZeroDivisionError, a policy's own mistake" in do(
         client, told, "advance", 500, policy=BROKEN
     )
-    assert "cannot be made: no cells, allowed: games with cells" in do(
+    assert "cannot be created: no cells, allowed: games with cells" in do(
         client, told, "hint", 409, policy=PICKY
     )
     listed = client.get(f"/api/sessions/{told['id']}/policies").json()["policies"]
@@ -548,7 +550,7 @@ def test_only_hidden_cards_are_shuffled() -> None:
 def test_a_winnable_deal_comes_with_its_line() -> None:
     client = client_of("greedy")
     told = deal(client, "eights-down", 132)
-    assert "there is no solver" in do(client, told, "solve", 409)
+    assert "the server has no solver" in do(client, told, "solve", 409)
     assert client.get("/api/games").json()["solver"] is False
     won = settled(client, do(client, told, "rates", policy="greedy")["rate"])
     assert won["wins"] == 1
@@ -566,7 +568,7 @@ def test_win_rates_are_cancelled_and_limited(client: TestClient, monkeypatch: py
     monkeypatch.setattr(room, "MAX_RATES", 2)
     told = deal(client)
     first, second = (do(client, told, "rates", policy=SLOW, games=5)["rate"] for _ in range(2))
-    assert "2 win rates are being played" in do(client, told, "rates", 429, policy=SLOW)
+    assert "2 jobs are waiting" in do(client, told, "rates", 429, policy=SLOW)
     for rate in (second, first):
         assert client.post(f"/api/rates/{rate}/cancel", json={}).status_code == 200
         assert settled(client, rate)["state"] == "cancelled"

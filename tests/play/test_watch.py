@@ -21,7 +21,7 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
-from solitaire_env.play.watch import Watched, watch_in_terminal, watch_in_window, write_video
+from solitaire_env.play.watch import WatchedGame, watch_in_terminal, watch_in_window, write_video
 from solitaire_env.transcripts import format_transcript, parse_transcript, replay
 from solitaire_env.variants import get_variant
 from tests.games import PLAYED, PUBLISHED
@@ -72,11 +72,11 @@ t3: QH
 """ + "".join(f"t{n}:\n" for n in range(4, 13))
 
 
-def watched(name: str, policy: Any, limit: int | None = None, **options: Any) -> Watched:
+def watched(name: str, policy: Any, limit: int | None = None, **options: Any) -> WatchedGame:
     variant = get_variant(name)
     env = SolitaireEnv(variant, on_invalid="raise")
     env.reset(options=options)
-    return Watched(Session(env), None if policy is None else Adviser(policy, variant), limit)
+    return WatchedGame(Session(env), None if policy is None else Adviser(policy, variant), limit)
 
 
 @pytest.mark.parametrize("name", PLAYED)
@@ -108,14 +108,16 @@ def test_the_summary_says_how_the_game_ended() -> None:
     assert re.fullmatch(r"Stopped after 1 moves, \d of 104 cards home\.", game.summary())
     assert game.transcript().result == "truncated" and game.transcript().steps == 1
     list(turns)
-    assert game.summary().startswith("Cut off after 5 moves") and game.summary().endswith(": the step limit.")
+    assert game.summary().startswith("Truncated after 5 moves") and game.summary().endswith(
+        ": the step limit."
+    )
     won = watched("eights-down", First(), position=ALMOST_WON)
     list(won.play())
     assert won.summary() == "Won in 2 moves." and won.transcript().deal is None
     circle = watched("busy-aces", First(), position=TO_AND_FRO)
     list(circle.play())
     assert circle.summary() == (
-        "Cut off after 3 moves, 98 of 104 cards home: a position has come back, first would go in a circle."
+        "Truncated after 3 moves, 98 of 104 cards home: first repeated a position and would cycle."
     )
     assert circle.transcript().steps == 3328
     text = format_transcript(circle.transcript())
@@ -187,7 +189,7 @@ def test_frames_are_cut_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None
         "0",
         "1",
         "2",
-        "... 7 lines more: they need a taller terminal",
+        "... 7 more lines: the terminal is too small",
     ]
     value, chances = second[1:3]
     assert value.startswith("value 0.125; ") and value.endswith("90.0 %;") and len(value) <= 30
@@ -219,7 +221,7 @@ def test_the_command_leaves_the_end_on_the_screen(monkeypatch: pytest.MonkeyPatc
     rest = out[out.index("\033[?1049l") + len("\033[?1049l") :]
     assert rest.startswith("Busy Aces, deal 3, played by first.\n\n") and "\033[1m" in rest
     assert re.search(
-        r"\n\nlast move: .*\n\n(Stuck|Cut off) after \d+ moves, \d+ of 104 cards home: .*\.\n$", rest
+        r"\n\nlast move: .*\n\n(Stuck|Truncated) after \d+ moves, \d+ of 104 cards home: .*\.\n$", rest
     )
 
 
@@ -281,11 +283,11 @@ def test_supermoves_are_shown_card_by_card_or_as_one(monkeypatch: pytest.MonkeyP
 # ---------------------------------------------------------------------- in a window, in a video
 
 
-def with_pictures(policy: Any, limit: int) -> Watched:
+def with_pictures(policy: Any, limit: int) -> WatchedGame:
     variant = get_variant("eights-down")
     env = SolitaireEnv(variant, on_invalid="raise", render_mode="rgb_array", render_size=(160, 120))
     env.reset(options={"deal": 3})
-    return Watched(Session(env), Adviser(policy, variant), limit)
+    return WatchedGame(Session(env), Adviser(policy, variant), limit)
 
 
 @pytest.mark.parametrize("way", ["q", "cross"])
@@ -397,7 +399,7 @@ def test_other_file_names_are_refused_for_videos(
     [
         (["busy-aces", "--fps", "0"], ["--fps is 0.0, allowed: more than 0, at most 1000"]),
         (["busy-aces", "--fps", "inf"], ["--fps is inf"]),
-        (["busy-aces", "--window", "--video", "x.mp4"], ["--window and --video exclude each other"]),
+        (["busy-aces", "--window", "--video", "x.mp4"], ["--window and --video cannot be combined"]),
         (["busy-aces", "--policy", "greedi"], ["unknown policy 'greedi'", "module:Class"]),
         (["busy-aces", "--policy", "tests.play.test_watch:nothing"], ["cannot be loaded"]),
         (["eights-down", "--policy", "tests.play.test_watch:Single"], ["moves='one card'"]),
@@ -406,7 +408,7 @@ def test_other_file_names_are_refused_for_videos(
             ["policy is 'a\\nb'", "a line of text"],
         ),
         (["pyramid"], ["unknown variant 'pyramid'"]),
-        (["busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
+        (["busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
         (
             ["busy-aces", "--transcript", "no/such/x"],
             ["'no/such/x' cannot be written", "no folder 'no/such'"],

@@ -113,7 +113,7 @@ def test_a_whole_game_is_played_by_clicks(name: str, monkeypatch: pytest.MonkeyP
     assert made.session.env.position() == env.position()
     assert made.session.cards_home == session.cards_home > 50
     assert not made.session.legal()
-    assert made.said.startswith("Won, in " if session.won else "Stuck: no move is legal.")
+    assert made.message.startswith("Won, in " if session.won else "Stuck: no move is legal.")
 
 
 @pytest.mark.parametrize("name", ["klondike-draw-3", "yukon", "double-klondike", "zebra", "little-forty"])
@@ -196,7 +196,7 @@ def test_legal_targets_are_marked() -> None:
     targets = {spot.pile for spot in made._board.spots if spot.mark == "target"}
     assert targets == {f"t{number}" for number in range(5, 11)}
     click(made, "t9", 1)
-    assert texts(made) == ["t4x2>s"] and made._board.labels[-1].text == made.said
+    assert texts(made) == ["t4x2>s"] and made._board.labels[-1].text == made.message
     assert list(map(len, made.session.position().tableau[3:5])) == [3, 2]
 
 
@@ -235,9 +235,9 @@ def test_a_card_is_sent_home(ways: str) -> None:
         click(made, "t1")
     assert texts(made) == ["t1>f"]
     click(made, "c3", button=3)
-    assert made.said.startswith("Won, in 2 moves.") and made.session.won
+    assert made.message.startswith("Won, in 2 moves.") and made.session.won
     events(made, key(pygame.K_h))
-    assert made.said.startswith("Won"), "there is no hint in a finished game"
+    assert made.message.startswith("Won"), "there is no hint in a finished game"
 
 
 def test_a_double_click_on_a_card_that_cannot_go_home_lets_go() -> None:
@@ -260,28 +260,28 @@ def test_the_stock_is_drawn_by_click_key_and_drag() -> None:
     made = window("forty-bandits", RUNS)
     click(made, "stock")
     click(made, "stock")
-    assert texts(made) == ["draw"] and made.said == "There is no card to draw."
+    assert texts(made) == ["draw"] and made.message == "There is no card to draw."
 
 
 def test_illegal_clicks_and_drags_change_nothing() -> None:
     made = window("eights-down", STUCK)
     before = made.session.env.position()
     click(made, "t1")
-    assert made.said == "t1: no card may move."
+    assert made.message == "No card of t1 can move."
     click(made, "foundations")
-    assert made.said == "Cards at home stay there."
+    assert made.message == "Cards on foundations stay there."
     click(made, "t1", button=3)
-    assert made.said == "Nothing in t1 may go home."
+    assert made.message == "No card of t1 can go home."
     at = point(made._board, "t1")
     events(made, down(at), motion((at[0] + 50, at[1])), motion((at[0] + 60, at[1])), up((at[0] + 60, at[1])))
-    assert made.said == "t1: no card may move." and made._pointer is None
+    assert made.message == "No card of t1 can move." and made._pointer is None
     events(made, key(pygame.K_x), down(at, 2), up(at, 2), motion(at), down((2, 2), 3))
     assert made.session.env.position() == before and not made.session.played
 
     made = window("forty-bandits", RUNS)
     at, to = point(made._board, "t4", 5), point(made._board, "t1")
     events(made, down(at), motion(to), up(to))
-    assert made.said == "That may not go from t4 to t1." and made.chosen is None
+    assert made.message == "The cards cannot go from t4 to t1." and made.chosen is None
     events(made, down(at), motion(to), up((2, 2)))
     assert made.chosen is None and not made.session.played
 
@@ -290,15 +290,15 @@ def test_undo_takes_the_last_move_back() -> None:
     made = window("busy-aces")
     start = made.session.env.position()
     events(made, key(pygame.K_SPACE), key(pygame.K_SPACE), key(pygame.K_u))
-    assert texts(made) == ["draw"] and made.said == "Taken back: draw a card from the stock"
+    assert texts(made) == ["draw"] and made.message == "Taken back: draw a card from the stock"
     events(made, key(pygame.K_u), key(pygame.K_u))
-    assert made.said == "There is no move to take back." and made.session.env.position() == start
+    assert made.message == "There is no move to take back." and made.session.env.position() == start
 
 
 def test_a_hint_is_marked_and_can_be_clicked() -> None:
     made = window("eights-down", ALMOST_WON)
     events(made, key(pygame.K_h))
-    assert made.said == "perhaps t1>f    QS home, from t1" and made.chosen == ("t1", 1)
+    assert made.message == "hint: t1>f    QS home, from t1" and made.chosen == ("t1", 1)
     click(made, "foundations")
     assert texts(made) == ["t1>f"]
 
@@ -318,7 +318,7 @@ def test_a_policy_gives_hints() -> None:
     variant = made.session.env.variant
     made.adviser = Adviser(load_policy("tests.play.test_window:LastLegal", variant), variant)
     events(made, key(pygame.K_h))
-    assert made.said.startswith("LastLegal: c3>s") and made.chosen == ("c3", 1)
+    assert made.message.startswith("LastLegal: c3>s") and made.chosen == ("c3", 1)
     targets = {spot.pile for spot in made._board.spots if spot.mark == "target"}
     assert targets == {f"t{number}" for number in range(2, 9)}
 
@@ -327,7 +327,7 @@ def test_a_new_deal_starts_a_new_game() -> None:
     made = window("busy-aces")
     before = made.session.env.position()
     events(made, key(pygame.K_SPACE), key(pygame.K_n))
-    assert made.session.env.position() != before and not made.session.played and made.said == KEYS
+    assert made.session.env.position() != before and not made.session.played and made.message == KEYS
     deal = made.session.env.get_state()["deal"]
     assert any(f"deal {deal}: 0 of 104" in label.text for label in made._board.labels)
 
