@@ -34,7 +34,7 @@ class FamilyPosition:
     label: PySolFC's game, deal and step, for messages.
     position: position text.
     legal: the legal actions, sorted.
-    move: an action that was played, or None where it is not legal with us; `without_move` is the reason then.
+    move: an action that was played, or None if our rules do not allow it; `without_move` is the reason then.
     after: the position text after `move`.
     """
 

@@ -119,12 +119,12 @@ class Outcome(NamedTuple):
 
 
 def try_case(target: Target, seed: int) -> Outcome:
-    """Make an input, have it read, and look at what comes of it.
+    """Make an input, read it, and check the result.
 
     Raises
     ------
     Finding
-        With the target, the seed, the input and what is wrong.
+        With the target, the seed, the input and the fault.
     """
     case = target.make(Random(f"{target.name} {seed}"))
     began = time.monotonic()

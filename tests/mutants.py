@@ -92,7 +92,7 @@ def mutated(source: str, mutant: Mutant) -> str:
     games without further rules. Raises ValueError if it does not occur, or if nothing changes.
     """
     if mutant.old not in source:
-        raise ValueError(f"{mutant.fault}: {mutant.old!r} does not stand in {mutant.file}")
+        raise ValueError(f"{mutant.fault}: {mutant.old!r} is not in {mutant.file}")
     changed = source.replace(mutant.old, mutant.new, 1)
     if parsed(source) == ast.dump(ast.parse(changed)):
         raise ValueError(f"{mutant.fault}: {mutant.new!r} changes nothing in {mutant.file}")

@@ -50,20 +50,20 @@ def builds(card: str, onto: str, how: str) -> bool:
 
 @dataclass(frozen=True)
 class ReferenceRules:
-    """What one game of the family is.
+    """The rules of one game.
 
     decks: packs of cards, each with every suit from the Ace to the card of rank `ranks`.
     tableau: cards dealt to each tableau pile.
     cells, cells_filled: places for one card each, and how many of them get a card at the deal.
-    build: "same suit", "alternate color", "any suit", "other suit" or "same color": what goes down onto the
-        next higher rank.
-    spaces: what an empty tableau pile takes: "any" card, "kings" only (the highest rank in the pack), "none",
-        or "base - 1", only the rank below the base.
+    build: "same suit", "alternate color", "any suit", "other suit" or "same color": the cards that go onto
+        the next higher rank.
+    spaces: the cards that an empty tableau pile takes: "any" card, "kings" only (the highest rank in the
+        pack), "none", or "base - 1", only the rank below the base.
     moves: "one card"; "supermove", a run as long as single moves through empty cells and spaces could carry;
         "sequence", a run of any length; "any group", a face-up card with all cards on it.
-    sequence: what a run is, if it is not what `build` says: "as build", or one of the words of `build`.
-    face_down: cards dealt face down: so many at the bottom of each pile, one number for each pile, or rows
-        as in "rows 2, 4, 6". The last card of a pile lies face up.
+    sequence: the building rule of a run: "as build", or one of the words of `build`.
+    face_down: cards dealt face down: a number at the bottom of all piles, one number for each pile, or rows
+        as in "rows 2, 4, 6". The last card of a pile is face up.
     draw: cards turned from the stock to the waste at a time.
     passes: times through the stock, 0 for no limit.
     aces_home: the Aces (or the cards of another base) start on the foundations.
@@ -178,9 +178,9 @@ class ReferenceGame:
     """One position of one game.
 
     The bottom card comes first in every pile, and in the stock the next card to be drawn comes last.
-    `foundations` maps a suit to its piles: those that began, or begin, with it. `cells` holds lists of one
-    card or none. `redeals` are the redeals that are left, None for no limit; `base` is the rank on which the
-    foundations begin.
+    `foundations` maps a suit to the piles that begin with it. `cells` contains lists of one card or none.
+    `redeals` is the number of redeals left, None for no limit; `base` is the rank of the first card of the
+    foundations.
     """
 
     name: str
@@ -197,8 +197,8 @@ class ReferenceGame:
     def deal_from(cls, cards: Sequence[str], rules: ReferenceRules, name: str) -> ReferenceGame:
         """Deal cards, named in the order in which they leave the stock.
 
-        First the cards that start on the foundations are taken out. Then row by row, one card to each pile in
-        turn that is to get so many, then one to each cell that is to be filled. The rest is the stock.
+        First the cards that start on the foundations are taken out. Then the cards are dealt row by row, one
+        to each pile that is not complete, then one to each cell that is filled. The rest is the stock.
         """
         base = {"ace": 1, "dealt": rank(cards[0])}.get(str(rules.base)) or int(rules.base)
         foundations: dict[str, list[list[str]]] = {s: [[] for _ in range(rules.decks)] for s in SUITS}
@@ -222,7 +222,7 @@ class ReferenceGame:
 
     @classmethod
     def from_text(cls, text: str, rules: ReferenceRules) -> ReferenceGame:
-        """Read a position text; stock and waste may be left out where they are empty."""
+        """Read a position text; stock and waste may be left out if they are empty."""
         split = [line.partition(":") for line in text.strip().split("\n")]
         lines = {label: words.split() for label, _, words in split}
         base = (

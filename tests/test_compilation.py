@@ -100,11 +100,11 @@ def test_jobs_come_after_their_prerequisites() -> None:
 
 def test_the_longest_chain_starts_first() -> None:
     jobs = [Job("short", nothing, 3.0), Job("first", nothing, 1.0), Job("long", nothing, 5.0, ("first",))]
-    board = compilation._Board(jobs, 2, quiet=True)
-    begun = [job.name for job in (board.next_job(), board.next_job()) if job is not None]
-    assert begun == ["first", "short"] and board.next_job() is None
-    board.take(SimpleNamespace(job=jobs[1]), ("done", None))
-    assert board.next_job() == jobs[2] and board.next_job() is None
+    schedule = compilation._Schedule(jobs, 2, quiet=True)
+    begun = [job.name for job in (schedule.next_job(), schedule.next_job()) if job is not None]
+    assert begun == ["first", "short"] and schedule.next_job() is None
+    schedule.take(SimpleNamespace(job=jobs[1]), ("done", None))
+    assert schedule.next_job() == jobs[2] and schedule.next_job() is None
 
 
 def test_the_remaining_time_never_grows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,20 +112,20 @@ def test_the_remaining_time_never_grows(monkeypatch: pytest.MonkeyPatch) -> None
     clock = [0.0]
     monkeypatch.setattr(compilation.time, "monotonic", lambda: clock[0])
     jobs = [Job(name, nothing, 10.0) for name in "abc"]
-    board = compilation._Board(jobs, 1, quiet=True)
+    schedule = compilation._Schedule(jobs, 1, quiet=True)
     left = []
     for job in jobs:
         worker: Any = SimpleNamespace(job=job, began=clock[0])
         for _ in range(25):
             clock[0] += 1.0
-            text = board.text([worker])
-            assert text.startswith(f"compiling: {board.done} of 3 parts ({job.name})")
+            text = schedule.text([worker])
+            assert text.startswith(f"compiling: {schedule.done} of 3 parts ({job.name})")
             if "left" in text:
                 minutes, seconds = text.split()[-2].split(":")
                 left.append(60 * int(minutes) + int(seconds))
-        board.take(worker, ("done", None))
+        schedule.take(worker, ("done", None))
     assert len(left) > 60 and left == sorted(left, reverse=True)
-    assert board.text([]).endswith("0:00 left")
+    assert schedule.text([]).endswith("0:00 left")
 
 
 def test_the_command_prints_the_result(

@@ -238,7 +238,7 @@ def test_a_stuck_game_does_not_change(name: str) -> None:
         ({"reset_mask": None}, ("'reset_mask'", "'deal', 'position'")),
         ({1: 2}, ("1", "'deal', 'position'")),
         ({"x" * 10_000: 2, None: 3}, ("'xxx", "'deal', 'position'")),
-        ({"deal": 3, "position": ""}, ("'deal' and 'position' exclude each other",)),
+        ({"deal": 3, "position": ""}, ("'deal' and 'position' cannot be combined",)),
         ({"deal": -1}, ("-1", "0 to 2**63 - 1")),
         ({"deal": None}, ("None", "a whole number")),
         ({"deal": "seven"}, ("'seven'", "'ms:N'")),
@@ -379,7 +379,7 @@ def test_the_stall_limit_truncates() -> None:
     env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S|stock: 2D 3D", stall_limit=3)
     ends = [play(env, text)[3] for text in ("t3>t1", "t1>t2", "draw", "t2>t1", "t1>f", "t1>t2")]
     assert ends == [False, False, False, False, False, True]
-    assert play(env, "draw")[2:4] == (False, False), "the count began anew"
+    assert play(env, "draw")[2:4] == (False, False), "the count started again"
 
 
 def test_gym_make_adds_the_time_limit() -> None:

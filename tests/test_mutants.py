@@ -29,7 +29,7 @@ def test_every_mutant_changes_its_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("a - b", "a", ["'a - b' does not stand in add.py"]),
+        ("a - b", "a", ["'a - b' is not in add.py"]),
         ("a + b", "(a + b)", ["f: '(a + b)' changes nothing in add.py"]),
     ],
 )
@@ -45,7 +45,7 @@ def test_mutants_that_do_not_fit_raise_an_error(
     [
         ("def test_it(): pass", ""),
         ("def test_it(): assert 2 == 3, 'two\\nlines'", "test_add.py::test_it - AssertionError: two"),
-        ("raise ValueError('at once')", "test_add.py - ValueError: at once"),
+        ("raise ValueError('no sum')", "test_add.py - ValueError: no sum"),
         (
             "def test_it(): wait()\ndef wait():\n    while True: pass",
             "no end in test_add.py, wait called by test_add.py, test_it",

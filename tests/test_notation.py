@@ -204,8 +204,8 @@ def test_invalid_lines_raise_an_error(
 @pytest.mark.parametrize(
     ("name", "more", "words"),
     [
-        ("forty-thieves", "t3: 4C", ("line 15", "'t3' stands twice")),
-        ("forty-thieves", "variant: forty-thieves", ("'variant' stands twice",)),
+        ("forty-thieves", "t3: 4C", ("line 15", "'t3' occurs twice")),
+        ("forty-thieves", "variant: forty-thieves", ("'variant' occurs twice",)),
         ("forty-thieves", "t11:", ("unknown line 't11'", "t10")),
         ("forty-thieves", "t0:", ("unknown line 't0'", "t1,")),
         ("forty-thieves", "cells: --", ("unknown line 'cells'", "stock, waste, foundations")),

@@ -1,7 +1,7 @@
 """Whole games as text: those recorded under ``tests/transcripts/``, and the format for exchange.
 
 A recorded game has, for every step, the output of the environment when it was recorded. If the rules, the
-texts or the observations change intentionally, record the games again, read the differences, and commit them::
+texts or the observations change intentionally, record the games again, read what changed, and commit it::
 
     python -m tests.test_transcripts
 """

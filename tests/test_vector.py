@@ -476,7 +476,7 @@ def test_an_ended_game_can_be_copied() -> None:
 @pytest.mark.parametrize(
     ("sources", "targets", "words"),
     [
-        ([0, 1], [2, 2], ("row 2 stands twice", "each row once")),
+        ([0, 1], [2, 2], ("row 2 occurs twice", "each row once")),
         ([0], [1, 2], ("1 sources were given for 2 targets", "one each")),
         ([3], [0], ("no game 3 for sources", "0..2")),
         ([0], [-1], ("no game -1 for targets", "0..2")),

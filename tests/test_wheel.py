@@ -29,8 +29,8 @@ for game in json.load(sys.stdin):
     policy = solitaire_env.load_policy("shipped", game["name"])
     played = solitaire_env.evaluate(policy, game["name"], [row["deal"] for row in game["rows"]]).games
     for row, game_played in zip(game["rows"], played, strict=True):
-        told = game_played.won, game_played.cards_home, game_played.steps
-        assert told == (row["won"], row["cards_home"], row["steps"]), (game["name"], row, told)
+        got = game_played.won, game_played.cards_home, game_played.steps
+        assert got == (row["won"], row["cards_home"], row["steps"]), (game["name"], row, got)
     print(game["name"], policy.name, len(played))
 """
 

@@ -53,7 +53,7 @@ def layers() -> list[str]:
 
 compiled = pytest.mark.skipif(not COMPILED, reason="interpreted kernels run in one thread")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc tells how many threads there are")
+counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc has the number of threads")
 each_layer = pytest.mark.parametrize("layer", layers())
 fork_first = pytest.mark.parametrize(
     "method",
@@ -201,7 +201,7 @@ def count_threads(threads: int) -> None:
     if threads > 1:
         numba.set_num_threads(1)
     equal(play(vector()), check, "in one thread")
-    equal(numba.get_num_threads(), 1, "what numba.set_num_threads was told, after steps")
+    equal(numba.get_num_threads(), 1, "the argument of numba.set_num_threads, after steps")
 
 
 @compiled
@@ -248,7 +248,7 @@ def fork_after_threads(observation: str) -> None:
 
     for deep in (1, 2):
         in_fork(child, deep)
-    equal(play(inherited), goes_on, "the parent's games go on")
+    equal(play(inherited), goes_on, "the parent's games continue")
     equal(play(vector(observation=observation)), first, "the parent's threads work on")
 
 

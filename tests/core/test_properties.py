@@ -188,7 +188,7 @@ class Saved(NamedTuple):
     """A moment of a game that can be restored."""
 
     calls: int
-    """Number of calls so far."""
+    """Number of calls up to now."""
     answer: tuple[Any, dict[str, Any]]
     """The observation and info of that moment."""
     state: dict[str, Any]
@@ -263,7 +263,7 @@ class Games(RuleBasedStateMachine):
             ROWS, self.variant, observation=observation, autoreset_mode=AutoresetMode.DISABLED
         )
         answers = self.vector.reset(seed=seed)
-        with self.told(f"seed {seed}"):
+        with self.story(f"seed {seed}"):
             self.reset(seed=seed)
             for row, neighbour in enumerate(self.neighbours, 1):
                 self.compare_row("reset with a seed", row, neighbour.reset(seed=seed + row), answers)
@@ -274,14 +274,14 @@ class Games(RuleBasedStateMachine):
     @precondition(lambda self: self.may_leave())
     @rule()
     def next_deal(self) -> None:
-        with self.told("a deal by chance"):
+        with self.story("a random deal"):
             self.reset()
         self.check()
 
     @precondition(lambda self: self.may_leave())
     @rule(number=st.integers(0, MAX_DEAL))
     def deal(self, number: int) -> None:
-        with self.told(f"deal {number}"):
+        with self.story(f"deal {number}"):
             self.reset(options={"deal": number})
             expect("deal", number, self.answer[-1]["deal"])
         self.check()
@@ -289,7 +289,7 @@ class Games(RuleBasedStateMachine):
     @precondition(lambda self: self.may_leave())
     @rule(position=POSITION)
     def place(self, position: str) -> None:
-        with self.told(f"position\n{position}"):
+        with self.story(f"position\n{position}"):
             self.reset(options={"position": position})
         self.check()
 
@@ -298,7 +298,7 @@ class Games(RuleBasedStateMachine):
     def place_hidden(self, saved: Saved) -> None:
         """Start from the visible part of a position: the stock is shuffled."""
         hidden = format_position(parse_position(saved.position, self.variant).hidden())
-        with self.told(f"position\n{hidden}"):
+        with self.story(f"position\n{hidden}"):
             self.reset(options={"position": hidden})
             expect("position as the player sees it", hidden, self.env.position(hidden=True))
         self.check()
@@ -306,7 +306,7 @@ class Games(RuleBasedStateMachine):
     @precondition(lambda self: self.may_leave())
     @rule(saved=saved)
     def go_back(self, saved: Saved) -> None:
-        with self.told(f"the state saved in\n{saved.position}"):
+        with self.story(f"the state saved in\n{saved.position}"):
             self.call("set_state", state=saved.state)
             self.vector.set_state(0, saved.state)
             expect_results("of set_state", saved.answer, self.answer)
@@ -385,7 +385,7 @@ class Games(RuleBasedStateMachine):
 
     def play(self, action: str) -> None:
         number = self.texts.index(action)
-        with self.told():
+        with self.story():
             beside = [self.beside(neighbour) for neighbour in self.neighbours]
             self.played.append(action)
             hidden, home = self.hidden(), self.reference.cards_home()
@@ -427,7 +427,7 @@ class Games(RuleBasedStateMachine):
     @precondition(lambda self: len(self.calls) % 4 == 1)  # copies take time
     @rule(target=saved)
     def save(self) -> Saved:
-        with self.told():
+        with self.story():
             state = self.env.get_state()
             restored = self.make(on_invalid="raise")
             restored.set_state(json.loads(json.dumps(state)))
@@ -443,7 +443,7 @@ class Games(RuleBasedStateMachine):
     @rule(saved=consumes(saved))
     def repeat(self, saved: Saved) -> None:
         """The same calls give the same answers after a restore, and so does the next game."""
-        with self.told():
+        with self.story():
             next_deal = self.env.clone().reset()
             for how, other in saved.copies.items():
                 for name, arguments, answer in self.calls[saved.calls :]:
@@ -459,7 +459,7 @@ class Games(RuleBasedStateMachine):
     # -------------------------------------------------------------------------------- checks
 
     @contextmanager
-    def told(self, begun: str = "") -> Iterator[None]:
+    def story(self, begun: str = "") -> Iterator[None]:
         """Add the story of the game to any failure; the story may begin here."""
         if begun:
             self.begun, self.played = begun, []
@@ -503,7 +503,7 @@ class Games(RuleBasedStateMachine):
 
     def check(self) -> None:
         """Everything that holds in every position, except what :meth:`check_rules` has checked before."""
-        with self.told():
+        with self.story():
             self.check_texts()
             self.check_vector_rows()
             self.check_illegal()

@@ -169,12 +169,12 @@ class Table:
 
 
 def compare(variant: Variant, games: int, first_deal: int = FIRST_DEAL) -> Iterator[Tally]:
-    """Play so many random games on both sides; what was compared, now and then.
+    """Play random games on both sides; yield the numbers of what was compared, now and then.
 
     Raises
     ------
     Difference
-        With the deal, the actions that led to the position, and what each side says.
+        With the deal, the actions that led to the position, and the description of each side.
     """
     size = min(BATCH, games)
     batch = Batch(GameSpec(variant, Settings(on_invalid="raise")), size)

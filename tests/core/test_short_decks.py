@@ -77,12 +77,12 @@ def can_be_compared(variant: Variant, deal: int) -> bool:
 
 
 def explore_engine(variant: Variant, deal: int) -> Space:
-    """All that can be reached from a deal.
+    """All positions that can be reached from a deal.
 
     Raises
     ------
     AssertionError
-        If what a step brought up to date is not what follows from the position.
+        If the incrementally updated state differs from a rebuild from the position.
     """
     rules = make_rules(variant)
     texts = [action_text(variant, action) for action in range(rules.actions)]
@@ -140,7 +140,7 @@ def said(variant: Variant, field: str, value: np.ndarray) -> str:
     return " ".join(action_text(variant, action) for action in np.flatnonzero(value))
 
 
-def explore_twin(variant: Variant, deal: int) -> Space:
+def explore_reference(variant: Variant, deal: int) -> Space:
     """All positions that can be reached from a deal, by the reference implementation."""
     game = reference_deal(variant, deal)
     found: Space = {}
@@ -167,14 +167,14 @@ def describe(variant: Variant, deal: int) -> str:
 
 
 def compare(variant: Variant, deal: int) -> tuple[int, int | None]:
-    """How many positions can be reached, and the length of the shortest win.
+    """The number of reachable positions, and the length of the shortest line to a win.
 
     Raises
     ------
     AssertionError
-        With the first position that differs and what each side says of it.
+        With the first position that differs, and the description of each side.
     """
-    got, expected = explore_engine(variant, deal), explore_twin(variant, deal)
+    got, expected = explore_engine(variant, deal), explore_reference(variant, deal)
     where = describe(variant, deal)
     for name, view in expected.items():
         assert name in got, f"position of {where} not reached:\n{name}"

@@ -39,10 +39,10 @@ def test_repetitions_are_counted_in_games_of_any_length(
             position = batch.observations()[row].tobytes()
             expected.append(position in positions[row])
             positions[row].append(position)
-        assert seen.came_back(rows).tolist() == expected
+        assert seen.is_repetition(rows).tolist() == expected
         if step == 50:  # another game begins in a row
             batch.deal(np.array([2]), [100])
-            seen.forget(np.array([2]))
+            seen.clear(np.array([2]))
             positions[2] = []
         todo = np.zeros(size, dtype=np.int8)
         todo[rows] = 1
@@ -57,7 +57,7 @@ def test_games_do_not_share_positions() -> None:
     batch.deal(np.arange(3), [7, 7, 7])
     seen, both = Repeats(batch.rules, 3), np.array([0, 1])
     seen.add(batch.state.rows, both)
-    assert seen.came_back(both).tolist() == [False, False]
+    assert seen.is_repetition(both).tolist() == [False, False]
     seen.add(batch.state.rows, np.array([1]))
-    assert seen.came_back(both).tolist() == [False, True]
+    assert seen.is_repetition(both).tolist() == [False, True]
     assert [seen.count(row) for row in range(3)] == [0, 1, 0]

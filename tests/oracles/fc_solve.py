@@ -1,10 +1,9 @@
 """fc-solve as a player of our games: its Eight Off is our Eights Down.
 
-How it is asked, and what its moves are here, :mod:`agents.commands.fc_solve` tells. Its moves are replayed in
-our environment, beside a board of fc-solve's on which only its moves are made, and after each move the two
-must show the same position.
+:mod:`agents.commands.fc_solve` runs it and translates its moves. These are replayed in our environment and on
+a separate board of fc-solve, and after each move both must show the same position.
 
-As a script this prints a solution as ``solutions/`` keeps it::
+As a script this prints a solution in the format of ``solutions/``::
 
     python -m tests.oracles.fc_solve ms:617 spaces=any > tests/oracles/solutions/ms-617-any.txt
 """
@@ -91,12 +90,12 @@ def unordered(board: ReferenceGame) -> object:
 
 
 def play(env: gym.Env[Any, Any], theirs: ReferenceGame, move: Move) -> tuple[str, bool, dict[str, Any]]:
-    """Make one move on fc-solve's board and the same in our environment: its kind, terminated, and the info.
+    """Make a move on fc-solve's board and in our environment; return its kind, terminated, and the info.
 
     Raises
     ------
     Disagreement
-        Where our environment refuses it, or comes to another position.
+        If our environment refuses it, or reaches another position.
     """
     game: Any = env.unwrapped
     before = shown(env)
@@ -120,18 +119,18 @@ def play(env: gym.Env[Any, Any], theirs: ReferenceGame, move: Move) -> tuple[str
             f"from\n{before.text()}"
         )
     if truncated:
-        raise Disagreement(f"our {text} is cut off by the step limit in\n{before.text()}")
+        raise Disagreement(f"our {text} is truncated by the step limit in\n{before.text()}")
     kind = {"f": "home", "c": "to a cell", "s": "to a space"}.get(text.partition(">")[2], "onto a pile")
     return f"{kind}, several cards" if move.cards > 1 else kind, terminated, info
 
 
 def replay(env: gym.Env[Any, Any], deal: Deal, moves: Sequence[Move]) -> Counter[str]:
-    """Play fc-solve's moves from a deal to the win: how many there are of each kind.
+    """Play fc-solve's moves from a deal to the win; return the number of moves of each kind.
 
     Raises
     ------
     Disagreement
-        Where the two do not agree on a move, or the game is not won by the last of them and no sooner.
+        If the two disagree on a move, or the game is not won exactly by the last one.
     """
     _, info = env.reset(options={"deal": deal})
     theirs = shown(env)

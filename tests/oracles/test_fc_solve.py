@@ -112,12 +112,12 @@ def test_related_games_are_solved(game: str, deals: list[Deal], impossible: int)
 def compare_positions(
     variant: Variant, deal: Deal, asked: Variant | None = None, limit: int = 20_000
 ) -> Answer:
-    """Ask fc-solve for all positions of a deal: where no win ends its search, ours must find the same.
+    """Compare all positions of a deal: if no win ends the search of fc-solve, ours must find the same.
 
     Parameters
     ----------
     asked
-        The game that fc-solve plays, to see that another is told from ours.
+        The game that fc-solve plays, to test that a difference from ours is detected.
 
     Raises
     ------

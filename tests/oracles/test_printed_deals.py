@@ -143,9 +143,10 @@ def pythons(number: int) -> Callable[[int], int]:
 def plain_deal(deal: str, decks: int) -> list[str]:
     """A deal of PySolFC's, or one of Microsoft's below 2**31, in plain Python.
 
-    Microsoft's generator deals ``ms:`` and PySolFC's numbers to 32000, Python's the higher ones. Packs lie
-    suit by suit, Clubs, Spades, Hearts, Diamonds; a single one for Microsoft's generator lies rank by rank,
-    Clubs, Diamonds, Hearts, Spades. Fisher-Yates goes from the last card down; the last is dealt first.
+    Microsoft's generator deals ``ms:`` and PySolFC's numbers to 32000, Python's the higher ones. Packs are
+    ordered suit by suit, Clubs, Spades, Hearts, Diamonds; a single pack for Microsoft's generator is ordered
+    rank by rank, Clubs, Diamonds, Hearts, Spades. Fisher-Yates goes from the last card down; the last card is
+    dealt first.
     """
     program, number = deal.split(":")[0], int(deal.split(":")[1])
     microsoft = program == "ms" or number <= 32000

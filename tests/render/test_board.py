@@ -1,4 +1,4 @@
-"""The layout of a picture: everything is inside, in its pile; the last move and a player's choice are marked."""
+"""The layout of a picture: everything is inside, in its pile; the last move and the choice are marked."""
 
 from __future__ import annotations
 

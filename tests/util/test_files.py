@@ -21,7 +21,7 @@ def test_json_files_round_trip(tmp_path: Path) -> None:
         (None, "cannot be read"),
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("[1]", "holds list, allowed: an object"),
+        ("[1]", "contains a list, allowed: an object"),
     ],
     ids=["missing", "cut off", "nested", "a list"],
 )
