@@ -173,9 +173,9 @@ class Session:
     def hint(self) -> int | None:
         """A sensible legal action, None if there is none. It evaluates single moves and is no solver.
 
-        The order is: home, onto a pile, draw, redeal, to a space, to a cell, back from a foundation. Moves that
-        the next move could undo come after these; moves that repeat a position of this game come last. A move
-        that turns a card up cannot be undone: it shows a new card.
+        The order is: home, onto a pile, draw, redeal, to a space, to a cell, back from a foundation. Moves
+        that can be undone by the next move come after these; moves that repeat a position of this game come
+        last. A move that turns a card up cannot be undone: it shows a new card.
         """
         env = self.env
         layout = action_layout(env.variant)
