@@ -1,11 +1,11 @@
 // Moving cards by clicks and taps, by keys, and by dragging. The server provides the legal moves.
 import { cardWords, cardsOf, make, markBoard, pileOf, pileWords, pilesOf, topOf } from "./board.js";
-import { at, onShow, playMove, say, table } from "./table.js";
+import { at, onShow, playMove, showMessage, table } from "./table.js";
 
 const board = at("board");
 let picked = null; // { pile, count, choices }: the cards that the player has picked up
 
-const free = () => table.game && !table.busy && !table.going;
+const free = () => table.game && !table.busy && !table.autoplay;
 
 /** The legal moves from a pile. Foundations with the same card are alike. */
 function movesFrom(pile) {
@@ -56,20 +56,20 @@ function pick(pile, count) {
     const cards = cardsOf(table.game.piles[pile]).length;
     picked = null;
     mark();
-    say(cards ? `No move is legal from ${pileWords(pile)}${count > 1 ? ` with ${count} cards` : ""}.` : "");
+    showMessage(cards ? `No move is legal from ${pileWords(pile)}${count > 1 ? ` with ${count} cards` : ""}.` : "");
     return;
   }
   picked = { pile, count, choices };
   mark();
   const card = cardWords(cardsOf(table.game.piles[pile]).at(-count));
   const places = [...choices.keys()].map(pileWords);
-  say(`${card}${count > 1 ? `, ${count} cards` : ""}: to ${places.slice(0, 4).join(", ")}${places[4] ? " ..." : ""}.`);
+  showMessage(`${card}${count > 1 ? `, ${count} cards` : ""}: to ${places.slice(0, 4).join(", ")}${places[4] ? " ..." : ""}.`);
 }
 
-function letGo(why = "") {
+function cancelPick(why = "") {
   picked = null;
   mark();
-  if (why || table.game.state === "playing") say(why);
+  if (why || table.game.state === "playing") showMessage(why);
 }
 
 /** The target for a drop on a pile: any foundation accepts a card that goes home. */
@@ -88,8 +88,8 @@ function sendHome(pile) {
 function draw() {
   const move = table.game.legal.find((move) => move.source === "stock");
   if (move) playMove(move);
-  else if (table.game.piles.stock === undefined) say("This game has no stock to draw from.");
-  else say(table.game.piles.redeals === 0 ? "The stock is empty, and no redeal is left." : "There is no card to draw.");
+  else if (table.game.piles.stock === undefined) showMessage("This game has no stock to draw from.");
+  else showMessage(table.game.piles.redeals === 0 ? "The stock is empty, and no redeal is left." : "There is no card to draw.");
 }
 
 /** The pile of an event, and the number of cards from its end. */
@@ -110,7 +110,7 @@ let clicked = { pile: "", time: 0 };
 board.addEventListener("click", (event) => {
   const place = placeOf(event);
   if (!free() || dragged) return;
-  if (!place) return letGo();
+  if (!place) return cancelPick();
   const { pile, count } = place;
   const twice = event.detail > 0 && clicked.pile === pile && event.timeStamp - clicked.time < TWICE;
   clicked = { pile, time: twice ? 0 : event.timeStamp };
@@ -118,7 +118,7 @@ board.addEventListener("click", (event) => {
   if (twice && count === 1 && sendHome(pile)) return;
   const target = picked && targetAt(picked.choices, pile);
   if (picked?.choices.has(target)) return playMove(picked.choices.get(target));
-  if (picked?.pile === pile && picked.count === count) return letGo();
+  if (picked?.pile === pile && picked.count === count) return cancelPick();
   pick(pile, count);
 });
 
@@ -146,7 +146,7 @@ board.addEventListener("keydown", (event) => {
   if (!table.game || !place || event.ctrlKey || event.metaKey || event.altKey) return;
   const { pile, count } = place;
   const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1 }[event.key];
-  if (event.key === "Escape") letGo();
+  if (event.key === "Escape") cancelPick();
   else if (by && event.key.match(/Left|Right/)) {
     const names = picked ? [...new Set([picked.pile, ...picked.choices.keys()])] : pilesOf(table.game.piles);
     const order = pilesOf(table.game.piles).filter((name) => names.includes(name));
@@ -156,7 +156,7 @@ board.addEventListener("keydown", (event) => {
     const next = cards.at(cards.indexOf(event.target) - by);
     if (count + by > 0) next?.focus();
   } else if (event.key.toLowerCase() === "f" && free()) {
-    if (!sendHome(pile)) say(`${pileWords(pile)}: no card goes home.`);
+    if (!sendHome(pile)) showMessage(`${pileWords(pile)}: no card goes home.`);
   } else return;
   event.preventDefault();
 });
@@ -240,7 +240,7 @@ addEventListener("pointerup", async (event) => {
     table.held = { ...place, ghost };
     await playMove(move);
     table.held = null;
-  } else letGo("The cards cannot go there.");
+  } else cancelPick("The cards cannot go there.");
   drop(ghost);
 });
 
@@ -249,7 +249,7 @@ addEventListener("pointercancel", () => {
   press = null;
   if (!ghost) return;
   drop(ghost);
-  letGo();
+  cancelPick();
 });
 
 function drop(ghost) {

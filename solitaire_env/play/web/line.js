@@ -1,7 +1,7 @@
 // The moves of the current game: the list of moves, undo, redo and restart, and storage across a reload.
 import { moveList } from "./moves.js";
-import { ask, askTable, at, change, doing, keep, kept, onForgotten, onShow, say, show, table } from "./table.js";
-import { clock, isOwn } from "./statistics.js";
+import { ask, askTable, at, change, withServer, storeItem, loadItem, onForgotten, onShow, showMessage, show, table } from "./table.js";
+import { clock, isUnhelped } from "./statistics.js";
 
 let line = []; // [action, words] of each move, including undone moves
 let restarted = 0; // number of moves that the last restart undid, until the next move
@@ -29,8 +29,8 @@ export function save() {
   const { game } = table;
   const deal = { game: game.game, deal: game.deal, build: game.build, spaces: game.spaces, moves: game.moves };
   const moves = { line: line.map(([action]) => action), at: game.moves_played };
-  keep("game", { address: address(game), deal, ...moves, time: clock(), own: isOwn() });
-  keep("session", { address: address(game), id: game.id }, sessionStorage);
+  storeItem("game", { address: address(game), deal, ...moves, time: clock(), own: isUnhelped() });
+  storeItem("session", { address: address(game), id: game.id }, sessionStorage);
 }
 
 let houseRules = () => ({});
@@ -49,15 +49,15 @@ export function address(game) {
 
 /** The stored game from the server, or dealt and played again; null if none is stored for an address. */
 export async function resume(search) {
-  const own = kept("game");
+  const own = loadItem("game");
   if (!own?.deal || (search && search !== own.address)) return null;
-  const tab = kept("session", sessionStorage);
+  const tab = loadItem("session", sessionStorage);
   const still = tab?.address === own.address && (await ask(`sessions/${tab.id}`).catch(() => null));
   return still || ask("sessions", { ...own.deal, moves_played: own.line, at: own.at });
 }
 
 onForgotten(async () => {
-  const own = kept("game");
+  const own = loadItem("game");
   if (own?.address !== address(table.game)) return false;
   table.game.id = (await ask("sessions", { ...own.deal, moves_played: own.line, at: own.at })).id;
   return true;
@@ -78,11 +78,11 @@ at("undo").onclick = () =>
 at("redo").onclick = () =>
   inTurn(() => (table.game.moves_played < table.game.moves_known ? change("redo", {}, "jump") : null));
 at("restart").onclick = () =>
-  doing(async () => {
+  withServer(async () => {
     const moves = table.game.moves_played;
     show(await askTable("restart", {}), "jump");
     restarted = moves;
-    say(`Back at the start. Undo returns to move ${moves}.`);
+    showMessage(`Back at the start. Undo returns to move ${moves}.`);
   });
 
 /** Whether a move can be undone. */
@@ -91,9 +91,9 @@ export const canUndo = () => Boolean(table.game?.moves_played || restarted);
 async function copy(link, what) {
   try {
     await navigator.clipboard.writeText(link);
-    say(`The link to ${what} is copied.`);
+    showMessage(`The link to ${what} is copied.`);
   } catch {
-    say(`The link to ${what}: ${link}`);
+    showMessage(`The link to ${what}: ${link}`);
   }
 }
 

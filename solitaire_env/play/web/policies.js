@@ -1,8 +1,8 @@
 // Policies: hints as a table and as arrows, and playing by policies.
 import { drawArrows } from "./arrows.js";
 import { make } from "./board.js";
-import { notOwn } from "./statistics.js";
-import { ask, askTable, at, doing, onShow, say, show, showTools, table } from "./table.js";
+import { markHelped } from "./statistics.js";
+import { ask, askTable, at, withServer, onShow, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
@@ -72,18 +72,18 @@ async function hint() {
 }
 
 at("hint").onclick = () =>
-  doing(async () => {
+  withServer(async () => {
     const advice = await hint();
-    say(`${policyName()}: ${advice.words} (${advice.action})`);
+    showMessage(`${policyName()}: ${advice.words} (${advice.action})`);
   });
 
 onShow((game, before, why) => {
   arrows = [];
   drawArrows(board, []);
   if (game.id !== before?.id) known = false;
-  if (why !== "move" || !table.going) at("advice").replaceChildren();
+  if (why !== "move" || !table.autoplay) at("advice").replaceChildren();
   showValue(null);
-  if (at("thinking").checked && known && !table.going) think();
+  if (at("thinking").checked && known && !table.autoplay) think();
 });
 
 /** Show the policy's hint for the current position. */
@@ -105,39 +105,39 @@ at("policy").onchange = () => {
 
 async function advance() {
   const name = policyName();
-  notOwn();
+  markHelped();
   const next = await askTable("advance", { policy: at("policy").value });
   show(next, "move");
   showAdvice(next.advice, name);
 }
 
-at("one").onclick = () => doing(advance);
+at("one").onclick = () => withServer(advance);
 
 /** Play automatically until the game ends, the user stops it, or a step returns a reason to stop. */
 export async function playOn(step, pause) {
-  table.going = true;
+  table.autoplay = true;
   at("status").setAttribute("aria-live", "off");
   let why = null;
   let played = 0;
-  while (table.going && table.game.state === "playing" && why === null) {
+  while (table.autoplay && table.game.state === "playing" && why === null) {
     const start = performance.now();
-    if (!(await doing(async () => (why = (await step()) ?? null)))) break;
+    if (!(await withServer(async () => (why = (await step()) ?? null)))) break;
     played += 1;
     if (table.game.state !== "playing") break;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, pause() - (performance.now() - start))));
   }
-  table.going = false;
+  table.autoplay = false;
   at("status").removeAttribute("aria-live");
   const failed = at("status").classList.contains("error");
   if (table.game.state === "playing" && !failed) {
-    say(why ?? `Stopped after ${played} move${played === 1 ? "" : "s"}.`);
+    showMessage(why ?? `Stopped after ${played} move${played === 1 ? "" : "s"}.`);
   }
   return played;
 }
 
 at("on").onclick = async () => {
-  if (table.going) {
-    table.going = false;
+  if (table.autoplay) {
+    table.autoplay = false;
     return;
   }
   const name = policyName();

@@ -1,7 +1,7 @@
 // Win rates on a deal and from a position, and the solver.
 import { make } from "./board.js";
 import { barCell, policyName, showValue } from "./policies.js";
-import { ask, askTable, at, onShow, say, showTools, table } from "./table.js";
+import { ask, askTable, at, onShow, showMessage, showTools, table } from "./table.js";
 
 const PLAYOUTS = 20; // games from a position
 
@@ -40,7 +40,7 @@ async function follow(verb, body, report) {
 
 /** Run such work; an error is shown next to it. */
 async function working(work) {
-  say("");
+  showMessage("");
   try {
     await work(table.game.id);
     at("progress").textContent = "";

@@ -1,9 +1,9 @@
 // The player's statistics and the clock, stored in this browser.
 import { make } from "./board.js";
-import { at, keep, kept, onShow, table } from "./table.js";
+import { at, storeItem, loadItem, onShow, table } from "./table.js";
 
 let seconds = 0;
-let own = kept("statistics") ?? { games: {}, streak: 0, longest: 0, open: null };
+let own = loadItem("statistics") ?? { games: {}, streak: 0, longest: 0, open: null };
 let helped = false; // whether a policy or a link made moves in this game
 
 /** The duration of the game in seconds. */
@@ -18,8 +18,8 @@ export const clockText = (time = seconds) => {
 };
 
 /** Mark the game as helped by a policy or a link: its win is not counted. */
-export const notOwn = (is = true) => (helped = is);
-export const isOwn = () => !helped;
+export const markHelped = (is = true) => (helped = is);
+export const isUnhelped = () => !helped;
 
 setInterval(() => {
   const { game } = table;
@@ -51,7 +51,7 @@ function count(game) {
     here.moves = Math.min(here.moves ?? Infinity, game.moves_played);
     here.time = Math.min(here.time ?? Infinity, seconds);
   }
-  keep("statistics", own);
+  storeItem("statistics", own);
 }
 
 function draw(game) {
@@ -73,6 +73,6 @@ function draw(game) {
 
 at("forget").onclick = () => {
   own = { games: {}, streak: 0, longest: 0, open: null };
-  keep("statistics", own);
+  storeItem("statistics", own);
   draw(table.game);
 };

@@ -5,7 +5,7 @@ export const at = (id) => document.getElementById(id);
 export const table = {
   game: null,
   busy: false, // whether a request is running
-  going: false, // whether moves are played automatically
+  autoplay: false, // whether moves are played automatically
   held: null, // cards that are being dragged: { pile, count, ghost }
 };
 
@@ -57,7 +57,7 @@ export async function askTable(verb, body) {
   }
 }
 
-export function say(text, wrong = false) {
+export function showMessage(text, wrong = false) {
   at("status").textContent = text;
   at("status").classList.toggle("error", wrong);
 }
@@ -69,39 +69,39 @@ export const onTools = (work) => (tools = work);
 export const showTools = () => tools();
 
 /** Run work that sends requests, one at a time; show any error. Returns whether it succeeded. */
-export async function doing(work) {
+export async function withServer(work) {
   if (table.busy) return false;
   table.busy = true;
-  let well = true;
+  let succeeded = true;
   try {
     await work();
   } catch (error) {
-    well = false;
-    table.going = false;
-    say(error.message, true);
+    succeeded = false;
+    table.autoplay = false;
+    showMessage(error.message, true);
   }
   table.busy = false;
   showTools();
-  return well;
+  return succeeded;
 }
 
 /** Request another state of the game and show it. */
-export const change = (verb, body, why) => doing(async () => show(await askTable(verb, body), why));
+export const change = (verb, body, why) => withServer(async () => show(await askTable(verb, body), why));
 
 export const playMove = (move) => change("move", { action: move.action }, "move");
 
 /** A value stored in the browser as JSON; null if there is none. */
-export function kept(name, store = localStorage) {
+export function loadItem(name, storage = localStorage) {
   try {
-    return JSON.parse(store.getItem(`solitaire.${name}`));
+    return JSON.parse(storage.getItem(`solitaire.${name}`));
   } catch {
     return null;
   }
 }
 
-export function keep(name, value, store = localStorage) {
+export function storeItem(name, value, storage = localStorage) {
   try {
-    store.setItem(`solitaire.${name}`, JSON.stringify(value));
+    storage.setItem(`solitaire.${name}`, JSON.stringify(value));
   } catch {
     // The game can be played without storage.
   }
