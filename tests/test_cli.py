@@ -540,7 +540,7 @@ def test_invalid_position_files_are_refused(
     assert all(word in error for word in words), error
 
 
-def test_a_deal_and_a_position_exclude_each_other(screen: Screen, tmp_path: Path) -> None:
+def test_a_deal_and_a_position_cannot_be_combined(screen: Screen, tmp_path: Path) -> None:
     error = screen.refuses("play", "eights-down", "--deal", "1", "--position", str(tmp_path))
     assert "cannot be combined" in error
     assert "allowed: a file" in screen.refuses("play", "eights-down", "--position", str(tmp_path))
