@@ -87,7 +87,7 @@ def register_variant(variant: Variant) -> str:
     name: str = arguments["id"]
     known = gym.registry.get(name)
     if known is not None and known.kwargs != arguments["kwargs"]:
-        raise ValueError(f"id {name!r} is registered already, with other rules; choose another title")
+        raise ValueError(f"id {name!r} is already registered with other rules; choose another title")
     add_variant(variant)
     if known is None:
         gym.register(**arguments)

@@ -466,7 +466,7 @@ def add_variant(variant: Variant) -> None:
     for known in known_variants():
         if known.name == variant.name and known != variant:
             raise ValueError(
-                f"variant {variant.name!r} is known already, with other rules; choose another name"
+                f"variant {variant.name!r} is already registered with other rules; choose another name"
             )
     if variant not in VARIANTS:
         _ADDED[variant.name] = variant

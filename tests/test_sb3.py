@@ -199,7 +199,7 @@ def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: 
         ({"seed": 1}, ["'seed'", "'deal', 'position'"]),
         ({"deal": -1}, ["-1"]),
         ({"position": "variant: forty-thieves"}, ["forty-thieves", "busy-aces"]),
-        ({"deal": 1, "position": ""}, ["exclude"]),
+        ({"deal": 1, "position": ""}, ["cannot be combined"]),
     ],
 )
 def test_invalid_options_raise_an_error(options: dict[str, Any], words: list[str], refuses: Refuses) -> None:

@@ -120,7 +120,7 @@ class MoveReader:
     ) -> None:
         if spec.settings.observation != "cards":
             raise ValueError(
-                f"move features are read from observation 'cards', not {spec.settings.observation!r}"
+                f"observation is {spec.settings.observation!r}, allowed for move features: 'cards'"
             )
         if rollout and spec.variant.build != "same suit":
             raise ValueError(f"rollout is {rollout} with build {spec.variant.build!r}, allowed: 0")
