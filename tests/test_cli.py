@@ -314,11 +314,11 @@ def test_leaving_prints_the_position(
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("t1>t2", "t1>t2 is not legal here; ? lists what is"),
+        ("t1>t2", "t1>t2 is not legal here; ? lists the legal moves"),
         ("hello", "forty-thieves has no action 'hello', allowed:"),
         ("t11>f", "forty-thieves has no action 't11>f', allowed:"),
         ("u", "there is no move to take back"),
-        ("t1>t2 draw", "t1>t2 is not legal here; ? lists what is"),
+        ("t1>t2 draw", "t1>t2 is not legal here; ? lists the legal moves"),
     ],
 )
 def test_unknown_moves_change_nothing(screen: Screen, line: str, answer: str) -> None:
@@ -496,7 +496,7 @@ def test_a_recording_has_legal_actions_and_repeats_its_games(copy: bool) -> None
         (["play", "busy-aces", "--deal", "ms:0"], ["deal 'ms:0' is out of range, allowed: ms:1 to "]),
         (["play", "busy-aces", "--deal"], ["Missing value for argument", "--deal"]),
         (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
-        (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed to divide: 1 or more"]),
+        (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed for dividing: a whole number from 1"]),
         (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
         (["bench", "--num-envs", "0"], ["num_envs is 0, allowed: a whole number of at least 1"]),
         (["bench", "--num-envs", "many"], ["--num-envs", "'many'"]),

@@ -167,8 +167,8 @@ def test_other_types_raise_an_error(text: object, refuses: Refuses) -> None:
         ("forty-thieves", "stock", lambda w: ["??"] * 65, ("65 cards, at most 64",)),
         ("forty-thieves", "waste", lambda w: ["4C"], ("65 cards, at most 64",)),
         ("forty-thieves", "t3", lambda w: w * 5, ("t3 has 20 cards, at most 16 fit",)),
-        ("eights-down", "cells", lambda w: [*w, "--"], ("9 places", "8 cells", "'--'")),
-        ("eights-down", "cells", lambda w: w[:4], ("4 places", "8 cells", "'--'")),
+        ("eights-down", "cells", lambda w: [*w, "--"], ("9 entries", "allowed: 8", "'--'")),
+        ("eights-down", "cells", lambda w: w[:4], ("4 entries", "allowed: 8", "'--'")),
         ("eights-down", "cells", lambda w: ["??", *w[1:]], ("'cells'", "'??'", "cards")),
         ("forty-thieves", "foundations", lambda w: [], ("'foundations'", "C 0 0 D 0 0 H 0 0 S 0 0")),
         ("forty-thieves", "foundations", lambda w: w[:-1], ("'foundations'", "0 to 13")),
@@ -221,7 +221,7 @@ def test_unknown_lines_raise_an_error(name: str, more: str, words: tuple[str, ..
 def test_missing_lines_raise_an_error(missing: str, refuses: Refuses) -> None:
     lines = [line for line in dealt(THIEVES).splitlines() if not line.startswith(f"{missing}:")]
     refuses(
-        lambda: parse_position("\n".join(lines)), f"no line {missing!r}", "forty-thieves has: stock, waste"
+        lambda: parse_position("\n".join(lines)), f"no line {missing!r}", "required: stock, waste"
     )
 
 
