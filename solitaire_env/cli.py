@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.notation import Position
     from solitaire_env.play.hints import Adviser
-    from solitaire_env.play.watch import Watched
+    from solitaire_env.play.watch import WatchedGame
     from solitaire_env.render import RenderMode
 
 PROG: Final = "python -m solitaire_env"
@@ -161,7 +161,7 @@ class Rules(_Game):
         variant = self.variant()
         for line in variant.describe().splitlines():
             print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
-        print("\nOptions, * as it stands:")
+        print("\nOptions (* marks the current value):")
         for name, words in _RULES.items():
             marked = (f"{word}*" if word == getattr(variant, name) else word for word in words)
             print(f"  --{name:<8}{', '.join(marked)}")
@@ -224,7 +224,7 @@ def _adviser(policy: str, variant: Variant) -> "Adviser":
 
 def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
     from solitaire_env.play.session import Session
-    from solitaire_env.play.terminal import tell_position
+    from solitaire_env.play.terminal import print_continuation
     from solitaire_env.render import need
 
     need("PIL", "--window")
@@ -239,7 +239,7 @@ def _play_in_window(env: "SolitaireEnv", adviser: "Adviser | None") -> None:
     if window.session.won:
         print(f"Won, in {len(window.session.played)} moves.")
     else:
-        tell_position(window.session)
+        print_continuation(window.session)
 
 
 def _new_env(variant: Variant, render_mode: "RenderMode | None" = None) -> "SolitaireEnv":
@@ -257,7 +257,7 @@ def _start(
 ) -> "SolitaireEnv":
     """A game from a deal or from the position text in a file."""
     if deal is not None and position is not None:
-        raise ValueError("--deal and --position exclude each other")
+        raise ValueError("--deal and --position cannot be combined")
     env = _new_env(variant, render_mode)
     if position is not None:
         env.reset(options={"position": _read_position(Path(position))})
@@ -290,7 +290,7 @@ def _position(env: "SolitaireEnv") -> "Position":
 
 @dataclass(frozen=True)
 class Watch(_Game):
-    """Watch a policy play. Ctrl-C stops it. If stdout is no terminal, only the end is shown."""
+    """Watch a policy play; Ctrl-C stops it. If stdout is not a terminal, only the final board is shown."""
 
     policy: Annotated[str | None, arg(metavar="NAME")] = None
     """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
@@ -304,19 +304,19 @@ class Watch(_Game):
     window: Annotated[bool, FlagCreatePairsOff] = False
     """Show the game in a window, until it is closed."""
     video: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write a video, .mp4 or .gif, and show only the end."""
+    """Write a video, .mp4 or .gif, and show only the final board."""
     transcript: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write the game, with the policy's thoughts, to this file."""
+    """Write the transcript of the game, with the policy's thoughts, to this file."""
 
     def run(self) -> None:
         from solitaire_env.play.session import Session
-        from solitaire_env.play.watch import Watched
+        from solitaire_env.play.watch import WatchedGame
         from solitaire_env.transcripts import check_policy_name
 
         if not 0 < self.fps <= 1000:
             raise ValueError(f"--fps is {self.fps}, allowed: more than 0, at most 1000")
         if self.window and self.video is not None:
-            raise ValueError("--window and --video exclude each other")
+            raise ValueError("--window and --video cannot be combined")
         for path in (self.video, self.transcript):
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"{str(path)!r} cannot be written: there is no folder {str(path.parent)!r}")
@@ -324,16 +324,16 @@ class Watch(_Game):
         adviser = None if self.policy is None else _adviser(self.policy, variant)
         pictures: Literal["rgb_array"] | None = "rgb_array" if self.window or self.video is not None else None
         session = Session(_start(variant, self.deal, self.position, render_mode=pictures))
-        watched = Watched(session, adviser)
+        watched = WatchedGame(session, adviser)
         check_policy_name(watched.name)
         try:
             self.play(watched)
         except KeyboardInterrupt:
-            self.tell(watched)
+            self.print_result(watched)
             raise
-        self.tell(watched)
+        self.print_result(watched)
 
-    def play(self, watched: "Watched") -> None:
+    def play(self, watched: "WatchedGame") -> None:
         """Play the game on the chosen display."""
         from solitaire_env.play.terminal import board
         from solitaire_env.play.watch import watch_in_terminal, watch_in_window, write_video
@@ -356,8 +356,8 @@ class Watch(_Game):
                 show()
         line.close()
 
-    def tell(self, watched: "Watched") -> None:
-        """Print the result, also after an interruption; write the transcript."""
+    def print_result(self, watched: "WatchedGame") -> None:
+        """Print the result and write the transcript, also after an interruption."""
         from solitaire_env.play.terminal import board
         from solitaire_env.transcripts import format_transcript
 
@@ -377,12 +377,12 @@ class Watch(_Game):
 
 @dataclass(frozen=True)
 class Replay:
-    """Write a game as one web page, with its board at every move, that needs no server."""
+    """Write a game as one self-contained web page that shows its board at every move."""
 
     game: Annotated[Positional[Path], arg(metavar="FILE")]
     """A transcript, a run folder, or a folder with one transcript."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """The page; by default next to the transcript."""
+    """File to write; by default next to the transcript, with the ending .html."""
 
     def run(self) -> None:
         from solitaire_env.play.replay_page import find_transcript, read_transcript, write_page
@@ -398,20 +398,21 @@ class Replay:
 
 @dataclass(frozen=True)
 class Serve:
-    """Play in the browser: a server for this machine, until Ctrl-C."""
+    """Play in the browser: run a server until Ctrl-C, by default for this machine only."""
 
     port: int = 8000
     """Port to listen on; 0 for any free port."""
     host: str = "127.0.0.1"
-    """Address to listen on. Other addresses than this machine's let others play, and use the policies."""
+    """Address to listen on. With an address that other machines can reach, their users can play and run
+    the policies."""
     allow_host: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A name by which browsers may reach the server, such as that of a proxy in front of it; can be repeated.
-    By default: localhost, the name in --host, and addresses."""
+    """A further host name of the server, such as that of a proxy in front of it; can be repeated. By
+    default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy that can be chosen, as in watch: linear, shipped, runs/busy-aces-1, module:Class; can be
-    repeated."""
+    """A policy for hints and win rates: linear, shipped, a model folder such as runs/busy-aces-1, or
+    module:Class; can be repeated."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
-    """Solver that says whether a deal can be won, such as agents.search.solver:Solver."""
+    """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
 
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve
@@ -424,7 +425,7 @@ class Serve:
 
 @dataclass(frozen=True)
 class Perft(_Game):
-    """Count lines of play: nodes and different positions at each depth."""
+    """Count lines of legal actions: nodes and different positions at each depth."""
 
     deal: DealText = None
     """A deal number, or ms:N or pysol:N for another program's deal; by default deal 0."""
@@ -433,7 +434,7 @@ class Perft(_Game):
     depth: int = 4
     """Maximum number of actions in a line."""
     divide: Annotated[bool, FlagCreatePairsOff] = False
-    """Count the nodes at that depth below each legal action."""
+    """Count only the nodes at the maximum depth, for each legal action."""
     json: Annotated[bool, FlagCreatePairsOff] = False
     """Print JSON."""
     quiet: Quiet = False
@@ -444,11 +445,11 @@ class Perft(_Game):
         # Kernels do not check for signals: with this, Ctrl-C ends a long count immediately.
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)
         try:
-            self.tell_divide(env) if self.divide else self.tell(env)
+            self.print_divided(env) if self.divide else self.print_counts(env)
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def tell(self, env: "SolitaireEnv") -> None:
+    def print_counts(self, env: "SolitaireEnv") -> None:
         from solitaire_env.core.perft import count_unique
 
         position = _position(env)
@@ -456,10 +457,10 @@ class Perft(_Game):
         counted = []
         depth = 1
 
-        def looked(done: int, of: int) -> None:
-            line.count(done, of, lambda: f"depth {depth}, positions: {done:,} of {of:,} set up")
+        def show_progress(done: int, of: int) -> None:
+            line.count(done, of, lambda: f"depth {depth}: {done:,} of {of:,} positions expanded")
 
-        for unique in count_unique(position, self.depth, looked):
+        for unique in count_unique(position, self.depth, show_progress):
             line.close()
             start = time.perf_counter()
             nodes = sum(self.count_nodes(env, depth, line).values())
@@ -474,7 +475,7 @@ class Perft(_Game):
         if self.json:
             print(json.dumps(counted, indent=2))
 
-    def tell_divide(self, env: "SolitaireEnv") -> None:
+    def print_divided(self, env: "SolitaireEnv") -> None:
         nodes = self.count_nodes(env, self.depth, ProgressLine(self.quiet))
         if self.json:
             print(json.dumps(nodes, indent=2))
@@ -494,7 +495,7 @@ class Perft(_Game):
             line.count(
                 len(nodes),
                 actions,
-                lambda: f"depth {depth}, nodes: {len(nodes)} of {actions} actions played out",
+                lambda: f"depth {depth}: nodes of {len(nodes)} of {actions} actions counted",
             )
         line.close()
         return nodes
@@ -516,7 +517,7 @@ class Bench(_Game):
     observation: Observation = "cards"
     """Kind of observation."""
     seconds: float = 5.0
-    """Time of the measurement, without compilation and the choice of actions."""
+    """Minimum duration of the measurement in seconds, without compilation and the choice of actions."""
     json: Annotated[bool, FlagCreatePairsOff] = False
     """Print JSON."""
     quiet: Quiet = False
@@ -587,10 +588,10 @@ class Bench(_Game):
 
 @dataclass(frozen=True)
 class Compile:
-    """Compile all kernels of environments and policies on several cores; the code is kept on disk."""
+    """Compile all kernels of environments and policies, on several cores; the code is stored on disk."""
 
     workers: int | None = None
-    """Number of processes; by default one for each core, at most 4."""
+    """Number of processes; by default one per core, at most 4."""
     quiet: Quiet = False
     """No progress line."""
 
@@ -666,8 +667,8 @@ def _unbox(text: str) -> str:
             parts[-1] = f"{parts[-1]} {' '.join(inside.split())}".strip()
         else:
             parts.append("")  # a rule across the box
-    said, *more = [part for part in parts if part] or [""]
-    if said.startswith("Expected"):
-        said = f"{title}: {said}"
+    first, *more = [part for part in parts if part] or [""]
+    if first.startswith("Expected"):
+        first = f"{title}: {first}"
     more = [part for part in more if part.startswith(("Available subcommands", "Argument helptext"))]
-    return "\n".join(one_line(part, 280) for part in (said, *more[:1]))
+    return "\n".join(one_line(part, 280) for part in (first, *more[:1]))

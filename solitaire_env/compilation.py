@@ -233,25 +233,25 @@ def compile_all(jobs: Sequence[Job], workers: int | None = None, quiet: bool = F
         raise ValueError(f"workers is {workers}, allowed: at least 1")
     start = time.monotonic()
     number = min(workers or min(usable_cores(), MOST_WORKERS), len(jobs))
-    crew = [_Worker() for _ in range(number)]
-    board = _Board(jobs, number, quiet)
+    processes = [_Worker() for _ in range(number)]
+    schedule = _Schedule(jobs, number, quiet)
     try:
-        while board.done < len(jobs):
-            for worker in crew:
-                if worker.ready and worker.job is None and (job := board.next_job()) is not None:
+        while schedule.done < len(jobs):
+            for worker in processes:
+                if worker.ready and worker.job is None and (job := schedule.next_job()) is not None:
                     worker.begin(job)
-            connection.wait([worker.pipe for worker in crew], timeout=0.5)
-            for worker in crew:
+            connection.wait([worker.pipe for worker in processes], timeout=0.5)
+            for worker in processes:
                 while worker.pipe.poll():
-                    board.take(worker, worker.receive())
-            board.show([worker for worker in crew if worker.job is not None])
-        cpu_seconds = sum(worker.end() for worker in crew)
+                    schedule.take(worker, worker.receive())
+            schedule.show([worker for worker in processes if worker.job is not None])
+        cpu_seconds = sum(worker.end() for worker in processes)
     finally:
-        board.line.close()
-        for worker in crew:
+        schedule.line.close()
+        for worker in processes:
             worker.process.kill()
             worker.process.join()
-    return Compiled(board.functions, time.monotonic() - start, cpu_seconds, board.folder)
+    return Compiled(schedule.functions, time.monotonic() - start, cpu_seconds, schedule.folder)
 
 
 class _Worker:
@@ -287,7 +287,7 @@ class _Worker:
         return float(self.receive()[1])
 
 
-class _Board:
+class _Schedule:
     """Finished jobs, jobs that may start, and the displayed progress."""
 
     def __init__(self, jobs: Sequence[Job], workers: int, quiet: bool) -> None:

@@ -68,7 +68,7 @@ def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RES
     if unknown:
         raise ValueError(f"unknown reset options {shown(unknown)}, allowed: {', '.join(map(repr, allowed))}")
     if "deal" in options and "position" in options:
-        raise ValueError("reset options 'deal' and 'position' exclude each other")
+        raise ValueError("reset options 'deal' and 'position' cannot be combined")
     return options
 
 
@@ -84,7 +84,7 @@ def read_start(batch: Batch, options: dict[str, Any]) -> Start | None:
 def check_started(started: bool) -> None:
     """Raise an error before the first reset."""
     if not started:
-        raise gym.error.ResetNeeded("call reset() before anything that needs a game")
+        raise gym.error.ResetNeeded("no game has started: call reset() first")
 
 
 def row_info(batch: Batch | FamilyBatch, row: int, mask_type: np.dtype[Any]) -> dict[str, Any]:
@@ -213,7 +213,9 @@ class BatchRow:
     def decode_observation(self, observation: npt.NDArray[np.int8]) -> Position:
         """The position in a ``cards`` observation."""
         if self.batch.settings.observation != "cards":
-            raise ValueError(f"observation {self.batch.settings.observation!r} has no decoder, 'cards' has")
+            raise ValueError(
+                f"observation is {self.batch.settings.observation!r}, allowed for decoding: 'cards'"
+            )
         return decode_cards(self.batch.variant, observation)
 
     # ----------------------------------------------------------------------------- save, restore

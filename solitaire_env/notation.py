@@ -93,7 +93,7 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
     if not isinstance(text, str):
         raise TypeError(f"position is a {type(text).__name__}, allowed: position text")
     if len(text) > MAX_TEXT:
-        raise ValueError(f"position text has {len(text)} characters, at most {MAX_TEXT} are read")
+        raise ValueError(f"position text has {len(text)} characters, allowed: at most {MAX_TEXT}")
     fields: dict[str, list[str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -103,7 +103,7 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
         if not colon:
             raise ValueError(f"position line {number} {line[:40]!r} has no colon, allowed: 'name: cards'")
         if name in fields:
-            raise ValueError(f"position line {number}: {name[:40]!r} stands twice")
+            raise ValueError(f"position line {number}: {name[:40]!r} occurs twice, allowed: once")
         fields[name] = rest.split()
     named = " ".join(fields.pop("variant", []))
     if not named:
@@ -139,11 +139,11 @@ def _parse_fields(fields: dict[str, list[str]], variant: Variant) -> Position:
     for name in fields:
         if name not in allowed:
             raise ValueError(
-                f"position text has an unknown line {name[:40]!r}, {variant.name} has: {', '.join(allowed)}"
+                f"position text has an unknown line {name[:40]!r}, allowed: {', '.join(allowed)}"
             )
     for name in allowed:
         if name not in fields:
-            raise ValueError(f"position text has no line {name!r}, {variant.name} has: {', '.join(allowed)}")
+            raise ValueError(f"position text has no line {name!r}, required: {', '.join(allowed)}")
 
     def number(name: str) -> int:
         word = " ".join(fields.get(name, ["0"]))
@@ -167,8 +167,8 @@ def _parse_fields(fields: dict[str, list[str]], variant: Variant) -> Position:
     cells = cards("cells", EMPTY_NAME) if variant.cells else ()
     if len(cells) != variant.cells:
         raise ValueError(
-            f"position line 'cells' has {len(cells)} places, "
-            f"{variant.name} has {variant.cells} cells ('--' is empty)"
+            f"position line 'cells' has {len(cells)} entries, "
+            f"allowed: {variant.cells} ('--' for an empty cell)"
         )
     position = Position(
         variant=variant,
@@ -221,7 +221,7 @@ def parse_action(variant: Variant, text: str) -> int:
 
 
 class Move(NamedTuple):
-    """What an action moves, and between which piles."""
+    """The cards that an action moves, and the piles."""
 
     source: str
     """``t1``.., ``waste``, ``c1``.. or ``stock``."""

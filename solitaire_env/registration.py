@@ -35,14 +35,14 @@ def env_variant(id_or_name: str) -> Variant:
     """The variant of a Gymnasium id (with or without ``solitaire_env:``), a name, a title or an alias."""
     if not isinstance(id_or_name, str):
         raise TypeError(f"game is a {type(id_or_name).__name__}, allowed: an id, a name, a title or an alias")
-    wanted = id_or_name.removeprefix("solitaire_env:")
+    name = id_or_name.removeprefix("solitaire_env:")
     for variant in known_variants():
-        if env_id(variant) == wanted:
+        if env_id(variant) == name:
             return variant
-    if "/" in wanted:
+    if "/" in name:
         ids = {name: name for name in map(env_id, known_variants())}
-        raise ValueError(f"unknown id {shown(wanted)}, {one_of_many(wanted, ids, 'ids')}")
-    return get_variant(wanted)
+        raise ValueError(f"unknown id {shown(name)}, {one_of_many(name, ids, 'ids')}")
+    return get_variant(name)
 
 
 def resolve_variant(
@@ -87,7 +87,7 @@ def register_variant(variant: Variant) -> str:
     name: str = arguments["id"]
     known = gym.registry.get(name)
     if known is not None and known.kwargs != arguments["kwargs"]:
-        raise ValueError(f"id {name!r} is registered already, with other rules; choose another title")
+        raise ValueError(f"id {name!r} is already registered with other rules; choose another title")
     add_variant(variant)
     if known is None:
         gym.register(**arguments)

@@ -189,7 +189,7 @@ def _check_deals(variant: Variant, rng: np.random.Generator, steps: int) -> None
     for _ in range(steps):
         numbers = deals.pick_deals(batch.streams, rows)
         reserved = numbers[numbers < deals.RESERVED_DEALS]
-        expect("deals picked by chance that are reserved", [], reserved.tolist())
+        expect("reserved deals among the random ones", [], reserved.tolist())
     batch.deal(rows, rows.tolist())
     again = _new_batch(variant, rng)
     again.deal(rows[::-1].copy(), rows[::-1].tolist())
@@ -309,7 +309,7 @@ def _check_illegal(variant: Variant, rng: np.random.Generator, steps: int) -> No
                     env.step(action)
                 except ValueError:
                     continue
-                raise AssertionError(f"action {action} is outside 0..{len(mask) - 1} and was not refused")
+                raise AssertionError(f"action {action} is outside 0..{len(mask) - 1}, but raised no error")
             env.step(int(rng.choice(np.flatnonzero(mask))))
 
 
@@ -323,7 +323,7 @@ def _check_illegal_action(env: SolitaireEnv, action: int) -> None:
         except IllegalActionError:
             pass
         else:
-            raise AssertionError(f"{what}, raised nothing, in\n{text}")
+            raise AssertionError(f"{what}, raised no error, in\n{text}")
     else:
         _, reward, terminated, _, info = env.step(action)
         expected = (0.0, on_invalid == "terminate", True)

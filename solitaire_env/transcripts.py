@@ -57,7 +57,7 @@ _VALUE: Final = re.compile(r"value (-?(?:0|[1-9][0-9]{0,6})\.[0-9]{3})")
 _ACTION: Final = (
     "draw|redeal|f[CDHS]>t[1-9][0-9]?|(?:w|[ct][1-9][0-9]?)(?:x[1-9][0-9]?)?>(?:[cfs]|t[1-9][0-9]?)"
 )
-_CHANCE: Final = re.compile(rf"({_ACTION}) (0|[1-9][0-9]{{0,2}})\.([0-9]) %")
+_PROBABILITY: Final = re.compile(rf"({_ACTION}) (0|[1-9][0-9]{{0,2}})\.([0-9]) %")
 _RESULT: Final = re.compile(rf"({'|'.join(get_args(Result))}), ({_NUMBER}) cards home, ({_NUMBER}) steps")
 
 
@@ -124,21 +124,21 @@ def format_transcript(transcript: Transcript) -> str:
         "none" if t.deal is None else t.deal,
         f"{t.result}, {t.cards_home} cards home, {t.steps} steps",
     )
-    told = [f"{name}: {value}" for name, value in zip(_HEAD, head, strict=True)]
+    head_lines = [f"{name}: {value}" for name, value in zip(_HEAD, head, strict=True)]
     if t.information is not None:
         check_observation("cards", t.information)
-        told.append(f"information: {t.information}")
-    parts = ["\n".join(told), t.start]
+        head_lines.append(f"information: {t.information}")
+    parts = ["\n".join(head_lines), t.start]
     if t.thoughts and len(t.thoughts) != len(t.actions):
         raise ValueError(
             f"{len(t.thoughts)} thoughts for {len(t.actions)} actions, allowed: one for each, or none"
         )
     if t.actions:
-        said = (
+        comments = (
             f"  # {format_thought(thought)}" if thought else ""
             for thought in t.thoughts or [None] * len(t.actions)
         )
-        lines = zip(t.actions, said, strict=True)
+        lines = zip(t.actions, comments, strict=True)
         parts.append("\n".join(f"{number}. {action}{more}" for number, (action, more) in enumerate(lines, 1)))
     return "\n\n".join(parts) + "\n"
 
@@ -177,14 +177,14 @@ def parse_thought(text: str) -> Thought:
     value, actions = None, []
     parts = text.split("; ")
     for place, part in enumerate(parts):
-        if place == 0 and (said := _VALUE.fullmatch(part)) and abs(float(said[1])) <= MAX_VALUE:
-            value = float(said[1]) + 0.0
-        elif (said := _CHANCE.fullmatch(part)) and int(said[2] + said[3]) <= 1000:
-            actions.append((said[1], int(said[2] + said[3]) / 1000))
+        if place == 0 and (found := _VALUE.fullmatch(part)) and abs(float(found[1])) <= MAX_VALUE:
+            value = float(found[1]) + 0.0
+        elif (found := _PROBABILITY.fullmatch(part)) and int(found[2] + found[3]) <= 1000:
+            actions.append((found[1], int(found[2] + found[3]) / 1000))
         else:
             raise ValueError(
                 f"thought has {shown(part)}, allowed: 'value 0.412' from -{MAX_VALUE} to {MAX_VALUE}, "
-                "then actions with 0 to 100 per cent, 't3>t5 83.1 %', with '; ' between"
+                "then actions with 0 to 100 percent such as 't3>t5 83.1 %', separated by '; '"
             )
     return Thought(value, tuple(actions))
 
@@ -192,7 +192,7 @@ def parse_thought(text: str) -> Thought:
 def check_policy_name(name: str) -> str:
     """Check that the name of a policy fits in a line."""
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
-        raise ValueError(f"policy is {shown(name)}, allowed: a line of text, no space at its ends")
+        raise ValueError(f"policy is {shown(name)}, allowed: a line of text without spaces at its ends")
     return name
 
 
@@ -214,7 +214,7 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     if not isinstance(text, str):
         raise TypeError(f"transcript is a {type(text).__name__}, allowed: text")
     if len(text) > MAX_TEXT:
-        raise ValueError(f"transcript has {len(text)} characters, at most {MAX_TEXT} are read")
+        raise ValueError(f"transcript has {len(text)} characters, allowed: at most {MAX_TEXT}")
     lines = text.rstrip("\n").split("\n")
     head = _parse_head(lines, variant)
     first = len(_HEAD) + 2

@@ -466,7 +466,7 @@ def add_variant(variant: Variant) -> None:
     for known in known_variants():
         if known.name == variant.name and known != variant:
             raise ValueError(
-                f"variant {variant.name!r} is known already, with other rules; choose another name"
+                f"variant {variant.name!r} is already registered with other rules; choose another name"
             )
     if variant not in VARIANTS:
         _ADDED[variant.name] = variant
@@ -483,12 +483,12 @@ def get_variant(name: str) -> Variant:
     def plain(text: str) -> str:
         return "".join(c for c in text.lower() if c.isalnum())
 
-    wanted = plain(name)
+    plain_name = plain(name)
     for variant in known_variants():
         if variant.name == name:
             return variant
     for variant in known_variants():
-        if wanted and wanted in map(plain, (variant.name, variant.title, *variant.aliases)):
+        if plain_name and plain_name in map(plain, (variant.name, variant.title, *variant.aliases)):
             return variant
     names = {text: v.name for v in known_variants() for text in (v.name, v.title, *v.aliases)}
     raise ValueError(f"unknown variant {shown(name)}, {one_of_many(name, names, 'games')}")

@@ -132,7 +132,8 @@ class MoveFeatures(gym.Wrapper[Array, np.int64, Array, np.int64], gym.utils.Reco
     SB3's ``MlpPolicy``, has to learn each row separately. In a finished game all rows are 0. The features do
     not describe cards that no legal move touches.
 
-    The features, by column; their texts are ``solitaire_env.move_features.columns.MOVE_NAMES``:
+    The features, by column; their texts are ``solitaire_env.move_features.columns.MOVE_NAMES``. A *wanted*
+    card is a next foundation card, and a card is *in sight* if it is playable:
 
     ======  ==============================================================================================
     column  feature

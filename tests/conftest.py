@@ -12,7 +12,7 @@ import pytest
 
 # The tests play small batches, which more threads would slow down. Read by numba when it is imported.
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-# Whichever test compiles first would have a line on stderr that is not its own.
+# Otherwise the first test that compiles would have a notice on its stderr.
 os.environ["SOLITAIRE_ENV_QUIET"] = "1"
 # Windows open in memory, whether or not there is a desktop. Read by SDL when the first one opens.
 os.environ["SDL_VIDEODRIVER"] = "dummy"
@@ -21,7 +21,9 @@ Refuses = Callable[..., None]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Only who asks for the tests of the browser or of Ray needs the packages that they import."""
+    """Collect the tests of the browser and of Ray only if they are requested: they import packages that may
+    be missing.
+    """
     if collection_path.name == "browser":
         return True if config.option.markexpr != "browser" else None
     if collection_path.name == "ray":
@@ -32,15 +34,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.fixture(scope="session", autouse=True)
 def sb3_logs(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Where SB3 logs to unless it is told; otherwise it makes a new folder for each model that learns."""
+    """SB3's log folder; without this setting SB3 would make a new folder for each model that learns."""
     os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
 
 
 @pytest.fixture
 def refuses() -> Refuses:
-    """``refuses(call, *words)``: the call raises an error of one or two lines that has all the words.
-
-    It is raised by the package itself or by Gymnasium, never by numba or numpy.
+    """``refuses(call, *words)``: check that the call raises an error of one or two lines that contains all
+    the words. The package itself or Gymnasium must raise it, never numba or numpy.
     """
 
     def check(call: Callable[[], Any], *words: str) -> None:

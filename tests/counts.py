@@ -1,8 +1,8 @@
-"""How many ways there are to play on, counted by the slow twin: the files tests/perft/*.perft.
+"""Numbers of lines of play, counted by the reference implementation: the files tests/perft/*.perft.
 
-``python -m tests.counts [name ...]`` counts again and writes them; tests/core/test_perft.py holds the engine
-against them. The twin looks at each position of a depth once and keeps in how many ways it is reached: what
-is legal there does not depend on the way.
+``python -m tests.counts [name ...]`` counts again and writes them; tests/core/test_perft.py compares the
+engine with them. At each depth every position is visited once, with the number of lines that lead to it: its
+legal actions do not depend on the line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import deal_order
 from solitaire_env.variants import Variant
-from tests.core.test_twin import Taste
+from tests.core.test_random_games import Taste
 from tests.games import OPTIONS, PUBLISHED, THE_FIVE
 from tests.positions import CASES, fill
 from tests.reference import Move, ReferenceGame, ReferenceRules
@@ -29,14 +29,14 @@ VARIANTS = {name.replace(", ", "-").replace(" ", "-"): game for name, game in (P
 """The games that are counted, by the names of their files."""
 
 DEALS, LONG_DEALS = 20, 2
-"""So many deals of the first five games and their options are counted, and of them so many further than the
-others."""
+"""Number of deals of the first five games and their options, and how many of them are counted further than
+the others."""
 MIDDLES = 10
-"""So many positions from the middle of these games are counted."""
+"""Number of positions from the middle of these games."""
 FEW = 3
-"""So many deals of each other game are counted, and as many positions from the middle of games."""
+"""Number of deals of each other game, and of positions from the middle of games."""
 ENOUGH = {"deal": 50_000, "long deal": 500_000, "middle": 20_000, "position": 5_000, "short": 1_500}
-"""Counting ends at the first depth with so many nodes: the last step may make ten times as many of them."""
+"""Counting ends at the first depth with this many nodes: the last step may have ten times as many."""
 DEEPEST = {"deal": 60, "long deal": 60, "middle": 20, "position": 8, "short": 20}
 
 CONVENTION = """\
@@ -49,17 +49,17 @@ CONVENTION = """\
 
 @dataclass(frozen=True)
 class Start:
-    """Where counting starts, and what was counted from there."""
+    """A start of counting, and the counts from there."""
 
     id: str
     deal: int | None
     position: str
-    """Position text, empty where the start is a deal."""
+    """Position text; empty if the start is a deal."""
     nodes: tuple[int, ...]
     unique: tuple[int, ...]
 
     def text(self) -> str:
-        """As it stands in a file."""
+        """The lines of a file."""
         where = [f"deal {self.deal}"]
         if self.position:
             where = ["position", *(f"  {line}" for line in self.position.split("\n"))]
@@ -94,7 +94,7 @@ def format_file(variant: Variant, starts: list[Start]) -> str:
 
 
 def read_file(name: str) -> list[Start]:
-    """What stands in a game's file."""
+    """The contents of a game's file."""
     _, *blocks = path_of(name).read_text(encoding="utf-8").rstrip("\n").split("\n\n")
     return list(map(Start.from_text, blocks))
 
@@ -106,9 +106,8 @@ def deal(variant: Variant, number: int) -> ReferenceGame:
 
 
 def middle(variant: Variant, number: int) -> tuple[int, ReferenceGame]:
-    """A position from the second half of a random game, and after how many moves it stands.
-
-    The player of the game likes to send cards home.
+    """A position from the second half of a random game, and the number of moves before it. The player prefers
+    moves home.
     """
     rng = random.Random(number)
     stood = [deal(variant, number)]
@@ -125,7 +124,7 @@ def is_counted_at_length(variant: Variant) -> bool:
 
 
 def places(variant: Variant) -> list[tuple[str, str, int | None, ReferenceGame]]:
-    """Where a game is counted from: kind, id, deal number and position."""
+    """The starts of a game: kind, id, deal number and position."""
     rules = ReferenceRules.of(variant)
     found: list[tuple[str, str, int | None, ReferenceGame]] = []
     many = is_counted_at_length(variant)
@@ -145,7 +144,7 @@ def places(variant: Variant) -> list[tuple[str, str, int | None, ReferenceGame]]
 
 @contextmanager
 def made(game: ReferenceGame, action: str, move: Move) -> Iterator[None]:
-    """A move is made, and in the end taken back."""
+    """Make a move, and take it back at the end."""
     changed = [move.source, move.target, game.stock, game.waste]
     before, redeals = [pile[:] for pile in changed], game.redeals
     game.make(action, move)

@@ -1,8 +1,8 @@
-"""Positions of the whole family with the legal moves that PySolFC gives, in our texts.
+"""Positions of the whole family with the legal moves of PySolFC, in our texts.
 
-Reads ``tests/oracles/family/positions.jsonl`` (its README says what the keys are) and turns each position
-into position text and each move into action text. PySolFC lists alike cells, spaces and foundations one by
-one, and fills the one that its player chose; here the lowest empty one stands for all.
+Reads ``tests/oracles/family/positions.jsonl`` (its README describes the keys), and converts each position to
+position text and each move to action text. PySolFC lists cells, spaces and foundations that are alike one by
+one, and fills the one that its player chose; here the lowest empty one is used.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FamilyPosition:
     label: PySolFC's game, deal and step, for messages.
     position: position text.
     legal: the legal actions, sorted.
-    move: an action that was played, or None where it is not legal with us; `without_move` is the reason then.
+    move: an action that was played, or None if our rules do not allow it; `without_move` is the reason then.
     after: the position text after `move`.
     """
 
@@ -49,7 +49,7 @@ class FamilyPosition:
 
 @cache
 def family_positions() -> tuple[FamilyPosition, ...]:
-    """All positions that a text of ours can say."""
+    """All positions that our texts can express."""
     games = by_game_number()
     return tuple(read(games[line["id"]], line) for line in lines() if unused(line) is None)
 
@@ -61,7 +61,7 @@ def lines() -> tuple[dict[str, Any], ...]:
 
 
 def unused(line: dict[str, Any]) -> str | None:
-    """Why a line is not used; None for those that are."""
+    """Why a line is not used; None if it is."""
     variant = by_game_number().get(line["id"])
     if variant is None:
         return NO_VARIANT
@@ -186,7 +186,7 @@ def position_after(variant: Variant, line: dict[str, Any]) -> dict[str, Any]:
 
 
 def use_alike(variant: Variant, line: dict[str, Any], after: dict[str, Any], target: str) -> None:
-    """Give what a cell, space or foundation received to the one of those alike that our rules name."""
+    """Put what a cell, space or foundation received into the one that our rules name."""
     kind, number = target[0], int(target[1:])
     if kind == "f" and variant.foundation_build == "alternate color":
         suits, count = line["foundation_suits"], len(line["foundations"][number])

@@ -1,14 +1,14 @@
-"""Fuzzing of everything that reads what somebody wrote: texts, records, files, command lines.
+"""Fuzzing of everything that reads user input: texts, records, files, command lines.
 
-Inputs are noise, words of a format in any order, and good inputs that were changed a little. Each is either
-accepted or refused. What is accepted must be whole: written and read again it is the same, and a state passes
-``check_state``. What is refused must be refused by a ``raise`` of the project's own, with an error of the
-types that are documented and a message of at most two lines that a terminal can show.
+Inputs are noise, words of a format in any order, and valid inputs with small changes. Each is either accepted
+or refused. An accepted input must be valid: written and read again it is the same, and a state passes
+``check_state``. An input must be refused by a ``raise`` of the project's own, with a documented type of error
+and a message of at most two printable lines.
 
-An input follows from the target's name and a seed. pytest tries some (``tests/test_fuzz.py``), this many::
+A target's name and a seed determine an input. pytest tries some (``tests/test_fuzz.py``), this many::
 
     python -m tests.fuzz --cases 1000000
-    python -m tests.fuzz --target position --seed 12345 --cases 1      # one case again
+    python -m tests.fuzz --target position --seed 12345 --cases 1  # one case again
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ from tests.games import ALL, COMPILED, FURTHER, ODD, PLAYED
 
 MESSAGE_LINES, MESSAGE_SIZE = 2, 600
 LONGEST_CASE = 10
-"""Seconds after which the script takes a case for a hang."""
+"""Seconds after which the script treats a case as a hang."""
 MEMORY = 2**30
-"""Bytes that the script may allocate on top of what the first case of each target needs."""
+"""Bytes that the script may allocate, besides those of the first case of each target."""
 
 
 class Refused(Exception):
-    """An input was refused as it should be, where that is not told by an error."""
+    """An input was refused as it should be, without an error."""
 
 
 class Hang(BaseException):
@@ -86,17 +86,17 @@ class Hang(BaseException):
 
 
 class Finding(AssertionError):
-    """An input that is neither accepted nor refused as it should be."""
+    """An input that is neither accepted nor refused correctly."""
 
     def __init__(self, message: str, where: str) -> None:
         super().__init__(message)
         self.where = where
-        """The line of the project that it comes from."""
+        """The line of the project that it came from."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads."""
+    """A reader."""
 
     name: str
     make: Callable[[Random], Any]
@@ -104,27 +104,27 @@ class Target:
     read: Callable[[Any], Any]
     """Read an input; an error refuses it."""
     check: Callable[[Any, Any], None]
-    """Whether what was read, the second argument, is whole."""
+    """Raises an error unless the result, the second argument, is valid."""
     errors: tuple[type[Exception], ...] = (ValueError, TypeError)
-    """What the reader is documented to raise; exactly these types."""
+    """The documented types of its errors, exactly these."""
     share: int = 10
-    """Of the cases of a run over all targets, next to the other targets."""
+    """Its share of the cases of a run over all targets."""
 
 
 class Outcome(NamedTuple):
-    """How it went with an input."""
+    """The result of a case."""
 
     accepted: bool
     seconds: float
 
 
 def try_case(target: Target, seed: int) -> Outcome:
-    """Make an input, have it read, and look at what comes of it.
+    """Make an input, read it, and check the result.
 
     Raises
     ------
     Finding
-        With the target, the seed, the input and what is wrong.
+        With the target, the seed, the input and the fault.
     """
     case = target.make(Random(f"{target.name} {seed}"))
     began = time.monotonic()
@@ -152,13 +152,13 @@ def try_case(target: Target, seed: int) -> Outcome:
 
 
 def try_cases(target: Target, cases: int) -> None:
-    """Try so many times the target's share; some inputs must be accepted, others refused."""
+    """Try a number of cases, times the target's share; some inputs must be accepted, others refused."""
     accepted = [try_case(target, seed).accepted for seed in range(cases * target.share)]
     assert 0 < sum(accepted) < len(accepted), f"{sum(accepted)} of {len(accepted)} inputs were accepted"
 
 
 def check_message(message: str) -> None:
-    """Whether an error message is one that a terminal can show in a line or two."""
+    """Whether an error message has one or two printable lines."""
     assert message, "an empty message"
     assert len(message) <= MESSAGE_SIZE, f"a message of {len(message)} characters: {message}"
     lines = message.splitlines()
@@ -188,7 +188,7 @@ def _is_own(file: str) -> bool:
 
 
 def _where(error: BaseException) -> str:
-    """The last line of the project that an error, or the one that it was made of, has passed."""
+    """The last line of the project that an error, or its cause, has passed."""
     traces = [traceback.extract_tb(e.__traceback__) for e in (error.__context__, error) if e is not None]
     frames = [frame for trace in traces for frame in trace]
     frame = ([frame for frame in frames if _is_own(frame.filename)] or frames)[-1]
@@ -196,7 +196,7 @@ def _where(error: BaseException) -> str:
 
 
 def show(value: object, size: int = 2000) -> str:
-    """What a case looks like, cut where it is long."""
+    """A case as text, shortened if it is long."""
     try:
         text = ascii(value)
     except (ValueError, RecursionError) as error:
@@ -236,7 +236,7 @@ class Texts:
 
     good: Sequence[str]
     words: Sequence[str]
-    """What they are made of, to be put together in any order."""
+    """Its words, combined in any order."""
 
     def make(self, rng: Random) -> str:
         kind = rng.random()
@@ -287,7 +287,7 @@ class Texts:
 
 
 def change_list(rng: Random, items: Sequence[Any], new: Callable[[], Any]) -> list[Any]:
-    """A list with an item less, more, twice, replaced, or in another place."""
+    """The list with an item removed, added, repeated, replaced or moved."""
     items = list(items)
     place, other = (rng.randrange(len(items)) if items else 0 for _ in range(2))
     how = rng.randrange(5)
@@ -322,7 +322,7 @@ ODD_VALUES: tuple[Any, ...] = (
     *ODD_TEXTS[::4],
     *ODD_NUMBERS[::4],
 )
-"""Such as JSON has."""
+"""Values of JSON."""
 ODDER_VALUES: tuple[Any, ...] = (
     *(b"x", (), (1, 2), {1, 2}, frozenset(), object, 1j, 10**5000, nested(10_000), [0] * 100_000),
     *(np.int64(3), np.float32(1), np.bool_(True), np.arange(3), np.array("x")),
@@ -330,7 +330,7 @@ ODDER_VALUES: tuple[Any, ...] = (
 
 
 def odd_value(rng: Random, plain: bool = False) -> Any:
-    """Any value; with ``plain`` one that JSON has."""
+    """Any value; with ``plain`` only values of JSON."""
     return rng.choice(ODD_VALUES if plain or rng.random() < 0.6 else ODDER_VALUES)
 
 
@@ -341,7 +341,7 @@ class Records:
     good: Sequence[Any]
     words: Texts
     plain: bool = False
-    """Whether only JSON's types may stand there."""
+    """Whether only the types of JSON are allowed."""
 
     def make(self, rng: Random) -> Any:
         kind = rng.random()
@@ -392,7 +392,7 @@ class Records:
 
 
 def as_bytes(rng: Random, text: str) -> bytes:
-    """A text as a file may hold it, now and then with other bytes."""
+    """The bytes of a text in a file, sometimes with other bytes."""
     data = bytearray(text.encode("utf-8", "surrogatepass"))
     if rng.random() < 0.1:
         return text.encode("utf-16", "surrogatepass")
@@ -405,7 +405,7 @@ def as_bytes(rng: Random, text: str) -> bytes:
 
 @cache
 def folder() -> Path:
-    """Where files are put for those that read files."""
+    """The folder for input files."""
     place = tempfile.mkdtemp(prefix="fuzz-")
     atexit.register(shutil.rmtree, place)
     return Path(place)
@@ -447,14 +447,14 @@ def games(variant: Variant) -> list[tuple[str, dict[str, Any]]]:
 
 @cache
 def game(variant: Variant) -> SolitaireEnv:
-    """An environment, to be reset over and over."""
+    """An environment that is reset repeatedly."""
     env = SolitaireEnv(variant, on_invalid="raise")
     env.reset(options={"deal": 0})
     return env
 
 
 def changes_nothing(env: SolitaireEnv, call: Callable[[], Any]) -> Any:
-    """What a call returns; when it refuses, the game must be as it was."""
+    """The result of a call; if it refuses, the game must be unchanged."""
     before = env.get_state()
     try:
         return call()
@@ -464,7 +464,7 @@ def changes_nothing(env: SolitaireEnv, call: Callable[[], Any]) -> Any:
 
 
 def check_game(env: SolitaireEnv) -> None:
-    """Whether a game that was started is whole and goes on."""
+    """Check that a game that was started is valid and can continue."""
     expect("faults of the state", [], check_state(env))
     saved = env.get_state()
     env.step(int(env.action_masks().argmax()))
@@ -490,7 +490,7 @@ def make_position(rng: Random) -> tuple[Variant, Any]:
         return variant, odd_value(rng)
     if kind < 0.7:
         return variant, texts.make(rng)
-    # The same cards elsewhere, the lines in another order: mostly a position that the game can have.
+    # The same cards in other places, the lines in another order: mostly a possible position.
     lines = rng.choice(texts.good).splitlines()
     for _ in range(rng.choice((1, 2, 20))):
         words = "\n".join(lines).split(" ")
@@ -561,7 +561,7 @@ def read_observation(case: tuple[Variant, Any]) -> Position:
 
 
 def check_observation(case: tuple[Variant, Any], position: Position) -> None:
-    """What is decoded is a possible position."""
+    """The decoded position must be possible."""
     expect("faults", [], position_faults(position))
     assert position == parse_position(format_position(position), position.variant)
 
@@ -652,7 +652,7 @@ def make_state(rng: Random) -> tuple[Variant, Any]:
     variant = rng.choice(GAMES)
     state = states(variant).make(rng)
     if isinstance(state, dict) and isinstance(state.get("row"), list) and rng.random() < 0.5:
-        # Two cards change places: a good state, as long as there are no gaps.
+        # Swap two cards: a valid state, as long as there are no gaps.
         row = list(state["row"])
         if row:
             place, other = rng.randrange(len(row)), rng.randrange(len(row))
@@ -701,7 +701,7 @@ def check_record(_: object, variant: Variant) -> None:
     position = parse_position(env.position(), variant)
     expect("position text of the deal", env.position(), format_position(position))
     check_game(env)
-    if make_rules.cache_info().currsize > 1000:  # one for every variant that there ever was
+    if make_rules.cache_info().currsize > 1000:  # one for every variant ever made
         for cached in (make_rules, action_layout, observation_layout):
             cached.cache_clear()
 
@@ -763,7 +763,7 @@ TRANSCRIPTS_OF = [*GAMES[:5:2], ODD["one-pile"], ODD["only-aces"]]
 
 
 class First:
-    """The first legal action. It believes in all of them alike, and in itself by halves."""
+    """Plays the first legal action; gives all legal actions the same probability, and a value of one half."""
 
     def __call__(self, observations: Any, masks: Any) -> Any:
         return masks.argmax(1)
@@ -822,7 +822,7 @@ COMMAND_WORDS = Texts(
     [*NAMES.words, *DEALS.words, "-", "--", "=", "--deal", "--text", "--build", "--spaces", "kings", "hint"],
 )
 NOT_HERE = ("play", "perft", "bench")
-"""Commands that read from the keyboard or take their time."""
+"""Commands that read from the keyboard or take long."""
 
 
 def make_command(rng: Random) -> list[str]:
@@ -833,7 +833,7 @@ def make_command(rng: Random) -> list[str]:
         elif args:
             place = rng.randrange(len(args))
             args[place] = COMMAND_WORDS.change(rng, args[place])
-    # No command line holds a NUL. Completion scripts are tyro's affair, and are written to any file.
+    # Command lines have no NUL. tyro writes completion scripts, to any file.
     args = [arg.replace("\0", "")[:100_000] for arg in args]
     return [arg for arg in args if arg not in NOT_HERE and not arg.startswith("--tyro")]
 
@@ -883,7 +883,7 @@ TARGETS = (
 
 
 def targets() -> dict[str, Target]:
-    """All targets, those of the agents where what they need is installed."""
+    """All targets; those of agents if their libraries are installed."""
     found = list(TARGETS)
     with contextlib.suppress(ImportError):
         from tests.agents.test_fuzz import TARGETS as OF_AGENTS
@@ -893,17 +893,17 @@ def targets() -> dict[str, Target]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """The script; 1 when something was found."""
+    """Run the script; return 1 if something was found."""
     parser = argparse.ArgumentParser(description="Fuzz everything that parses.")
     parser.add_argument("--cases", type=int, default=100_000, help="inputs, shared among the targets")
     parser.add_argument("--target", choices=targets(), help="only this one")
     parser.add_argument("--seed", type=int, default=0, help="of the first case; the next has the next seed")
     a = parser.parse_args(args)
     chosen = [targets()[a.target]] if a.target else list(targets().values())
-    for target in chosen:  # what is loaded and compiled once is not measured
+    for target in chosen:  # loading and compiling once is not measured
         with contextlib.suppress(Finding):
             try_case(target, 0)
-    import resource  # where there is none, the tests do without the script
+    import resource  # without it, only the tests run
 
     signal.signal(signal.SIGALRM, _give_up)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -924,12 +924,12 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def fuzz(target: Target, seeds: range) -> Iterator[Finding]:
-    """Try cases and say how it went; what is found."""
+    """Try cases, and print the results and the findings."""
     accepted = 0
     slowest, slowest_seed = 0.0, seeds.start
     began = time.monotonic()
     for seed in seeds:
-        if seed % 1000 == 0:  # a hang that the alarm does not end, in compiled code
+        if seed % 1000 == 0:  # a hang in compiled code, which the alarm does not end
             faulthandler.dump_traceback_later(100 * LONGEST_CASE, exit=True)
         signal.alarm(LONGEST_CASE)
         try:

@@ -11,7 +11,7 @@ import pytest
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant, get_variant
 
 COMPILED = not numba.config.DISABLE_JIT
-"""Whether kernels are compiled; interpreted they take a hundred times as long, and the tests play less."""
+"""Whether kernels are compiled; interpreted they take a hundred times as long, so the tests play less."""
 
 PUBLISHED = {variant.name: variant for variant in VARIANTS}
 
@@ -56,13 +56,14 @@ MIXES: tuple[tuple[Build, ...], tuple[Spaces, ...], tuple[Moves, ...]] = (
     ("any", "kings", "none"),
     ("one card", "supermove", "sequence"),
 )
-"""Rules that are tried in every mix."""
+"""Rules that are combined in every way."""
 
 SHORT = {
     f"{shape.name}, {build}, {spaces}, {moves}": shape.with_rules(build=build, spaces=spaces, moves=moves)
     for shape, build, spaces, moves in product(SHAPES, *MIXES)
 }
-"""Packs of three to five ranks with every mix of rules: with and without a stock, cells and empty piles."""
+"""Packs of three to five ranks with every combination of rules: with and without a stock, cells and empty
+piles."""
 
 
 def _pack(name: str, ranks: int, tableau: tuple[int, ...], **rules: Any) -> Variant:
@@ -138,20 +139,21 @@ ODD = {
         Variant("no-stock", "No Stock", decks=1, tableau=(5, 5, 5, 5), ranks=5, moves="supermove"),
     )
 }
-"""Ends of what a variant may be."""
+"""Extreme variants."""
 
 ALL = {**PLAYED, **OPTIONS, **SHORT, **FURTHER, **ODD}
 """What most tests play."""
 
 SHOWN = PUBLISHED if COMPILED else PLAYED
-"""The published games for tests that are soon done with each where kernels are compiled."""
+"""The published games, for tests that take little time with each if kernels are compiled."""
 
 EVERY = {**SHOWN, **ALL}
-"""All of these and, where kernels are compiled, the other published games: for tests that take no time."""
+"""All of these and, if kernels are compiled, the other published games: for tests that take almost no
+time."""
 
 
 def _is_sampled(name: str) -> bool:
-    """Whether a short pack is one of nine in which any two of shape, build, spaces and moves meet."""
+    """Whether a short pack is one of nine that contain any two of shape, build, spaces and moves together."""
     shape, *rules = name.split(", ")
     build, spaces, moves = (kinds.index(rule) for kinds, rule in zip(MIXES, rules, strict=True))
     return int(shape[-1]) % 3 == (build + spaces) % 3 and moves == (build + 2 * spaces) % 3
@@ -162,12 +164,12 @@ OTHERS = [name for name in SHOWN if name not in ALL]
 
 
 def _marks(name: str) -> Any:
-    """In which ring a game is played by tests that take long."""
+    """The marks of a game in tests that take long."""
     if name in OTHERS:
         return pytest.mark.slow if OTHERS.index(name) % 3 else pytest.mark.proof
     return pytest.mark.proof if name in SHORT and not _is_sampled(name) else ()
 
 
 EACH = [pytest.param(name, marks=_marks(name)) for name in [*ALL, *OTHERS]]
-"""The names of EVERY, for tests that take long. Most short packs and a third of the published games that are
-not in ALL are left to the proofs, the other two thirds to the slow tests."""
+"""The names of EVERY, for tests that take long: most short packs and a third of the published games
+outside ALL are left to the proofs, the other two thirds to the slow tests."""

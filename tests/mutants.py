@@ -1,16 +1,16 @@
-"""Whether the tests see a wrong rule: each fault of ``tests/mutants.toml`` must make one of them fail.
+"""Mutation tests: each fault of ``tests/mutants.toml`` must make a test fail.
 
-The faults are listed by the rule that they break and placed by their text, so a renamed function changes
+The faults are listed by the rule that they break and located by their text, so a renamed function changes
 nothing. Each is tried alone in a copy of the project, with the package's tests as plain Python, until the
-first test fails, those that a reader understands best first::
+first test fails; the tests that a reader understands best run first::
 
-    python -m tests.mutants                     # all, one after the other
+    python -m tests.mutants                 # all, one after the other
     python -m tests.mutants --jobs 4
-    python -m tests.mutants --only space        # those with the word in their rule, file or fault
-    python -m tests.mutants --equivalent        # those that no game can tell: none may be killed
+    python -m tests.mutants --only space    # those with the word in their rule, file or fault
+    python -m tests.mutants --equivalent    # those that no game can distinguish: none may be killed
 
-A test that does not end within :data:`TEST_SECONDS` has seen the fault too. ``make mutants-generated`` tries
-faults that a tool generates.
+A test that takes longer than :data:`TEST_SECONDS` counts as failed. ``make mutants-generated`` tries faults
+that a tool generates.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ TEST_SECONDS = 60
 """A test takes a few seconds at most as plain Python."""
 
 STAGES = (
-    ("tests/core/test_positions.py::test_engine",),
-    ("tests/core/test_twin.py",),
+    ("tests/core/test_positions.py::test_the_engine_agrees",),
+    ("tests/core/test_random_games.py",),
     (
         "tests/core/test_deals.py",
         "tests/core/test_cards_variants_layout.py",
@@ -52,9 +52,9 @@ STAGES = (
         "tests/core/test_perft.py",
     ),
 )
-"""Tests are run in this order, hand-made positions first; then all others of the package."""
+"""The order of the tests, hand-made positions first; then all others of the package."""
 LEFT_OUT = re.compile(r"tests/(agents/|browser/|test_sb3|test_mutants)")
-"""Tests that need torch or a browser, and those of the list of mutants, which no mutated source fits."""
+"""Tests that need torch or a browser, and the tests of this list, which no mutated source fits."""
 
 
 class Mutant(NamedTuple):
@@ -67,16 +67,16 @@ class Mutant(NamedTuple):
     old: str
     new: str
     equivalent: str = ""
-    """Why no game can tell it from the right program; empty where one can."""
+    """Why no game can distinguish it from the correct program; empty if one can."""
 
 
 class Outcome(NamedTuple):
-    """What a run of the tests came to."""
+    """The result of a run of the tests."""
 
     killer: str
-    """The first test that failed and the first line of its message; empty when all passed."""
+    """The first test that failed and the first line of its message; empty if all passed."""
     endless: bool = False
-    """Whether that test did not end."""
+    """Whether that test timed out."""
 
 
 def listed() -> list[Mutant]:
@@ -88,11 +88,11 @@ def listed() -> list[Mutant]:
 def mutated(source: str, mutant: Mutant) -> str:
     """The source of a file with one fault in it.
 
-    Where the old text stands several times in the file, the first is changed: in the engine that is the step
-    of games without further rules. Raises ValueError where it does not stand there, or where nothing changes.
+    If the old text occurs several times in the file, the first is changed: in the engine that is the step of
+    games without further rules. Raises ValueError if it does not occur, or if nothing changes.
     """
     if mutant.old not in source:
-        raise ValueError(f"{mutant.fault}: {mutant.old!r} does not stand in {mutant.file}")
+        raise ValueError(f"{mutant.fault}: {mutant.old!r} is not in {mutant.file}")
     changed = source.replace(mutant.old, mutant.new, 1)
     if parsed(source) == ast.dump(ast.parse(changed)):
         raise ValueError(f"{mutant.fault}: {mutant.new!r} changes nothing in {mutant.file}")
@@ -128,7 +128,7 @@ def run_stage(folder: Path, tests: list[str], seconds: float | None = None) -> O
     """Run some tests in a copy of the project until the first fails."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
     command += ["-o", f"faulthandler_timeout={TEST_SECONDS}", "-o", "faulthandler_exit_on_timeout=true"]
-    # No compiled files: two mutants of one length within a second would be taken for the same.
+    # No compiled files: two mutants of the same length within a second would be confused.
     settings = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "300"}
     environment = {**os.environ, **settings, "PYTHONPATH": str(folder)}
     environment.pop("CI", None)  # there pytest does not cut messages to their first line

@@ -1,20 +1,19 @@
 """Hand-made positions: the loader of ``tests/positions/*.txt``.
 
-Each block of those files is a position and the actions that the rules allow in it, worked out from the rules
-by hand, never by a program. The first line of a block is its title, which says the rule. The other lines are
-``name: text``, in any order but for ``play``:
+Each block of these files is a position and the actions that the rules allow in it, derived from the rules by
+hand, never by a program. The first line of a block is its title, which names the rule. The other lines are
+``name: text``, in any order except for ``play``:
 
-- ``games``: the games in which the position is tried.
+- ``games``: the games that the position is for.
 - ``build``, ``spaces``, ``moves``: rules of the game that are replaced.
 - ``t1``, ``cells``, ``foundations``, ``stock``, ``waste``: lines of the position. It names only the piles
-  that matter; :func:`fill` puts the rest of the pack where it disturbs nothing.
+  that matter; :func:`fill` puts the rest of the pack where it has no effect.
 - ``legal``: every legal action, in the order of the action numbers; ``has``, ``lacks``: some that are legal,
   some that are not. ``t4..t6>s`` is short for ``t4>s t5>s t6>s``, ``t4..>s`` goes up to the last pile, and
   ``t1x2..4>s`` is short for ``t1x2>s t1x3>s t1x4>s``.
 - ``shows``: lines of the resulting position text, separated by ``|``; ``...`` is any text.
-- ``status``: playing, stuck or won. Where it is not written, it follows from ``legal``: stuck if that is
-  empty.
-- ``play``: actions to play. The lines after it say what is expected then.
+- ``status``: playing, stuck or won. Without this line it follows from ``legal``: stuck if that is empty.
+- ``play``: actions to play. The lines after it describe what is expected then.
 
 Lines that begin with ``#`` are comments.
 """
@@ -49,23 +48,23 @@ EXPECTED = ("legal", "has", "lacks", "shows", "status")
 
 
 def fill(partial: str, rules: ReferenceRules) -> str:
-    """Complete a position in which only what matters is written, so that every card of the game is there.
+    """Complete a partly written position, so that it has every card of the game.
 
     The lines are those of a position text, in any order, separated by ``|`` or line ends. A line ``t3:`` is
-    a space, and ``t3..t5:`` or ``t3..:`` (to the last pile) are several piles alike. Cells, stock and waste
-    that are not written are empty, redeals are those of the deal, and a base that the deal says is the Ace.
-    Foundations that are not written are empty; ``all`` stands for complete ones in as many places as there
-    are left, so that ``S all 5`` is ``S 13 5`` with two decks.
+    a space, and ``t3..t5:`` or ``t3..:`` (to the last pile) are several equal piles. Cells, stock and waste
+    that are not written are empty, redeals are those of the deal, a base that the deal decides is the Ace.
+    Foundations that are not written are empty; ``all`` stands for complete ones in all remaining places, so
+    that ``S all 5`` is ``S 13 5`` with two decks.
 
-    - A tableau pile that is not written holds any number of cards and, on top, one that is unrelated.
+    - A tableau pile that is not written has any number of cards and, on top, one that is unrelated.
     - ``**`` in a cell or a tableau pile is one card that is unrelated.
     - ``...`` first in a tableau pile, in the stock or in the waste is any number of cards beneath the others.
 
-    A card is unrelated when it may not go home, fits no card that is written or unrelated, and takes none. It
-    is of the highest rank that can be had, but no King where only Kings fill spaces. No pile ends in a run
-    longer than what is written.
+    A card is unrelated if it may not go home, fits no written or unrelated card, and takes none. It has the
+    highest available rank, but is no King if only Kings fill spaces. No pile ends in a longer run than the
+    written one.
 
-    Raises ValueError for a card that the pack does not have, and where the rest finds no such places.
+    Raises ValueError for a card that the pack does not have, and if there are no such places for the rest.
     """
     lines = _lines(partial, rules)
     home = _foundations(lines.pop("foundations", []), rules)
@@ -183,11 +182,11 @@ def expand(actions: str, rules: ReferenceRules) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Expectation:
-    """What a position is to look like.
+    """The expected state of a position.
 
     legal: every legal action, in order; has, lacks: some that are legal, some that are not.
-    shows: lines of the position text, as far as they are of interest (``waste: ... 3C`` ends in ``3C``).
-    status: "playing", "stuck" or "won"; not written, it follows from `legal`: "stuck" if that is empty.
+    shows: the important lines of the position text (``waste: ... 3C`` ends in ``3C``).
+    status: "playing", "stuck" or "won"; by default it follows from `legal`: "stuck" if that is empty.
     """
 
     legal: str | None = None
@@ -197,7 +196,7 @@ class Expectation:
     status: str = ""
 
     def complaints(self, legal: list[str], status: str, text: str, rules: ReferenceRules) -> list[str]:
-        """What is wrong about a position of which the legal actions, the status and the text are given."""
+        """The faults of a position, given its legal actions, status and text."""
         found = []
         if self.legal is not None and legal != expand(self.legal, rules):
             found.append(f"legal actions expected: {' '.join(expand(self.legal, rules)) or 'none'}")
@@ -219,14 +218,14 @@ class Expectation:
 
 @dataclass(frozen=True, kw_only=True)
 class Then(Expectation):
-    """Some actions, and what is to follow from them."""
+    """Some actions, and what is expected after them."""
 
     play: str
 
 
 @dataclass(frozen=True)
 class Case(Expectation):
-    """A position and what is to be expected of it, the same in each of some games."""
+    """A position and what is expected of it, the same in each of some games."""
 
     id: str
     games: str
@@ -246,12 +245,12 @@ def run(first: str, length: int) -> str:
 
 
 def cells(empty: int) -> str:
-    """A line of eight cells, so many of them empty, the others unrelated."""
+    """A line of eight cells, some of them empty, the others with unrelated cards."""
     return " ".join(["cells:"] + [UNRELATED] * (8 - empty) + [NO_CARD] * empty)
 
 
 def spaces(number: int) -> str:
-    """Lines that make spaces of so many piles from t3 on."""
+    """Lines that turn some piles into spaces, from t3 on."""
     return f"t3..t{2 + number}:" if number else ""
 
 

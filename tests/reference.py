@@ -1,8 +1,9 @@
-"""The rules of the games once more: the slow twin of the engine.
+"""The rules of the games, written a second time: the reference implementation.
 
-Written from the published rules alone, in plain lists and strings, and sharing nothing with the package, so
-that the two can be checked against each other. Meant to be read in ten minutes; speed is no aim. A card is
-its text (``9S``, or ``(9S)`` when it lies face down), every place that holds cards is a list with the bottom
+It was written from the published rules alone, with plain lists and strings, and shares nothing with the
+package, so that the two can be compared. It can be read in ten minutes; speed does not matter.
+
+A card is its text (``9S``, or ``(9S)`` if it is face down), every place for cards is a list with the bottom
 card first and the playable card last, and every move takes cards off the end of one list and puts them on the
 end of another.
 """
@@ -30,12 +31,12 @@ def suit(card: str) -> str:
 
 
 def is_face_down(card: str) -> bool:
-    """Whether a card lies face down."""
+    """Whether a card is face down."""
     return card.startswith("(")
 
 
 def builds(card: str, onto: str, how: str) -> bool:
-    """Whether a card and the one below it are of suits that a way of building allows."""
+    """Whether a building rule allows the suits of a card and of the one below it."""
     same_suit = suit(card) == suit(onto)
     same_color = (suit(card) in RED) == (suit(onto) in RED)
     return {
@@ -49,20 +50,20 @@ def builds(card: str, onto: str, how: str) -> bool:
 
 @dataclass(frozen=True)
 class ReferenceRules:
-    """What one game of the family is.
+    """The rules of one game.
 
     decks: packs of cards, each with every suit from the Ace to the card of rank `ranks`.
     tableau: cards dealt to each tableau pile.
     cells, cells_filled: places for one card each, and how many of them get a card at the deal.
-    build: "same suit", "alternate color", "any suit", "other suit" or "same color": what goes down onto the
-        next higher rank.
-    spaces: what an empty tableau pile takes: "any" card, "kings" only (the highest rank in the pack), "none",
-        or "base - 1", only the rank below the base.
+    build: "same suit", "alternate color", "any suit", "other suit" or "same color": the cards that go onto
+        the next higher rank.
+    spaces: the cards that an empty tableau pile takes: "any" card, "kings" only (the highest rank in the
+        pack), "none", or "base - 1", only the rank below the base.
     moves: "one card"; "supermove", a run as long as single moves through empty cells and spaces could carry;
         "sequence", a run of any length; "any group", a face-up card with all cards on it.
-    sequence: what a run is, if it is not what `build` says: "as build", or one of the words of `build`.
-    face_down: cards dealt face down: so many at the bottom of each pile, one number for each pile, or rows
-        as in "rows 2, 4, 6". The last card of a pile lies face up.
+    sequence: the building rule of a run: "as build", or one of the words of `build`.
+    face_down: cards dealt face down: a number at the bottom of all piles, one number for each pile, or rows
+        as in "rows 2, 4, 6". The last card of a pile is face up.
     draw: cards turned from the stock to the waste at a time.
     passes: times through the stock, 0 for no limit.
     aces_home: the Aces (or the cards of another base) start on the foundations.
@@ -93,7 +94,7 @@ class ReferenceRules:
 
     @classmethod
     def of(cls, variant: object) -> ReferenceRules:
-        """The rules that are written, under the same names, on another object."""
+        """The rules from the fields of the same names of another object."""
         return cls(**{field.name: getattr(variant, field.name) for field in fields(cls)})
 
     def pack(self) -> list[str]:
@@ -102,14 +103,14 @@ class ReferenceRules:
 
     @property
     def stock_size(self) -> int:
-        """Cards left over when the tableau, the cells and the foundations have been dealt."""
+        """Number of cards left after the tableau, the cells and the foundations are dealt."""
         foundations = self.decks * len(SUITS)
         home = foundations if self.aces_home else foundations - 1 if self.base == "dealt" else 0
         return foundations * self.ranks - home - sum(self.tableau) - self.cells_filled
 
     @property
     def wraps(self) -> bool:
-        """Whether ranks go round: with another base than the Ace a King goes onto an Ace."""
+        """Whether ranks wrap: with another base than the Ace a King goes onto an Ace."""
         return self.base != "ace"
 
     @property
@@ -177,9 +178,9 @@ class ReferenceGame:
     """One position of one game.
 
     The bottom card comes first in every pile, and in the stock the next card to be drawn comes last.
-    `foundations` maps a suit to its piles: those that began, or begin, with it. `cells` holds lists of one
-    card or none. `redeals` are the redeals that are left, None for no limit; `base` is the rank on which the
-    foundations begin.
+    `foundations` maps a suit to the piles that begin with it. `cells` contains lists of one card or none.
+    `redeals` is the number of redeals left, None for no limit; `base` is the rank of the first card of the
+    foundations.
     """
 
     name: str
@@ -196,8 +197,8 @@ class ReferenceGame:
     def deal_from(cls, cards: Sequence[str], rules: ReferenceRules, name: str) -> ReferenceGame:
         """Deal cards, named in the order in which they leave the stock.
 
-        First the cards that start on the foundations are taken out. Then row by row, one card to each pile in
-        turn that is to get so many, then one to each cell that is to be filled. The rest is the stock.
+        First the cards that start on the foundations are taken out. Then the cards are dealt row by row, one
+        to each pile that is not complete, then one to each cell that is filled. The rest is the stock.
         """
         base = {"ace": 1, "dealt": rank(cards[0])}.get(str(rules.base)) or int(rules.base)
         foundations: dict[str, list[list[str]]] = {s: [[] for _ in range(rules.decks)] for s in SUITS}
@@ -221,7 +222,7 @@ class ReferenceGame:
 
     @classmethod
     def from_text(cls, text: str, rules: ReferenceRules) -> ReferenceGame:
-        """Read a position text; stock and waste may be left out where they are empty."""
+        """Read a position text; stock and waste may be left out if they are empty."""
         split = [line.partition(":") for line in text.strip().split("\n")]
         lines = {label: words.split() for label, _, words in split}
         base = (
@@ -278,7 +279,7 @@ class ReferenceGame:
         )
 
     def cards(self) -> list[str]:
-        """Every card, wherever it lies and whichever way up."""
+        """Every card, wherever it is, face up or face down."""
         home = [pile for piles in self.foundations.values() for pile in piles]
         places = [self.stock, self.waste, *home, *self.cells, *self.tableau]
         return [card.strip("()") for place in places for card in place]
@@ -317,7 +318,7 @@ class ReferenceGame:
             self.after_move_from(source)
 
     def after_move_from(self, source: list[str]) -> None:
-        """What follows by itself: a card is turned up, or an emptied pile is filled from the waste."""
+        """The automatic effects: a card is turned up, or an emptied pile is filled from the waste."""
         if not any(source is pile for pile in self.tableau):
             return
         if source:
@@ -330,18 +331,18 @@ class ReferenceGame:
                 source.append(self.waste.pop())
 
     def drawn(self) -> list[str]:
-        """The cards that one draw turns up, the last of them on top: fewer when the stock runs out."""
+        """The cards that one draw turns up, the last of them on top: fewer if the stock runs out."""
         return self.stock[-self.rules.draw :][::-1]
 
     def foundation_rank(self, count: int) -> int:
-        """The rank of the card that a foundation of so many cards takes next."""
+        """The rank of the card that a foundation with this number of cards takes next."""
         return (self.base - 1 + count) % self.rules.ranks + 1
 
     def foundation(self, of_suit: str, count: int) -> list[str]:
-        """A foundation that began with a suit and holds so many cards.
+        """A foundation that began with a suit and has this number of cards.
 
-        In alternating colors any suit of the other color may lie there, and the text does not tell which: the
-        suits C and D take turns, or H and S.
+        In alternating colors it may have any suit of the other color, and the text does not show which: the
+        suits C and D alternate, or H and S.
         """
         other = dict(zip(SUITS, "DCSH", strict=True))[of_suit]
         alternates = self.rules.foundation_build == "alternate color"
@@ -349,7 +350,7 @@ class ReferenceGame:
         return [RANKS[self.foundation_rank(n) - 1] + s for n, s in enumerate(suits)]
 
     def home(self, card: str) -> list[str] | None:
-        """The foundation that a card goes to: of those that take it the first, fullest first in each suit."""
+        """The foundation that a card goes to: the first that takes it, fullest first in each suit."""
         for of_suit in SUITS:
             for foundation in sorted(self.foundations[of_suit], key=len, reverse=True):
                 count = len(foundation)
@@ -423,7 +424,7 @@ class ReferenceGame:
         return bool(pile and cards) and has_room and self.rules.fits(cards[0], pile[-1])
 
     def run(self, pile: list[str]) -> int:
-        """How many cards at the end of a pile move together: a run, or all that lie face up."""
+        """Number of cards at the end of a pile that move together: a run, or all face-up cards."""
         length = 1
         while length < len(pile):
             card, below = pile[-length], pile[-length - 1]
@@ -450,7 +451,7 @@ class ReferenceGame:
         return (self.cells.count([]) + 1) << helping
 
     def counts_into_space(self, source: list[str], run: int) -> Sequence[int]:
-        """How many cards may go to a space: any number, or the cards from one that the space takes."""
+        """The numbers of cards that may go to a space: any, or the one whose deepest card the space takes."""
         longest = min(run, self.capacity(into_space=True))
         if self.rules.spaces == "any":
             return range(1, longest + 1)

@@ -1,4 +1,4 @@
-"""The benchmarks on tiny settings, without other libraries; what their table says; their errors."""
+"""The benchmarks with tiny settings, without other libraries: their tables and their errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> object:
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
-def test_the_command_prints_a_table_and_says_what_it_timed_and_where(
+def test_the_command_prints_a_table_what_was_timed_and_the_machine(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     some = ["--parts", "vector", "scaling", "single", "copy-rows", "memory"]
@@ -75,7 +75,7 @@ def test_the_command_writes_the_table_and_a_chart(tmp_path: Path, capsys: pytest
         ([*SMALL, "--parts", "memory", "--out", __file__], "File exists"),
     ],
 )
-def test_the_command_refuses(
+def test_invalid_arguments_are_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, args: list[str], words: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "envpool", None)
@@ -85,7 +85,7 @@ def test_the_command_refuses(
     assert out == "" and words in err and len(err.splitlines()) == 1
 
 
-def test_contestants_take_turns_and_the_median_round_counts() -> None:
+def test_contestants_alternate_and_the_median_round_counts() -> None:
     order = []
 
     def contestant(name: str, times: list[float]) -> Contestant:
@@ -146,7 +146,7 @@ def test_an_episode_that_does_not_repeat_is_an_error(monkeypatch: pytest.MonkeyP
         contestant.run()
 
 
-def test_training_over_both_kinds_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_runs_on_both_kinds_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sb3_contrib")
     monkeypatch.setattr(training, "NUM_ENVS", 2)
     monkeypatch.setattr(training, "SETTINGS", {**training.SETTINGS, "n_steps": 4, "batch_size": 8})
@@ -195,7 +195,7 @@ def test_a_checkout_without_python_is_refused(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.slow
-def test_a_cold_start_says_once_that_it_compiles() -> None:
+def test_a_cold_start_reports_once_that_it_compiles() -> None:
     first = startup.first_step("gym.make", "forty-thieves", 2, 1)
     assert first.warm < first.cold and first.lines == 1
 

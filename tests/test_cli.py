@@ -60,7 +60,7 @@ class Screen:
         self.capsys = capsys
 
     def __call__(self, *args: str, lines: str = "", code: int = 0) -> str:
-        """What the command prints on stdout."""
+        """The stdout of the command."""
         self.monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
         assert cli.main(args) == code
         out, err = self.capsys.readouterr()
@@ -68,7 +68,7 @@ class Screen:
         return out
 
     def refuses(self, *args: str) -> str:
-        """What a command that fails prints on stderr."""
+        """The stderr of a command that fails."""
         self.monkeypatch.setattr(sys, "stdin", io.StringIO(""))
         assert cli.main(args) == 2
         out, err = self.capsys.readouterr()
@@ -89,7 +89,7 @@ def start(variant: Any, **options: Any) -> SolitaireEnv:
 
 
 def last_position(out: str, **options: Any) -> str:
-    """The position that a game was left in, reached as the last lines say it is continued."""
+    """The position at which a game was left, reached as the last lines explain."""
     said = out[out.rindex("To continue") :]
     if "variant: " in said:
         return said[said.index("variant: ") :].rstrip("\n")
@@ -105,7 +105,7 @@ def last_position(out: str, **options: Any) -> str:
 # ------------------------------------------------------------------------------- list and rules
 
 
-def test_list_as_json_is_what_the_environments_have(screen: Screen) -> None:
+def test_list_as_json_has_the_sizes_of_the_environments(screen: Screen) -> None:
     listed = json.loads(screen("list", "--json"))
     assert [of_game["name"] for of_game in listed] == list(PUBLISHED)
     for of_game, variant in zip(listed, PUBLISHED.values(), strict=True):
@@ -124,7 +124,7 @@ def test_list_as_json_is_what_the_environments_have(screen: Screen) -> None:
 
 
 @pytest.mark.parametrize("with_rich", [True, False])
-def test_list_as_a_table(screen: Screen, monkeypatch: pytest.MonkeyPatch, with_rich: bool) -> None:
+def test_list_prints_a_table(screen: Screen, monkeypatch: pytest.MonkeyPatch, with_rich: bool) -> None:
     if with_rich:
         pytest.importorskip("rich")
     else:
@@ -139,7 +139,7 @@ def test_list_as_a_table(screen: Screen, monkeypatch: pytest.MonkeyPatch, with_r
         assert rows[name].split() == [name, *variant.title.split(), *map(str, sizes)]
 
 
-def test_rules_are_described_with_their_options(screen: Screen) -> None:
+def test_rules_prints_the_rules_and_their_options(screen: Screen) -> None:
     plain = screen("rules", "Eight Off")
     assert "Spaces: only a King" in plain and "--spaces  any, kings*, none, base - 1" in plain
     house = screen("rules", "eights-down", "--spaces", "any", "--build", "alternate color")
@@ -155,7 +155,7 @@ def test_rules_are_described_with_their_options(screen: Screen) -> None:
 # ----------------------------------------------------------------------------- show, the board
 
 
-def test_show_takes_names_titles_and_ids(screen: Screen) -> None:
+def test_show_accepts_names_titles_and_ids(screen: Screen) -> None:
     boards = {
         screen("show", game, "--deal", "7")
         for game in ("busy-aces", "Busy Aces", "Solitaire/BusyAces-v0", "solitaire_env:Solitaire/BusyAces-v0")
@@ -164,12 +164,12 @@ def test_show_takes_names_titles_and_ids(screen: Screen) -> None:
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_show_text_is_the_position(screen: Screen, name: str) -> None:
+def test_show_text_prints_the_position(screen: Screen, name: str) -> None:
     assert screen("show", name, "--deal", "5", "--text") == start(name, deal=5).position() + "\n"
 
 
 @pytest.mark.parametrize("deal", ["ms:1", "pysol:1"])
-def test_show_other_programs_deals(screen: Screen, deal: str) -> None:
+def test_show_accepts_deals_of_other_programs(screen: Screen, deal: str) -> None:
     pytest.importorskip("pysol_cards")
     assert "\nt1: JD " in screen("show", "eights-down", "--deal", deal, "--text")
 
@@ -223,7 +223,7 @@ def test_color_changes_nothing_but_color() -> None:
         (False, {}, False),
     ],
 )
-def test_color_where_the_terminal_has_it(
+def test_color_depends_on_the_terminal(
     screen: Screen,
     monkeypatch: pytest.MonkeyPatch,
     terminal: bool,
@@ -269,7 +269,7 @@ def test_the_version_is_printed(screen: Screen) -> None:
     assert screen("--version") == f"solitaire-env {solitaire_env.__version__}\n"
 
 
-def test_a_game_without_a_named_deal_tells_which_it_is(screen: Screen) -> None:
+def test_a_random_deal_is_named(screen: Screen) -> None:
     out = screen("play", "forty-bandits")
     deal = int(re.search(r"deal (\d+)", out)[1])  # type: ignore[index]
     assert deal >= 2**20 and last_position(out) == start("forty-bandits", deal=deal).position()
@@ -280,7 +280,7 @@ def test_legal_moves_are_listed_in_words(screen: Screen) -> None:
     assert "draw    draw a card from the stock\nt3>f    AD home, from t3\n" in out
 
 
-def test_supermoves_are_offered_on_request(screen: Screen, tmp_path: Path) -> None:
+def test_supermoves_are_offered_if_requested(screen: Screen, tmp_path: Path) -> None:
     piles = {1: "KS QS JS TS", 2: "9S 8S 7S", 3: "6S 5S 4S 3S 2S AS"}
     lines = ["variant: busy-aces", "stock:", "waste:", "foundations: C 13 13 D 13 13 H 13 13 S 13 0"]
     file = tmp_path / "position.txt"
@@ -314,28 +314,28 @@ def test_leaving_prints_the_position(
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("t1>t2", "t1>t2 is not legal here; ? lists what is"),
+        ("t1>t2", "t1>t2 is not legal here; ? lists the legal moves"),
         ("hello", "forty-thieves has no action 'hello', allowed:"),
         ("t11>f", "forty-thieves has no action 't11>f', allowed:"),
         ("u", "there is no move to take back"),
-        ("t1>t2 draw", "t1>t2 is not legal here; ? lists what is"),
+        ("t1>t2 draw", "t1>t2 is not legal here; ? lists the legal moves"),
     ],
 )
-def test_what_is_no_move_changes_nothing(screen: Screen, line: str, answer: str) -> None:
+def test_unknown_moves_change_nothing(screen: Screen, line: str, answer: str) -> None:
     out = screen("play", "forty-thieves", "--deal", "3", lines=f"{line}\n")
     assert answer in out and out.count("foundations  ") == 1
     assert last_position(out) == start("forty-thieves", deal=3).position()
 
 
-def test_a_game_is_won(screen: Screen, tmp_path: Path) -> None:
+def test_a_won_game_ends(screen: Screen, tmp_path: Path) -> None:
     file = tmp_path / "position.txt"
     file.write_text(ALMOST_WON)
     out = screen("play", "eights-down", "--position", str(file), lines="h\nt1>f c3>f\ndraw\n")
-    assert "perhaps t1>f    QS home, from t1" in out
+    assert "hint: t1>f    QS home, from t1" in out
     assert out.endswith("Won, in 2 moves.\n")
 
 
-def test_a_game_is_stuck(screen: Screen, tmp_path: Path) -> None:
+def test_a_stuck_game_is_reported(screen: Screen, tmp_path: Path) -> None:
     file = tmp_path / "position.txt"
     file.write_text(STUCK)
     out = screen("play", "eights-down", "--position", str(file), lines="?\nh\nt1>f\nu\n")
@@ -345,7 +345,7 @@ def test_a_game_is_stuck(screen: Screen, tmp_path: Path) -> None:
     assert last_position(out) == STUCK.strip()
 
 
-def test_hints_of_a_policy(screen: Screen, tmp_path: Path) -> None:
+def test_a_policy_gives_hints(screen: Screen, tmp_path: Path) -> None:
     file = tmp_path / "position.txt"
     file.write_text(ALMOST_WON)
     command = ("play", "eights-down", "--position", str(file), "--policy", "tests.play.test_window:LastLegal")
@@ -366,7 +366,7 @@ def after(session: Session, action: int) -> str:
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_hints_are_legal_and_go_on(name: str) -> None:
+def test_hints_are_legal_and_make_progress(name: str) -> None:
     session = Session(start(name, deal=1))
     seen = {session.env.position()}
     for _ in range(80):
@@ -387,8 +387,8 @@ def test_hints_are_legal_and_go_on(name: str) -> None:
 # ----------------------------------------------------------------------------------------- perft
 
 
-def test_perft_counts(screen: Screen) -> None:
-    """The figures of tests/perft, which the slow twin counted."""
+def test_perft_prints_the_counts(screen: Screen) -> None:
+    """The numbers of tests/perft, counted by the reference implementation."""
     head, *lines = screen("perft", "eights-down", "--depth", "3").splitlines()
     assert head.split() == ["depth", "nodes", "unique", "nodes/s"]
     assert [line.split() for line in lines] == [
@@ -400,7 +400,7 @@ def test_perft_counts(screen: Screen) -> None:
     assert screen("perft", "eights-down", "--depth", "0") == ""
 
 
-def test_perft_divides(screen: Screen, tmp_path: Path) -> None:
+def test_perft_divides_by_action(screen: Screen, tmp_path: Path) -> None:
     file = tmp_path / "position.txt"
     file.write_text(ALMOST_WON)
     out = screen("perft", "eights-down", "--position", str(file), "--depth", "2", "--divide")
@@ -412,7 +412,7 @@ def test_perft_divides(screen: Screen, tmp_path: Path) -> None:
     ]
 
 
-def test_perft_as_json(screen: Screen) -> None:
+def test_perft_prints_json(screen: Screen) -> None:
     counted = json.loads(screen("perft", "eights-down", "--depth", "3", "--json"))
     assert [(row["depth"], row["nodes"], row["unique"]) for row in counted] == [
         (1, 10, 10), (2, 101, 101), (3, 1035, 888),
@@ -425,20 +425,20 @@ def test_perft_as_json(screen: Screen) -> None:
 # ----------------------------------------------------------------------------------------- bench
 
 
-def test_bench_as_json(screen: Screen) -> None:
+def test_bench_prints_json(screen: Screen) -> None:
     measured = json.loads(screen("bench", "eights-down", "--num-envs", "3", "--seconds", "0.001", "--json"))
     assert (measured["game"], measured["num_envs"], measured["copy"]) == ("eights-down", 3, False)
     assert measured["best_pass"] >= measured["steps_per_second"] > 0 and measured["steps_a_pass"] == 3000
 
 
-def test_long_commands_say_how_far_they_are(
+def test_long_commands_show_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     for args, words in (
-        (("perft", "eights-down", "--depth", "3"), "depth 1, positions: 1 of 1 set up"),
-        (("perft", "eights-down", "--depth", "3", "--divide"), "depth 3, nodes: 1 of 10 actions played out"),
+        (("perft", "eights-down", "--depth", "3"), "depth 1: 1 of 1 positions expanded"),
+        (("perft", "eights-down", "--depth", "3", "--divide"), "depth 3: nodes of 1 of 10 actions counted"),
         (("bench", "eights-down", "--num-envs", "3", "--seconds", "0.01"), "recording: 1 of 1,000 calls"),
     ):
         assert cli.main(args) == 0
@@ -448,14 +448,14 @@ def test_long_commands_say_how_far_they_are(
         assert capsys.readouterr().err == ""
 
 
-def test_bench_says_what_it_timed_and_where(screen: Screen) -> None:
+def test_bench_prints_what_was_timed_and_the_machine(screen: Screen) -> None:
     out = screen("bench", "eights-down", "--num-envs", "3", "--seconds", "0.001", "--copy")
     assert re.search(r"eights-down +3 +True +\d+ +[\d,]+ +[\d,]+", out)
     assert "Not timed: the choice of actions" in out and "Machine: " in out
 
 
 @pytest.mark.parametrize("copy", [True, False])
-def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool) -> None:
+def test_a_recording_has_legal_actions_and_repeats_its_games(copy: bool) -> None:
     env = SolitaireVectorEnv(5, "eights-down", on_invalid="raise", max_episode_steps=40, copy=copy)
     recording = Recording(env, length=90)
     assert recording.steps == 450 and recording.episodes >= 10
@@ -496,8 +496,8 @@ def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool
         (["play", "busy-aces", "--deal", "ms:0"], ["deal 'ms:0' is out of range, allowed: ms:1 to "]),
         (["play", "busy-aces", "--deal"], ["Missing value for argument", "--deal"]),
         (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
-        (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed to divide: 1 or more"]),
-        (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
+        (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed for dividing: a whole number from 1"]),
+        (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
         (["bench", "--num-envs", "0"], ["num_envs is 0, allowed: a whole number of at least 1"]),
         (["bench", "--num-envs", "many"], ["--num-envs", "'many'"]),
         (["bench", "--num-envs", str(10**15)], [str(10**15)]),
@@ -507,9 +507,7 @@ def test_a_recording_holds_legal_actions_of_the_games_that_it_repeats(copy: bool
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_errors_name_what_is_wrong_and_what_is_allowed(
-    screen: Screen, args: list[str], words: list[str]
-) -> None:
+def test_errors_name_the_value_and_what_is_allowed(screen: Screen, args: list[str], words: list[str]) -> None:
     error = screen.refuses(*args)
     assert all(word in error for word in words), error
 
@@ -532,7 +530,7 @@ def test_errors_are_short_and_without_control_characters(screen: Screen) -> None
         (b"t" * 10**6, ["at most"]),
     ],
 )
-def test_position_files_are_read_with_care(
+def test_invalid_position_files_are_refused(
     screen: Screen, tmp_path: Path, content: bytes | None, words: list[str]
 ) -> None:
     file = tmp_path / "position.txt"
@@ -542,18 +540,18 @@ def test_position_files_are_read_with_care(
     assert all(word in error for word in words), error
 
 
-def test_a_deal_and_a_position_exclude_each_other(screen: Screen, tmp_path: Path) -> None:
+def test_a_deal_and_a_position_cannot_be_combined(screen: Screen, tmp_path: Path) -> None:
     error = screen.refuses("play", "eights-down", "--deal", "1", "--position", str(tmp_path))
-    assert "exclude each other" in error
+    assert "cannot be combined" in error
     assert "allowed: a file" in screen.refuses("play", "eights-down", "--position", str(tmp_path))
 
 
-def test_other_programs_deals_without_pysol_cards(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deals_of_other_programs_need_pysol_cards(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
     assert "pip install 'solitaire-env[deals]'" in screen.refuses("show", "eights-down", "--deal", "ms:1")
 
 
-def test_interrupts_elsewhere_leave_quietly(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_a_command_quietly(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(self: object) -> None:
         raise KeyboardInterrupt
 
@@ -561,7 +559,7 @@ def test_interrupts_elsewhere_leave_quietly(screen: Screen, monkeypatch: pytest.
     assert screen("list", code=130) == ""
 
 
-def test_help_comes_with_code_0(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_exits_with_code_0(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         cli.main(["--help"])
     assert end.value.code == 0

@@ -1,4 +1,4 @@
-"""Compiling ahead of time: the order of the jobs, what is said, and what can go wrong."""
+"""Ahead-of-time compilation: the order of the jobs, the messages and the errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ needs_compiler = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
 
 def nothing() -> None:
-    """A job for which nothing is compiled."""
+    """A job that compiles nothing."""
 
 
 def fails() -> None:
@@ -32,7 +32,7 @@ def dies() -> None:
 
 
 @needs_compiler
-def test_where_all_is_compiled_that_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_full_cache_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
     done = compile_all([Job("a", nothing, 1.0), Job("b", nothing, 1.0, ("a",))], workers=3)
     assert done.functions == 0 and done.folder and done.cpu_seconds > 0
     assert describe(done) == f"Everything was compiled already; the code is in {done.folder}"
@@ -73,62 +73,64 @@ def test_the_jobs_fill_an_empty_cache(tmp_path: Path) -> None:
         (dies, "a worker ended while it compiled 'bad', exit code 7"),
     ],
 )
-def test_a_job_that_fails_ends_all(run: Any, words: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_failing_job_ends_the_command(run: Any, words: str, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ChildProcessError) as caught:
         compile_all([Job("bad", run, 1.0), Job("after", nothing, 1.0, ("bad",))])
     assert str(caught.value) == words
     assert capfd.readouterr().err == ""
 
 
-def test_without_a_compiler_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interpreted_kernels_raise_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     with pytest.raises(OSError, match="nothing is compiled, because NUMBA_DISABLE_JIT is set"):
         compile_all([Job("a", nothing, 1.0)])
 
 
-def test_a_worker_too_few_is_refused() -> None:
+def test_a_number_of_workers_below_1_raises_an_error() -> None:
     with pytest.raises(ValueError, match="workers is 0, allowed: at least 1"):
         compile_all(JOBS, workers=0)
 
 
-def test_jobs_come_after_those_that_they_wait_for() -> None:
+def test_jobs_come_after_their_prerequisites() -> None:
     names = [job.name for job in JOBS]
     assert len(set(names)) == len(names)
     for place, job in enumerate(JOBS):
         assert job.seconds > 0 and set(job.after) <= set(names[:place]), job.name
 
 
-def test_the_longest_chain_begins_first() -> None:
+def test_the_longest_chain_starts_first() -> None:
     jobs = [Job("short", nothing, 3.0), Job("first", nothing, 1.0), Job("long", nothing, 5.0, ("first",))]
-    board = compilation._Board(jobs, 2, quiet=True)
-    begun = [job.name for job in (board.next_job(), board.next_job()) if job is not None]
-    assert begun == ["first", "short"] and board.next_job() is None
-    board.take(SimpleNamespace(job=jobs[1]), ("done", None))
-    assert board.next_job() == jobs[2] and board.next_job() is None
+    schedule = compilation._Schedule(jobs, 2, quiet=True)
+    begun = [job.name for job in (schedule.next_job(), schedule.next_job()) if job is not None]
+    assert begun == ["first", "short"] and schedule.next_job() is None
+    schedule.take(SimpleNamespace(job=jobs[1]), ("done", None))
+    assert schedule.next_job() == jobs[2] and schedule.next_job() is None
 
 
-def test_the_time_that_is_left_never_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even where a job takes far longer than was thought, and never while nothing is known."""
+def test_the_remaining_time_never_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if a job takes far longer than estimated, or if nothing is known yet."""
     clock = [0.0]
     monkeypatch.setattr(compilation.time, "monotonic", lambda: clock[0])
     jobs = [Job(name, nothing, 10.0) for name in "abc"]
-    board = compilation._Board(jobs, 1, quiet=True)
+    schedule = compilation._Schedule(jobs, 1, quiet=True)
     left = []
     for job in jobs:
         worker: Any = SimpleNamespace(job=job, began=clock[0])
         for _ in range(25):
             clock[0] += 1.0
-            text = board.text([worker])
-            assert text.startswith(f"compiling: {board.done} of 3 parts ({job.name})")
+            text = schedule.text([worker])
+            assert text.startswith(f"compiling: {schedule.done} of 3 parts ({job.name})")
             if "left" in text:
                 minutes, seconds = text.split()[-2].split(":")
                 left.append(60 * int(minutes) + int(seconds))
-        board.take(worker, ("done", None))
+        schedule.take(worker, ("done", None))
     assert len(left) > 60 and left == sorted(left, reverse=True)
-    assert board.text([]).endswith("0:00 left")
+    assert schedule.text([]).endswith("0:00 left")
 
 
-def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked: list[Any] = []
 
     def compiled(*given: Any) -> Compiled:

@@ -56,14 +56,14 @@ def play(env: SolitaireEnv, *texts: str) -> Any:
 @pytest.mark.parametrize("information", observations.INFORMATION)
 @pytest.mark.parametrize("observation", observations.OBSERVATIONS)
 @pytest.mark.parametrize("env", IDS)
-def test_check_env(env: str, observation: str, information: str) -> None:
-    """Rendering and closing included; a warning would be an error."""
+def test_check_env_passes(env: str, observation: str, information: str) -> None:
+    """Including rendering and closing; a warning would be an error."""
     made = gym.make(env, observation=observation, information=information, render_mode="ansi")
     check_env(made.unwrapped)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_check_env_with_options(name: str) -> None:
+def test_check_env_passes_with_options(name: str) -> None:
     variant = ALL[name]
     published = PUBLISHED[variant.name]
     made = gym.make(env_id(published), build=variant.build, spaces=variant.spaces, moves=variant.moves)
@@ -73,8 +73,8 @@ def test_check_env_with_options(name: str) -> None:
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
 @pytest.mark.parametrize("name", PLAYED)
-def test_bounds_of_cards(name: str, information: str) -> None:
-    """A card is up to the King of Spades, a foundation up to the highest rank, the count up to an int8."""
+def test_bounds_of_card_observations_depend_on_the_entry(name: str, information: str) -> None:
+    """A card is at most the King of Spades, a foundation at most the highest rank, the count an int8."""
     env = SolitaireEnv(name, information=information)
     variant, layout = env.variant, env.observation_layout
     expected = np.full(env.observation_space.shape, parse_card("KS"))
@@ -91,14 +91,14 @@ def test_bounds_of_cards(name: str, information: str) -> None:
     assert not env.observation_space.low.any()  # type: ignore[attr-defined]
 
 
-def test_bounds_are_kept_for_all() -> None:
-    """Nobody may write to what the next environment gets."""
+def test_shared_bounds_are_read_only() -> None:
+    """Otherwise one environment could change the bounds of the next."""
     with pytest.raises(ValueError, match="read-only"):
         observations.cards_high(PUBLISHED["busy-aces"])[0] = 0
 
 
 @pytest.mark.parametrize("env", IDS)
-def test_wrapped_play_to_the_end(env: str) -> None:
+def test_wrapped_environments_play_to_the_end(env: str) -> None:
     """With Gymnasium's own wrappers: passive checker, order and time limit."""
     made = gym.make(env)
     variant = made.unwrapped.variant  # type: ignore[attr-defined]
@@ -121,7 +121,7 @@ def test_wrapped_play_to_the_end(env: str) -> None:
 
 
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
-def test_registered_step_limit(variant: Variant) -> None:
+def test_the_registered_step_limit_truncates(variant: Variant) -> None:
     spec = gym.spec(env_id(variant))
     assert spec.max_episode_steps == step_limit(variant) == 32 * variant.cards
 
@@ -141,7 +141,7 @@ def test_seed_picks_an_unreserved_deal() -> None:
     assert env.position() == text
 
 
-def test_a_game_that_was_never_seeded() -> None:
+def test_unseeded_environments_pick_different_deals() -> None:
     one, other = SolitaireEnv("busy-aces"), SolitaireEnv("busy-aces")
     assert one.reset()[1]["deal"] != other.reset()[1]["deal"]
 
@@ -151,7 +151,7 @@ def first_row(text: str) -> str:
     return " ".join(line.split()[1] for line in text.splitlines() if line[0] == "t")
 
 
-def test_named_deals() -> None:
+def test_named_deals_are_dealt() -> None:
     env = SolitaireEnv("eights-down")
     _, info = env.reset(options={"deal": 7})
     assert info["deal"] == 7
@@ -166,8 +166,8 @@ def test_named_deals() -> None:
     assert env.reset()[1]["deal"] >= RESERVED_DEALS
 
 
-def test_a_named_deal_does_not_use_up_chance() -> None:
-    """The deals that follow a seed are the same whatever is named between them."""
+def test_a_named_deal_does_not_advance_the_stream() -> None:
+    """The deals that follow a seed do not depend on the deals named in between."""
     env, other = SolitaireEnv("busy-aces"), SolitaireEnv("busy-aces")
     env.reset(seed=3)
     other.reset(seed=3)
@@ -176,7 +176,7 @@ def test_a_named_deal_does_not_use_up_chance() -> None:
 
 
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
-def test_position_as_text_and_as_a_record(variant: Variant) -> None:
+def test_a_game_starts_from_a_position_as_text_or_object(variant: Variant) -> None:
     env = SolitaireEnv(variant)
     env.reset(seed=0)
     for _ in range(30):
@@ -192,7 +192,7 @@ def test_position_as_text_and_as_a_record(variant: Variant) -> None:
     assert other.position() == text
 
 
-def test_a_hidden_stock_is_dealt_from_the_cards_that_are_not_seen() -> None:
+def test_a_hidden_stock_is_drawn_from_the_unseen_cards() -> None:
     env = SolitaireEnv("forty-thieves")
     env.reset(seed=0)
     play(env, *["draw"] * 10)
@@ -208,8 +208,8 @@ def test_a_hidden_stock_is_dealt_from_the_cards_that_are_not_seen() -> None:
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_won_at_the_start(name: str) -> None:
-    """Its first step says so, and earns nothing: no card went home in it."""
+def test_a_won_start_terminates_in_the_first_step(name: str) -> None:
+    """The step earns nothing: no card went home in it."""
     env = start(name, WON, reward="progress+win")
     assert env.action_masks().all()
     _, reward, terminated, truncated, info = env.step(0)
@@ -218,8 +218,8 @@ def test_won_at_the_start(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
-def test_stuck_at_the_start_and_after_the_end(name: str) -> None:
-    """A finished game takes every action of the space and stays as it is."""
+def test_a_stuck_game_does_not_change(name: str) -> None:
+    """A finished game accepts every action of the space."""
     env = start(name, STUCK)
     text = env.position()
     for action in range(int(env.action_space.n)):  # type: ignore[attr-defined]
@@ -238,7 +238,7 @@ def test_stuck_at_the_start_and_after_the_end(name: str) -> None:
         ({"reset_mask": None}, ("'reset_mask'", "'deal', 'position'")),
         ({1: 2}, ("1", "'deal', 'position'")),
         ({"x" * 10_000: 2, None: 3}, ("'xxx", "'deal', 'position'")),
-        ({"deal": 3, "position": ""}, ("'deal' and 'position' exclude each other",)),
+        ({"deal": 3, "position": ""}, ("'deal' and 'position' cannot be combined",)),
         ({"deal": -1}, ("-1", "0 to 2**63 - 1")),
         ({"deal": None}, ("None", "a whole number")),
         ({"deal": "seven"}, ("'seven'", "'ms:N'")),
@@ -249,7 +249,7 @@ def test_stuck_at_the_start_and_after_the_end(name: str) -> None:
         ([("deal", 3)], ("list", "a dict or None")),
     ],
 )
-def test_options_that_are_refused(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
+def test_invalid_options_raise_an_error(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
     env = SolitaireEnv("busy-aces")
     env.reset(seed=0)
     text = env.position()
@@ -257,7 +257,7 @@ def test_options_that_are_refused(options: Any, words: tuple[str, ...], refuses:
     assert env.position() == text
 
 
-def test_options_are_left_as_they_are() -> None:
+def test_options_are_not_changed() -> None:
     options = {"deal": 3}
     SolitaireEnv("busy-aces").reset(options=options)
     assert options == {"deal": 3}
@@ -267,8 +267,8 @@ def test_options_are_left_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("mask_dtype", ["int8", "bool"])
-def test_info_keys(mask_dtype: Any) -> None:
-    """NumPy values, whose dtypes TorchRL reads, and a fresh mask each time."""
+def test_infos_contain_numpy_values(mask_dtype: Any) -> None:
+    """TorchRL reads their dtypes; the mask is a new array each time."""
     env = SolitaireEnv("eights-down", mask_dtype=mask_dtype)
     plain = SolitaireEnv("eights-down")
     _, info = env.reset(seed=0)
@@ -289,7 +289,7 @@ def test_info_keys(mask_dtype: Any) -> None:
     assert env.clone().mask_dtype == mask_dtype
 
 
-def test_infos_are_arrays_of_their_types_in_gymnasiums_vector_environments() -> None:
+def test_infos_keep_their_types_in_gymnasiums_vector_environments() -> None:
     """Not arrays of objects."""
     envs = SyncVectorEnv([lambda: SolitaireEnv("eights-down", mask_dtype="bool")] * 2)
     _, infos = envs.reset(seed=0)
@@ -300,7 +300,7 @@ def test_infos_are_arrays_of_their_types_in_gymnasiums_vector_environments() -> 
     }  # fmt: skip
 
 
-def test_noop() -> None:
+def test_noop_changes_nothing() -> None:
     env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S")
     text = env.position()
     _, reward, terminated, truncated, info = play(env, "t1>t2")
@@ -309,14 +309,14 @@ def test_noop() -> None:
     assert not play(env, "t3>t2")[-1]["invalid_action"]
 
 
-def test_terminate() -> None:
+def test_terminate_ends_the_episode() -> None:
     env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S", on_invalid="terminate")
     _, reward, terminated, truncated, info = play(env, "t1>t2")
     assert (reward, terminated, truncated) == (0.0, True, False)
     assert info["invalid_action"] and not info["is_success"]
 
 
-def test_raise(refuses: Refuses) -> None:
+def test_raise_raises_an_error(refuses: Refuses) -> None:
     env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S", on_invalid="raise")
     text = env.position()
     refuses(lambda: play(env, "t1>t2"), f"illegal action {env.parse_action('t1>t2')} (t1>t2)", "t3>t1, t3>t2")
@@ -327,21 +327,21 @@ def test_raise(refuses: Refuses) -> None:
 
 @pytest.mark.parametrize("on_invalid", ["noop", "raise", "terminate"])
 @pytest.mark.parametrize("action", [-1, 171, 2**70, -(2**70), np.int64(171), np.array(171)])
-def test_actions_outside_the_space(action: Any, on_invalid: str, refuses: Refuses) -> None:
+def test_actions_outside_the_space_raise_an_error(action: Any, on_invalid: str, refuses: Refuses) -> None:
     env = SolitaireEnv("busy-aces", on_invalid=on_invalid)
     env.reset(seed=0)
     refuses(lambda: env.step(action), str(int(action)), "busy-aces", "0..170")
 
 
 @pytest.mark.parametrize("action", [None, "draw", 1.0, True, np.array([1]), np.float32(1), [1]])
-def test_actions_that_are_no_number(action: Any, refuses: Refuses) -> None:
+def test_actions_that_are_no_number_raise_an_error(action: Any, refuses: Refuses) -> None:
     env = SolitaireEnv("busy-aces")
     env.reset(seed=0)
     refuses(lambda: env.step(action), type(action).__name__, "a whole number")
 
 
 @pytest.mark.parametrize("action", [0, np.int64(0), np.int8(0), np.uint64(0), np.array(0)])
-def test_kinds_of_whole_numbers(action: Any) -> None:
+def test_all_kinds_of_whole_numbers_are_accepted(action: Any) -> None:
     env = SolitaireEnv("busy-aces")
     env.reset(seed=0)
     env.step(action)
@@ -351,7 +351,7 @@ def test_kinds_of_whole_numbers(action: Any) -> None:
 @pytest.mark.parametrize(
     "method", ["step", "position", "action_masks", "get_state", "describe_action", "expand"]
 )
-def test_nothing_before_reset(method: str) -> None:
+def test_methods_before_reset_raise_an_error(method: str) -> None:
     env = SolitaireEnv("busy-aces")
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
         getattr(env, method)(*[0] * (method in ("step", "describe_action", "expand")))
@@ -366,7 +366,7 @@ LAST_CARDS = "foundations: C all D all H all S all 11|t1: KS QS|t2..:"
     ("reward", "paid"),
     [("progress", (1 / 104, 1 / 104)), ("win", (0.0, 1.0)), ("progress+win", (1 / 104, 1 + 1 / 104))],
 )
-def test_rewards(reward: str, paid: tuple[float, float]) -> None:
+def test_rewards_follow_the_scheme(reward: str, paid: tuple[float, float]) -> None:
     env = start("forty-thieves", LAST_CARDS, reward=reward)
     _, first, terminated, _, info = play(env, "t1>f")
     assert (first, terminated, info["is_success"]) == (paid[0], False, False)
@@ -374,15 +374,15 @@ def test_rewards(reward: str, paid: tuple[float, float]) -> None:
     assert (last, terminated, info["is_success"]) == (pytest.approx(paid[1]), True, True)
 
 
-def test_stall_limit() -> None:
-    """Steps since a card went home or came off the stock; invalid ones count."""
+def test_the_stall_limit_truncates() -> None:
+    """It counts steps since a card went home or left the stock; invalid ones count."""
     env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S|stock: 2D 3D", stall_limit=3)
     ends = [play(env, text)[3] for text in ("t3>t1", "t1>t2", "draw", "t2>t1", "t1>f", "t1>t2")]
     assert ends == [False, False, False, False, False, True]
-    assert play(env, "draw")[2:4] == (False, False), "the count began anew"
+    assert play(env, "draw")[2:4] == (False, False), "the count started again"
 
 
-def test_time_limit_of_gym_make() -> None:
+def test_gym_make_adds_the_time_limit() -> None:
     env = gym.make("Solitaire/BusyAces-v0", max_episode_steps=2)
     env.reset(seed=0)
     assert [env.step(0)[3] for _ in range(2)] == [False, True]
@@ -407,7 +407,7 @@ def test_time_limit_of_gym_make() -> None:
         ("render_mode", "human_", "'ansi'"),
     ],
 )
-def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, refuses: Refuses) -> None:
+def test_invalid_arguments_raise_an_error(argument: str, value: Any, allowed: str, refuses: Refuses) -> None:
     shown = "int" if value == 5 else "" if isinstance(value, dict) else repr(value)
     refuses(lambda: SolitaireEnv(**{argument: value}), shown, allowed)
 
@@ -416,8 +416,8 @@ def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, ref
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_cards_show_the_position(name: str) -> None:
-    """The decoder gives back what the player sees; named slices are where they say."""
+def test_card_observations_show_the_position(name: str) -> None:
+    """The decoder returns the player's view; named slices are in the right places."""
     for information in observations.INFORMATION:
         env = SolitaireEnv(EVERY[name], information=information)
         observation, info = env.reset(seed=0)
@@ -437,7 +437,7 @@ def test_features_have_no_decoder(refuses: Refuses) -> None:
     refuses(lambda: env.decode_observation(observation), "'features'", "'cards'")
 
 
-def test_an_observation_of_another_game(refuses: Refuses) -> None:
+def test_an_observation_of_another_game_raises_an_error(refuses: Refuses) -> None:
     env = SolitaireEnv("busy-aces")
     refuses(lambda: env.decode_observation(np.zeros(7, dtype=np.int8)), "(7,)", "(257,)", "(349,)")
     refuses(lambda: env.decode_observation([[1], [2, 3]]), "is a list", "an array")  # type: ignore[arg-type]
@@ -447,11 +447,11 @@ def card_words(code: int, ranks: int) -> list[float]:
     return [(code >> 2) / ranks, *(float(code & 3 == suit) for suit in range(4))]
 
 
-def features_of(seen: Position, twin: ReferenceGame, layout: dict[str, slice]) -> np.ndarray[Any, Any]:
-    """The features of a position, as it is seen, by the sentences of ``feature_layout``."""
+def features_of(seen: Position, reference: ReferenceGame, layout: dict[str, slice]) -> np.ndarray[Any, Any]:
+    """The features of a position as the player sees it, computed from the text of ``feature_layout``."""
     variant, capacity = seen.variant, make_rules(seen.variant).pile_capacity
     moves_runs = variant.moves != "one card"
-    runs = [twin.run(pile) if pile and moves_runs else 0 for pile in twin.tableau]
+    runs = [reference.run(pile) if pile and moves_runs else 0 for pile in reference.tableau]
     out = np.zeros(max(part.stop for part in layout.values()), dtype=np.float32)
     sources = {f"t{n}": pile for n, pile in enumerate(seen.tableau, 1)}
     sources |= {"waste": seen.waste} if variant.stock else {}
@@ -459,7 +459,7 @@ def features_of(seen: Position, twin: ReferenceGame, layout: dict[str, slice]) -
     for source, cards in sources.items():
         part = out[layout[source]]
         if cards:
-            may_go_home = twin.home(card_name(cards[-1])) is not None
+            may_go_home = reference.home(card_name(cards[-1])) is not None
             part[:6] = [*card_words(cards[-1], variant.ranks), may_go_home]
         if source[0] == "t":
             part[6:] = [len(cards) / capacity, min(runs[int(source[1:]) - 1] / variant.ranks, 1)]
@@ -471,7 +471,7 @@ def features_of(seen: Position, twin: ReferenceGame, layout: dict[str, slice]) -
         depths = [
             len(pile) - 1 - n for pile in seen.tableau for n, card in enumerate(pile) if card & ~DOWN == code
         ]
-        needed = (rank - twin.base) % variant.ranks + 1
+        needed = (rank - reference.base) % variant.ranks + 1
         grid[suit, rank - 1] = [
             sum(cards >= needed for cards in seen.foundations[suit]) / variant.decks,
             sum(cards[-1:] == (code,) for cards in sources.values()) / variant.decks,
@@ -499,15 +499,15 @@ def features_of(seen: Position, twin: ReferenceGame, layout: dict[str, slice]) -
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
 @pytest.mark.parametrize("name", [*PLAYED, *FURTHER, "short-4, any suit, any, sequence", "only-aces"])
-def test_features_are_what_they_say(name: str, information: str) -> None:
+def test_features_equal_their_description(name: str, information: str) -> None:
     env = SolitaireEnv(EVERY[name], observation="features", information=information)
     observation, info = env.reset(seed=0)
     rng = np.random.default_rng(1)
     for _ in range(25):
         assert env.observation_space.contains(observation)
-        twin = ReferenceGame.from_text(env.position(), ReferenceRules.of(env.variant))
+        reference = ReferenceGame.from_text(env.position(), ReferenceRules.of(env.variant))
         seen = parse_position(env.position(hidden=information == "player"), env.variant)
-        expected = features_of(seen, twin, env.observation_layout)
+        expected = features_of(seen, reference, env.observation_layout)
         np.testing.assert_allclose(observation, expected, atol=1e-6, err_msg=env.position())
         observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
 
@@ -524,7 +524,7 @@ def some_game(name: str = "eights-down", **arguments: Any) -> SolitaireEnv:
 
 
 def go_on(env: SolitaireEnv) -> list[Any]:
-    """What the rest of a game, and the next, look like."""
+    """The rest of a game, and the next one."""
     told: list[Any] = []
     for _ in range(10):
         observation, reward, terminated, truncated, info = env.step(
@@ -546,7 +546,7 @@ def go_on(env: SolitaireEnv) -> list[Any]:
 @pytest.mark.parametrize(
     "arguments", [{}, {"observation": "features"}, {"stall_limit": 8, "information": "thoughtful"}]
 )
-def test_copies_go_on_alike_and_apart(make: Any, arguments: dict[str, Any]) -> None:
+def test_copies_continue_alike_and_independently(make: Any, arguments: dict[str, Any]) -> None:
     env = some_game(**arguments)
     text = env.position()
     other = make(env)
@@ -556,7 +556,7 @@ def test_copies_go_on_alike_and_apart(make: Any, arguments: dict[str, Any]) -> N
     assert other.variant == env.variant and other.settings == env.settings
 
 
-def test_a_copy_before_the_first_reset() -> None:
+def test_an_environment_can_be_copied_before_reset() -> None:
     for other in (SolitaireEnv("busy-aces").clone(), copy.deepcopy(SolitaireEnv("busy-aces"))):
         with pytest.raises(gym.error.ResetNeeded):
             other.step(0)
@@ -572,7 +572,7 @@ def test_a_wrapped_environment_is_copied_with_its_state() -> None:
     assert env.unwrapped.clone().spec == env.unwrapped.spec  # type: ignore[attr-defined]
 
 
-def test_state_is_json() -> None:
+def test_the_state_is_json() -> None:
     env = some_game()
     saved = json.loads(json.dumps(env.get_state()))
     assert saved == env.get_state()
@@ -583,7 +583,7 @@ def test_state_is_json() -> None:
     assert go_on(other) == go_on(env)
 
 
-def test_state_of_other_programs_deal_and_of_a_position() -> None:
+def test_the_state_of_a_position_and_of_another_programs_deal_is_restored() -> None:
     env = SolitaireEnv("eights-down")
     env.reset(options={"position": position("eights-down", "cells: ** ** -- -- -- -- -- --")})
     other = SolitaireEnv("eights-down")
@@ -622,14 +622,16 @@ def test_state_of_other_programs_deal_and_of_a_position() -> None:
     ],
     ids=lambda value: shown(value)[:30],
 )
-def test_states_that_are_refused(key: str, value: Any, words: tuple[str, ...], refuses: Refuses) -> None:
+def test_invalid_states_raise_an_error(
+    key: str, value: Any, words: tuple[str, ...], refuses: Refuses
+) -> None:
     env = some_game()
     text, saved = env.position(), env.get_state()
     refuses(lambda: env.set_state({**saved, key: value}), *words)
     assert env.position() == text and env.get_state() == saved
 
 
-def test_a_state_with_gaps_is_refused(refuses: Refuses) -> None:
+def test_a_state_with_gaps_raises_an_error(refuses: Refuses) -> None:
     env = some_game()
     saved = env.get_state()
     row = saved["row"]
@@ -641,7 +643,7 @@ def test_a_state_with_gaps_is_refused(refuses: Refuses) -> None:
 # ------------------------------------------------------------------------------------- for people
 
 
-def test_render() -> None:
+def test_render_returns_the_board() -> None:
     env = SolitaireEnv("eights-down", render_mode="ansi")
     env.reset(options={"deal": 7})
     board = env.render()
@@ -664,7 +666,7 @@ def test_render_hides_the_stock() -> None:
         assert env.render() == board
 
 
-def test_render_without_a_mode() -> None:
+def test_render_without_a_mode_warns() -> None:
     env = SolitaireEnv("busy-aces")
     env.reset(seed=0)
     with pytest.warns(UserWarning, match="without a render_mode"):
@@ -692,7 +694,7 @@ def test_render_without_a_mode() -> None:
         ("eights-down", "t1: 4H KS QS|t2:", "t1>s", "KS to QS, 2 cards, from t1 to the space t2"),
     ],
 )
-def test_describe_action(name: str, partial: str, action: str, words: str) -> None:
+def test_describe_action_uses_words(name: str, partial: str, action: str, words: str) -> None:
     env = start(name, partial)
     assert env.describe_action(env.parse_action(action)) == words
 
@@ -705,7 +707,7 @@ def test_describe_and_expand_refuse_illegal_actions(refuses: Refuses) -> None:
         refuses(lambda method=method: method("t1>t2"), "'t1>t2'", "a whole number")
 
 
-def test_expand() -> None:
+def test_expand_returns_single_moves() -> None:
     env = SolitaireEnv("forty-thieves", moves="supermove")
     env.reset(options={"position": position("forty-thieves", "t1: 4H 9S 8S 7S|t2: TS|t3:|t4:|waste: ... KC")})
     strict = SolitaireEnv("forty-thieves")
@@ -726,7 +728,7 @@ def test_sequences_do_not_expand(refuses: Refuses) -> None:
     )
 
 
-def test_texts_of_actions(refuses: Refuses) -> None:
+def test_action_texts_round_trip(refuses: Refuses) -> None:
     env = SolitaireEnv("eights-down")
     for action in range(160):
         assert env.parse_action(env.action_text(action)) == action
@@ -753,7 +755,7 @@ def test_thoughtful_shows_the_stock() -> None:
     assert "stock" not in player.observation_layout
 
 
-def test_thoughtful_changes_nothing_where_there_is_no_stock() -> None:
+def test_thoughtful_changes_nothing_without_a_stock() -> None:
     spaces = [
         SolitaireEnv("eights-down", information=word).observation_space for word in observations.INFORMATION
     ]

@@ -1,4 +1,4 @@
-"""What a user may pass to an environment, and what is refused with a sentence of our own."""
+"""Arguments that environments accept, and our own errors for the others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.games import PLAYED
 
 BUSY = "solitaire_env:Solitaire/BusyAces-v0"
 NO_NUMBERS = [None, "1", 1.0, True, np.bool_(True), np.float32(1), np.timedelta64(1), np.array([1]), [1], {}]
-"""What is no whole number, though Python or NumPy may take some of it for one."""
+"""Values that are no whole numbers, although Python or NumPy may accept some of them."""
 
 
 class Two(IntEnum):
@@ -48,16 +48,16 @@ def started(**arguments: Any) -> SolitaireEnv:
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=shown)
-def test_no_whole_number(value: Any) -> None:
+def test_other_values_are_no_whole_numbers(value: Any) -> None:
     assert whole_number(value) is None
 
 
 @pytest.mark.parametrize("value", [2, np.int8(2), np.uint64(2), np.array(2), Two.TWO], ids=shown)
-def test_whole_number(value: Any) -> None:
+def test_whole_numbers_are_converted(value: Any) -> None:
     assert whole_number(value) == 2 and type(whole_number(value)) is int
 
 
-def test_torch_scalars() -> None:
+def test_torch_scalars_are_whole_numbers() -> None:
     """A tensor without axes is a number; one of a single element, and a bool, is none."""
     torch = pytest.importorskip("torch")
     assert whole_number(torch.tensor(3, dtype=torch.uint8)) == 3
@@ -71,13 +71,13 @@ def test_torch_scalars() -> None:
 @pytest.mark.parametrize(
     "values", [[True, 1], (np.bool_(False), 1), [[1], [1, 2]], [1.0], ["1"], 1, None, {1}]
 )
-def test_no_row_of_whole_numbers(values: Any, refuses: Refuses) -> None:
+def test_other_values_are_no_rows_of_whole_numbers(values: Any, refuses: Refuses) -> None:
     refuses(lambda: whole_numbers("things", values), "things", "one row of whole numbers")
     refuses(lambda: whole_numbers("things", values, 2), "things", "(2,) whole numbers")
 
 
 @pytest.mark.parametrize("values", [[], range(3), (1, np.int8(2)), np.arange(3, dtype=np.uint64)], ids=shown)
-def test_rows_of_whole_numbers(values: Any) -> None:
+def test_rows_of_whole_numbers_are_converted(values: Any) -> None:
     assert whole_numbers("things", values).tolist() == list(values)
 
 
@@ -94,8 +94,10 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("make", "name"), LIMITS)
-def test_limits(make: Callable[..., Any], name: str, refuses: Refuses) -> None:
-    """A whole number from 1, NumPy's included, or None."""
+def test_limits_are_whole_numbers_from_1_or_none(
+    make: Callable[..., Any], name: str, refuses: Refuses
+) -> None:
+    """NumPy's numbers too."""
     for value in (1, np.int64(1), np.uint8(1), None):
         made = make(**{name: value})
         limit = getattr(getattr(made, "settings", made), name)
@@ -105,14 +107,14 @@ def test_limits(make: Callable[..., Any], name: str, refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("name", ["stall_limit", "max_episode_steps"])
-def test_a_limit_of_numpy_cuts_games_off(name: str) -> None:
+def test_a_numpy_limit_truncates(name: str) -> None:
     envs = gym.make_vec(BUSY, num_envs=2, **{name: np.int64(2)})  # type: ignore[arg-type]
     illegal = envs.reset(seed=0)[1]["action_mask"].argmin(axis=1)
     assert [envs.step(illegal)[3].tolist() for _ in range(2)] == [[False] * 2, [True] * 2]
 
 
 @pytest.mark.parametrize("num_envs", [*NO_NUMBERS, 0, -1], ids=shown)
-def test_numbers_of_games_that_are_refused(num_envs: Any, refuses: Refuses) -> None:
+def test_invalid_numbers_of_games_raise_an_error(num_envs: Any, refuses: Refuses) -> None:
     refuses(lambda: SolitaireVectorEnv(num_envs), "num_envs is", "a whole number")
     assert SolitaireVectorEnv(np.int64(2)).num_envs == 2  # type: ignore[arg-type]
 
@@ -121,8 +123,8 @@ def test_numbers_of_games_that_are_refused(num_envs: Any, refuses: Refuses) -> N
 
 
 @pytest.mark.parametrize("action", NO_NUMBERS, ids=shown)
-def test_actions_that_are_no_number(action: Any, refuses: Refuses) -> None:
-    """Wherever a single environment takes an action."""
+def test_actions_that_are_no_number_raise_an_error(action: Any, refuses: Refuses) -> None:
+    """In every method of a single environment that takes an action."""
     env = started()
     for method in (env.step, env.action_text, env.describe_action, env.move, env.expand):
         refuses(lambda method=method: method(action), type(action).__name__, "a whole number")
@@ -131,7 +133,7 @@ def test_actions_that_are_no_number(action: Any, refuses: Refuses) -> None:
 @pytest.mark.parametrize("number", [2**64 - 1, 2**63, 171])
 @pytest.mark.parametrize("on_invalid", ["noop", "raise", "terminate"])
 def test_the_error_shows_the_action_that_was_passed(number: int, on_invalid: Any, refuses: Refuses) -> None:
-    """Not what is left of it in 64 bits."""
+    """Not its lowest 64 bits."""
     refuses(lambda: started(on_invalid=on_invalid).step(np.uint64(number)), f"action {number} ", "0..170")
     envs = SolitaireVectorEnv(2, "busy-aces", on_invalid=on_invalid)
     envs.reset(seed=0)
@@ -139,7 +141,7 @@ def test_the_error_shows_the_action_that_was_passed(number: int, on_invalid: Any
     refuses(lambda: envs.step(actions), f"action {number} ", "0..170")
 
 
-def test_a_large_action_of_a_game_that_is_dealt_anew_is_not_looked_at() -> None:
+def test_the_action_of_a_restarting_game_is_ignored() -> None:
     envs = SolitaireVectorEnv(2, "busy-aces", max_episode_steps=1)
     envs.reset(seed=0)
     envs.step([0, 0])
@@ -151,8 +153,8 @@ def test_a_large_action_of_a_game_that_is_dealt_anew_is_not_looked_at() -> None:
 
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
 @pytest.mark.parametrize("information", ["player", "thoughtful"])
-def test_every_wrong_code_is_refused(variant: Variant, information: Any, refuses: Refuses) -> None:
-    """In whatever entry of an observation it is."""
+def test_every_invalid_code_raises_an_error(variant: Variant, information: Any, refuses: Refuses) -> None:
+    """In any entry of an observation."""
     env = SolitaireEnv(variant, information=information)
     observation, _ = env.reset(seed=0)
     text = format_position(env.decode_observation(observation))
@@ -167,7 +169,7 @@ def test_every_wrong_code_is_refused(variant: Variant, information: Any, refuses
     for entry in range(len(observation)):
         codes = {-5, -128, 57, 127, *(() if entry in counts else (1, 2, 3))}
         if variant.hides_cards and entry < tableau:
-            codes -= {1}  # a card that lies face down
+            codes -= {1}  # a face-down card
         for code in codes - {int(observation[entry])}:
             wrong = observation.copy()
             wrong[entry] = code
@@ -175,7 +177,7 @@ def test_every_wrong_code_is_refused(variant: Variant, information: Any, refuses
 
 
 @pytest.mark.parametrize("code", [128, -129, 2**62, -(2**63)], ids=shown)
-def test_codes_beyond_a_byte_are_refused(code: int, refuses: Refuses) -> None:
+def test_codes_beyond_a_byte_raise_an_error(code: int, refuses: Refuses) -> None:
     """Without counting up to them."""
     env = started()
     observation = env.step(0)[0].astype(np.int64)
@@ -186,7 +188,7 @@ def test_codes_beyond_a_byte_are_refused(code: int, refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["m8[s]", "M8[s]", "f8", "?", "O", "U3"], ids=shown)
-def test_observations_of_other_things_than_numbers(dtype: str, refuses: Refuses) -> None:
+def test_observations_of_other_types_raise_an_error(dtype: str, refuses: Refuses) -> None:
     env = started()
     refuses(lambda: env.decode_observation(np.zeros(257, dtype=dtype)), "whole numbers")
 
@@ -198,8 +200,8 @@ NO_DEALS = ["../../x", "ms:0", "ms:-1", "ms:1.5", "ms: 1", "ms:", "pysol:0", "ot
 
 
 @pytest.mark.parametrize("deal", NO_DEALS, ids=shown)
-def test_deals_that_are_refused(deal: Any, refuses: Refuses) -> None:
-    """In a state as in a reset: then the game stays as it is."""
+def test_invalid_deals_raise_an_error(deal: Any, refuses: Refuses) -> None:
+    """In a state as in a reset; the game is then unchanged."""
     env, envs = started(), SolitaireVectorEnv(2, "busy-aces")
     envs.reset(seed=0)
     before, both = env.get_state(), [envs.get_state(row) for row in range(2)]
@@ -211,20 +213,20 @@ def test_deals_that_are_refused(deal: Any, refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("deal", [0, 7, 2**63 - 1, "ms:1", "ms:617", f"pysol:{10**20 - 1}", None], ids=shown)
-def test_deals_of_states(deal: Any) -> None:
-    """The libraries that deal other programs' deals are not needed for a state."""
+def test_deals_of_states_need_no_library(deal: Any) -> None:
+    """pysol-cards is not needed to restore a state."""
     env = started()
     env.set_state(json.loads(json.dumps({**env.get_state(), "deal": deal})))
     assert env.get_state()["deal"] == deal and env.deal == deal
 
 
-def test_a_short_pack_has_no_deals_of_other_programs(refuses: Refuses) -> None:
+def test_a_short_pack_refuses_deals_of_other_programs(refuses: Refuses) -> None:
     env = SolitaireEnv(Variant("short", "Short", decks=1, tableau=(2, 2, 2, 2), ranks=4))
     env.reset(seed=0)
     refuses(lambda: env.set_state({**env.get_state(), "deal": "ms:1"}), "'ms:1'", "4 ranks")
 
 
-def test_numbers_of_states_may_be_numpys() -> None:
+def test_numbers_of_states_may_be_numpy_integers() -> None:
     env = started()
     env.step(0)
     saved = env.get_state()
@@ -235,14 +237,14 @@ def test_numbers_of_states_may_be_numpys() -> None:
 
 @pytest.mark.parametrize("key", ["stream", "steps", "stalls"])
 @pytest.mark.parametrize("value", [*NO_NUMBERS, -1, 2**64, 10**5000], ids=shown)
-def test_numbers_of_states_that_are_refused(key: str, value: Any, refuses: Refuses) -> None:
+def test_invalid_numbers_of_states_raise_an_error(key: str, value: Any, refuses: Refuses) -> None:
     env = started()
     before = env.get_state()
     refuses(lambda: env.set_state({**before, key: value}), f"state {key} is", "a whole number from 0 to")
     assert env.get_state() == before
 
 
-def test_a_state_with_a_hidden_stock_is_refused(refuses: Refuses) -> None:
+def test_a_state_with_a_hidden_stock_raises_an_error(refuses: Refuses) -> None:
     env = started()
     saved = env.get_state()
     stock = env.batch.rules.row_stock
@@ -272,8 +274,8 @@ STARTS = ("number", "name", "position", "hidden position", "seed")
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_the_deal_of_a_single_environment(start: str) -> None:
-    """``info["deal"]`` is an int64 from the first game to the last; ``deal`` says what was dealt."""
+def test_info_deal_is_always_an_int64(start: str) -> None:
+    """``deal`` names what was dealt."""
     options = options_of(start)
     env = SolitaireEnv("busy-aces")
     with pytest.raises(gym.error.ResetNeeded):
@@ -291,8 +293,8 @@ def test_the_deal_of_a_single_environment(start: str) -> None:
 
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("start", STARTS)
-def test_one_game_starts_otherwise_than_the_other(start: str, mode: AutoresetMode) -> None:
-    """Gymnasium's vector environment takes the infos, and the native one has the same."""
+def test_rows_may_start_in_different_ways(start: str, mode: AutoresetMode) -> None:
+    """Gymnasium's vector environment accepts the infos, and the native one has the same."""
     options = options_of(start)
     arguments: dict[str, Any] = {"max_episode_steps": 2}
     theirs = SyncVectorEnv([lambda: gym.make(BUSY, **arguments)] * 2, autoreset_mode=mode)
@@ -315,7 +317,7 @@ def test_one_game_starts_otherwise_than_the_other(start: str, mode: AutoresetMod
                 assert info["deal"].dtype == np.int64 and info["_deal"].all()
 
 
-def test_named_deals_in_processes() -> None:
+def test_named_deals_work_in_processes() -> None:
     pytest.importorskip("pysol_cards")
     envs = AsyncVectorEnv(
         [lambda: gym.make(BUSY, max_episode_steps=1)] * 2, autoreset_mode=AutoresetMode.SAME_STEP
@@ -348,7 +350,7 @@ def test_repr_is_the_position_as_the_player_sees_it(information: Any) -> None:
     assert "\n" not in str(env), "wrappers and logs name the environment in a line"
 
 
-def test_repr_of_many_games() -> None:
+def test_repr_of_many_games_has_their_number() -> None:
     envs = SolitaireVectorEnv(5, "eights-down")
     assert repr(envs) == str(envs) == "SolitaireVectorEnv('eights-down', num_envs=5)"
 
@@ -356,8 +358,8 @@ def test_repr_of_many_games() -> None:
 # ------------------------------------------------------------------------------------ the package
 
 
-def test_dir_shows_the_public_names() -> None:
-    """Those that are loaded with their first use, too; each can be had."""
+def test_dir_lists_the_public_names() -> None:
+    """Including those that are loaded on first use; each can be imported."""
     names = dir(solitaire_env)
     assert {*solitaire_env.__all__, "evaluation", "env", "vector", "sb3", "wrappers", "testing"} <= set(names)
     assert not {"import_module", "os", "Any", "TYPE_CHECKING"} & set(names)
@@ -385,8 +387,8 @@ for module in pkgutil.walk_packages(solitaire_env.__path__, "solitaire_env.", on
 """
 
 
-def test_modules_without_what_they_need_say_how_to_install_it() -> None:
-    """Every module of the package is imported or names the extra that has what it lacks."""
+def test_modules_without_their_libraries_say_what_to_install() -> None:
+    """Every module of the package can be imported, or names the extra with the missing library."""
     command = [sys.executable, "-c", WITHOUT_EXTRAS, *EXTRAS]
     first, *lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     assert first == "dir False"
@@ -410,7 +412,7 @@ def test_the_batch_of_an_environment_is_public() -> None:
 
 
 @pytest.mark.parametrize("copy", [True, False])
-def test_bool_masks_of_many_games(copy: bool) -> None:
+def test_many_games_have_bool_masks(copy: bool) -> None:
     ours, plain = (
         SolitaireVectorEnv(3, "busy-aces", copy=copy, **words) for words in ({"mask_dtype": "bool"}, {})
     )
@@ -424,6 +426,6 @@ def test_bool_masks_of_many_games(copy: bool) -> None:
 
 
 @pytest.mark.parametrize("mask_dtype", ["int16", "", None, np.int8, ["int8"]], ids=shown)
-def test_unknown_types_of_masks(mask_dtype: Any, refuses: Refuses) -> None:
+def test_unknown_types_of_masks_raise_an_error(mask_dtype: Any, refuses: Refuses) -> None:
     for make in (SolitaireEnv, SolitaireVectorEnv):
         refuses(lambda make=make: make(mask_dtype=mask_dtype), "unknown mask_dtype", "'int8', 'bool'")

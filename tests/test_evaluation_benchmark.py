@@ -1,4 +1,4 @@
-"""The benchmark of evaluation, on few deals, beside this very commit."""
+"""The benchmark of evaluation, on few deals, against this very commit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clone(tmp_path: Path) -> Path:
     return folder
 
 
-def test_prints_a_row_for_each_policy(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_is_printed_for_each_policy(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--against", str(clone), "--policies", "greedy", "--deals", "0:3", "--rounds", "1", "--quiet"]
     assert evaluation.main([*given, "--threads", "1"]) == 0
     out, err = capsys.readouterr()
@@ -35,7 +35,7 @@ def test_prints_a_row_for_each_policy(clone: Path, capsys: pytest.CaptureFixture
     assert err == ""
 
 
-def test_says_what_failed(clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures_are_reported(clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--policies", "greedily", "--rounds", "1", "--quiet"]
     assert evaluation.main(["--against", str(clone), *given]) == 2
     assert "evaluation of 'greedily' failed: " in capsys.readouterr().err
@@ -43,7 +43,7 @@ def test_says_what_failed(clone: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "none" in capsys.readouterr().err
 
 
-def test_refuses_games_that_end_otherwise(monkeypatch: pytest.MonkeyPatch, clone: Path) -> None:
+def test_games_that_end_differently_are_refused(monkeypatch: pytest.MonkeyPatch, clone: Path) -> None:
     ends = iter("ab")
     monkeypatch.setattr(evaluation, "in_new_process", lambda *_: evaluation.Timed(1.0, 1.0, next(ends)))
     arguments = evaluation.Arguments(clone, rounds=1, quiet=True)

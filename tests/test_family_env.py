@@ -24,7 +24,7 @@ def choose(rng: np.random.Generator, mask: Any) -> int:
     return int(rng.choice(np.flatnonzero(mask)))
 
 
-def test_splits() -> None:
+def test_splits_contain_each_game_once() -> None:
     assert set(TRAIN) | set(TEST) == {variant.name for variant in VARIANTS} == set(SPLITS["all"])
     assert not set(TRAIN) & set(TEST)
     assert (len(TRAIN), len(TEST)) == (58, 18)
@@ -35,16 +35,16 @@ def rules_of(variant: Variant) -> tuple[Any, ...]:
     return tuple(getattr(make_rules(variant), field) for field in fields)
 
 
-def test_each_game_of_the_test_split_combines_rules_as_none_of_the_train_split() -> None:
+def test_each_test_game_has_a_combination_of_rules_that_no_training_game_has() -> None:
     seen = {rules_of(get_variant(name)) for name in TRAIN}
     assert [name for name in TEST if rules_of(get_variant(name)) in seen] == []
 
 
-def test_checker_of_gymnasium() -> None:
+def test_check_env_passes() -> None:
     check_env(gym.make(ID, games=SOME).unwrapped, skip_render_check=True)
 
 
-def test_rows_are_those_of_single_environments() -> None:
+def test_rows_equal_single_environments() -> None:
     rows = 6
     envs = gym.make_vec(ID, num_envs=rows, games=SOME)
     singles = [gym.make(ID, games=SOME) for _ in range(rows)]
@@ -73,7 +73,7 @@ def test_rows_are_those_of_single_environments() -> None:
 
 
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
-def test_other_autoreset_modes(mode: str) -> None:
+def test_other_autoreset_modes_work(mode: str) -> None:
     envs = FamilyVectorEnv(4, SOME, autoreset_mode=mode, max_episode_steps=7)
     _, infos = envs.reset(seed=1)
     rng = np.random.default_rng(1)
@@ -89,7 +89,7 @@ def test_other_autoreset_modes(mode: str) -> None:
                 assert infos["final_info"]["variant"][ended].tolist() != []
 
 
-def test_a_game_by_name() -> None:
+def test_a_game_is_chosen_by_name() -> None:
     env = FamilyEnv("all")
     for variant in VARIANTS:
         observation, info = env.reset(seed=0, options={"variant": variant.name, "deal": 3})
@@ -106,7 +106,7 @@ def test_a_game_by_name() -> None:
         assert env.describe_action(int(legal[0]))
 
 
-def test_state_and_position() -> None:
+def test_states_and_positions_are_restored() -> None:
     env, other = FamilyEnv(SOME, render_mode="ansi"), FamilyEnv(SOME)
     rng = np.random.default_rng(2)
     _, info = env.reset(seed=2)
@@ -122,7 +122,7 @@ def test_state_and_position() -> None:
     assert other.observation_space.contains(observation)
 
 
-def test_rows_are_copied_and_asked() -> None:
+def test_rows_are_copied_and_can_be_read() -> None:
     envs = FamilyVectorEnv(3, SOME, render_mode="ansi")
     _, infos = envs.reset(seed=9, options={"variant": ["yukon", "zebra", "freecell"], "deal": 1})
     assert infos["variant"].tolist() == ["yukon", "zebra", "freecell"]
@@ -135,7 +135,7 @@ def test_rows_are_copied_and_asked() -> None:
     assert [board.split("\n")[0] for board in envs.render() or ()]
 
 
-def test_an_action_of_another_game() -> None:
+def test_an_action_of_another_game_is_illegal() -> None:
     env = FamilyEnv(["freecell", "klondike"], on_invalid="raise")
     env.reset(options={"variant": "freecell", "deal": 0})
     draw = env.parse_action("draw")
@@ -154,12 +154,12 @@ def test_an_action_of_another_game() -> None:
     ("games", "words"),
     [("most", "unknown split"), ([], "one or more"), (["yukon", "yukon"], "each once"), (["x"], "unknown")],
 )
-def test_games_that_are_refused(games: Any, words: str) -> None:
+def test_invalid_games_raise_an_error(games: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read_games(games)
 
 
-def test_arguments_that_are_refused() -> None:
+def test_invalid_arguments_raise_an_error() -> None:
     env = FamilyEnv(SOME)
     with pytest.raises(gym.error.ResetNeeded):
         env.step(0)
@@ -176,7 +176,7 @@ def test_arguments_that_are_refused() -> None:
         env.set_state({"variant": "forty-thieves"})
 
 
-def test_the_stock_of_a_thoughtful_game_is_seen() -> None:
+def test_thoughtful_observations_show_the_stock() -> None:
     env = FamilyEnv(SOME, information="thoughtful", on_invalid="raise")
     observation, info = env.reset(options={"variant": "klondike-draw-3", "deal": 2})
     stock = parse_position(env.position()).stock

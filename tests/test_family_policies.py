@@ -1,4 +1,4 @@
-"""Policies and move features in all published games: what they know, and what further rules make of them."""
+"""Policies and move features in all published games: what they see, and the effect of further rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 
 NAMES = [variant.name for variant in VARIANTS]
 EACH = NAMES if COMPILED else [variant.name for variant in VARIANTS if variant.cards == 52]
-"""Interpreted, the games of one deck."""
+"""With interpreted kernels, the games of one deck."""
 
 
 def dealt(variant: Variant, size: int = 4) -> Batch:
@@ -36,7 +36,7 @@ def dealt(variant: Variant, size: int = 4) -> Batch:
 
 
 def shuffle_hidden(batch: Batch, random: np.random.Generator) -> Batch:
-    """The same games as a player sees them, the cards that are not seen in another order."""
+    """The same games as a player sees them, with the unseen cards shuffled."""
     rules = batch.rules
     other = Batch(batch.spec, batch.size)
     for b in range(batch.size):
@@ -63,7 +63,7 @@ def test_policies_play_legal_moves(name: str, policy: str) -> None:
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_features_are_finite_and_know_no_hidden_card(name: str) -> None:
+def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
     variant = get_variant(name)
     reader = MoveReader(GameSpec(variant), digs=1, reach=1, family=True)
     batch, random = dealt(variant, 2), np.random.default_rng(0)
@@ -90,7 +90,7 @@ def test_features_are_finite_and_know_no_hidden_card(name: str) -> None:
             batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
 
 
-def test_the_family_has_the_same_columns_in_every_game() -> None:
+def test_family_features_have_the_same_columns_in_every_game() -> None:
     names = {MoveReader(GameSpec(variant), family=True).move_names for variant in VARIANTS}
     assert len(names) == 1
     plain = MoveReader(GameSpec(VARIANTS[0])).move_names
@@ -99,7 +99,7 @@ def test_the_family_has_the_same_columns_in_every_game() -> None:
 
 @pytest.mark.parametrize("name", EACH)
 def test_family_features_after_a_move_are_those_of_the_position_it_leads_to(name: str) -> None:
-    """But for moves that turn up a hidden card."""
+    """Except for moves that turn up a hidden card."""
     variant = get_variant(name)
     reader = MoveReader(GameSpec(variant), digs=0, family=True)
     batch, random = dealt(variant, 2), np.random.default_rng(1)
@@ -160,7 +160,7 @@ def family_of(variant: Variant, seen: MoveFeatures, action: str) -> dict[str, fl
     }
 
 
-def test_family_features_of_a_move() -> None:
+def test_family_features_describe_a_move() -> None:
     down = "variant: hides|stock: 3H 2C AC 3C 3D|waste:|redeals: -|t1: (2D) (2S) AD|t3: 2H"
     variant, seen, _ = read("hides", f"{down}|foundations: C 0 D 0 H 0 S 1|t2: (3S) AH")
     assert family_of(variant, seen, "t1>f") == {"turns": 1}
@@ -214,9 +214,9 @@ def safe(name: str, position: str) -> str:
     return batch.spec.actions.text(action) if action >= 0 else "none"
 
 
-def test_safe_moves_under_further_rules() -> None:
-    """No card goes home for sure that another could lie on, nor where a space would be filled, nor off a
-    waste whose later cards it decides.
+def test_safe_moves_follow_further_rules() -> None:
+    """No card is safe to go home if another could be placed on it, if a space would be filled, or if it
+    decides the later cards of the waste.
     """
     rest = "stock: 3H 2C AC 3C 3D AH|waste:|cells: -- --"
     assert (
@@ -235,7 +235,7 @@ def test_safe_moves_under_further_rules() -> None:
 
 
 def test_greedy_never_worries_back_nor_redeals_first() -> None:
-    """And nothing leaves a card that it fits onto by the rules of the game."""
+    """And no card leaves one that it fits onto by the rules of the game."""
     for name in ("klondike", "whitehead", "double-klondike"):
         batch, player = dealt(get_variant(name), 8), load_policy("greedy", name)
         for _ in range(100 if COMPILED else 30):

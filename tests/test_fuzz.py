@@ -1,4 +1,4 @@
-"""Whatever is read is accepted whole or refused in words: a short run of the fuzzer."""
+"""All input is accepted as valid or refused with a message: a short run of the fuzzer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CASES = 50 if COMPILED else 20
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_reads_or_refuses(target: Target) -> None:
+def test_inputs_are_read_or_refused(target: Target) -> None:
     try_cases(target, CASES)
 
 

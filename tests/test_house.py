@@ -1,4 +1,4 @@
-"""The rules of the house that no import contract can say: names, lengths, folders."""
+"""Rules of the code that no import contract can express: names, lengths, folders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("solitaire_env", "agents", "benchmarks")
 CODE = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
 LONGEST = 60
-"""Lines of a function, its docstring apart: it fits on a screen."""
+"""Lines of a function without its docstring: it fits on a screen."""
 PUBLIC = {"_fields", "_replace", "_asdict"}
 """Methods of named tuples."""
 
@@ -63,7 +63,7 @@ def test_functions_fit_on_a_screen() -> None:
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_each_folder_says_what_lives_there(name: str) -> None:
+def test_each_folder_has_a_docstring(name: str) -> None:
     for init in sorted((ROOT / name).rglob("__init__.py")):
         docstring = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8")))
         assert docstring, init
@@ -71,7 +71,7 @@ def test_each_folder_says_what_lives_there(name: str) -> None:
         assert (folder / "__init__.py").is_file(), folder
 
 
-def test_no_file_but_the_table_names_a_game() -> None:
+def test_no_file_except_the_table_names_a_game() -> None:
     """Weights and texts for a game are found by its data; help and examples may name one."""
     from solitaire_env.variants import VARIANTS
 

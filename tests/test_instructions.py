@@ -1,4 +1,4 @@
-"""The guard of speed: what it reads, and what it says. To count needs valgrind: ``make instructions``."""
+"""The check of instruction counts: its input and output. Counting needs valgrind: ``make instructions``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ COUNTED = dict.fromkeys(GAMES, 1000.25)
 FIGURES = dict.fromkeys(COUNTED, 1000)
 
 
-def test_reads_what_callgrind_wrote(tmp_path: Path) -> None:
-    """A part for each request; the last one, of the program's end, is none of ours."""
+def test_the_output_of_callgrind_is_read(tmp_path: Path) -> None:
+    """A part for each request; the last part is the end of the program."""
     dumps = {
         "callgrind.out": ("Program termination", 7),
         "callgrind.out.1": ("Client Request: eights-down", 228014554),
@@ -34,12 +34,12 @@ def test_reads_what_callgrind_wrote(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("now", "change"), [(1099, "+9.9%"), (1000.4, "+0.0%"), (500, "-50.0%")])
-def test_within_the_tolerance(now: float, change: str) -> None:
+def test_counts_within_the_tolerance_pass(now: float, change: str) -> None:
     rows, faults = compare({"busy-aces": now}, {"busy-aces": 1000})
     assert rows == [["busy-aces", f"{now:,.0f}", "1,000", change]] and faults == []
 
 
-def test_over_the_tolerance() -> None:
+def test_counts_over_the_tolerance_fail() -> None:
     rows, faults = compare({"busy-aces": 1101.0, "eights-down": 5}, {"busy-aces": 1000, "eights-down": 5})
     assert [row[-1] for row in rows] == ["+10.1%", "+0.0%"]
     (fault,) = faults
@@ -47,14 +47,16 @@ def test_over_the_tolerance() -> None:
         assert word in fault
 
 
-def test_a_game_without_a_figure() -> None:
+def test_a_game_without_a_figure_fails() -> None:
     rows, (fault,) = compare({"new-game": 1234.0}, FIGURES)
     assert rows == [["new-game", "1,234", None, None]]
     assert "new-game has no figure" in fault
 
 
-def test_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No figures, figures written, held, other versions, a slower engine."""
+def test_the_command_writes_and_checks_figures(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No figures, figures written, met, of other versions, a slower engine."""
     monkeypatch.setattr(instructions, "FIGURES", tmp_path / "instructions.json")
     monkeypatch.setattr(instructions, "count", lambda: COUNTED)
     assert main([]) == 1
@@ -80,7 +82,7 @@ def test_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest
         (platform, "machine", "aarch64", ("'aarch64'", "allowed: x86_64")),
     ],
 )
-def test_where_it_cannot_count(
+def test_machines_that_cannot_count_are_reported(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     module: object,
@@ -95,8 +97,8 @@ def test_where_it_cannot_count(
     assert all(word in said for word in words)
 
 
-def test_figures_on_file() -> None:
-    """One for each game that is measured."""
+def test_the_stored_figures_cover_every_measured_game() -> None:
+    """One figure for each."""
     figures = json.loads(instructions.FIGURES.read_text(encoding="utf-8"))
     assert tuple(figures["instructions"]) == GAMES
     assert set(figures["versions"]) == set(versions())

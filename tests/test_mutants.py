@@ -1,4 +1,4 @@
-"""The list of mutants fits the source, and the script that tries them tells what becomes of each."""
+"""The list of mutants fits the source, and the script reports the result of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add(a, b):
 
 
 def test_every_mutant_changes_its_file() -> None:
-    """Each old text stands in its file, and no two mutants are the same."""
+    """Each old text is in its file, and no two mutants are the same."""
     mutants_ = listed()
     sources = {file: (ROOT / file).read_text() for file in {mutant.file for mutant in mutants_}}
     changed = [mutated(sources[mutant.file], mutant) for mutant in mutants_]
@@ -29,11 +29,13 @@ def test_every_mutant_changes_its_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("a - b", "a", ["'a - b' does not stand in add.py"]),
+        ("a - b", "a", ["'a - b' is not in add.py"]),
         ("a + b", "(a + b)", ["f: '(a + b)' changes nothing in add.py"]),
     ],
 )
-def test_mutants_that_do_not_fit(old: str, new: str, words: list[str], refuses: Refuses) -> None:
+def test_mutants_that_do_not_fit_raise_an_error(
+    old: str, new: str, words: list[str], refuses: Refuses
+) -> None:
     refuses(lambda: mutated(ADD, Mutant("sums", "add.py", "f", old, new)), *words)
 
 
@@ -43,27 +45,29 @@ def test_mutants_that_do_not_fit(old: str, new: str, words: list[str], refuses: 
     [
         ("def test_it(): pass", ""),
         ("def test_it(): assert 2 == 3, 'two\\nlines'", "test_add.py::test_it - AssertionError: two"),
-        ("raise ValueError('at once')", "test_add.py - ValueError: at once"),
+        ("raise ValueError('no sum')", "test_add.py - ValueError: no sum"),
         (
             "def test_it(): wait()\ndef wait():\n    while True: pass",
             "no end in test_add.py, wait called by test_add.py, test_it",
         ),
     ],
 )
-def test_outcomes(test: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_gives_the_first_failure(
+    test: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mutants, "TEST_SECONDS", 0.5)
     (tmp_path / "test_add.py").write_text(test)
     assert run_stage(tmp_path, ["test_add.py"]) == (outcome, "no end" in outcome)
 
 
 @pytest.mark.proof
-def test_a_run_that_fails_by_itself(tmp_path: Path) -> None:
+def test_a_run_without_a_failing_test_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="pytest failed without a failing test"):
         run_stage(tmp_path, ["test_missing.py"])
 
 
 @pytest.mark.proof
-def test_a_run_that_takes_too_long(tmp_path: Path) -> None:
+def test_a_run_that_takes_too_long_counts_as_failed(tmp_path: Path) -> None:
     (tmp_path / "test_add.py").write_text("import time\ntime.sleep(60)")
     assert run_stage(tmp_path, ["test_add.py"], seconds=1) == ("no end within 1 s", True)
 
@@ -87,7 +91,7 @@ def test_a_run_that_takes_too_long(tmp_path: Path) -> None:
         (["--equivalent", "--jobs", "2"], 0, "sums: adds b first\n    SURVIVED\n"),
     ],
 )
-def test_main(
+def test_the_script_reports_each_mutant(
     arguments: list[str],
     failed: int,
     said: str,
@@ -114,7 +118,7 @@ def test_main(
 
 
 @pytest.mark.proof
-def test_tests_must_pass_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_unchanged_tests_must_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "copy_project", lambda folder: folder.mkdir())
     monkeypatch.setattr(mutants, "run_tests", lambda folder: mutants.Outcome("test_it - wrong"))
     assert main([]) == 1

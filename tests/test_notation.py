@@ -1,4 +1,4 @@
-"""Positions and actions as text, and what is said when a text is wrong."""
+"""Positions and actions as text, and the errors for wrong texts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def changed(text: str, name: str, change: Callable[[list[str]], list[str]]) -> s
 # ------------------------------------------------------------------------------------ there and back
 
 
-def test_position_text() -> None:
+def test_position_text_has_a_line_for_each_pile() -> None:
     """Deal 7, laid out row by row, then the first four cells."""
     assert dealt(EIGHTS) == (
         "variant: eights-down\n"
@@ -73,7 +73,7 @@ def test_position_text() -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_there_and_back(name: str) -> None:
+def test_position_texts_round_trip(name: str) -> None:
     variant = EVERY[name]
     for steps in (0, 5, 40):
         text = dealt(variant, steps, steps)
@@ -101,13 +101,13 @@ def test_a_published_game_is_named_by_its_text() -> None:
         assert parse_position(dealt(variant)).variant == variant
 
 
-def test_lines_in_any_order_and_with_any_spacing() -> None:
+def test_lines_may_have_any_order_and_spacing() -> None:
     text = dealt(THIEVES, steps=30)
     lines = [f"  {line.replace(' ', '   ')}  " for line in reversed(text.splitlines())]
     assert format_position(parse_position("\n\n".join(lines) + "\r\n")) == text
 
 
-def test_foundations_of_a_suit_in_any_order() -> None:
+def test_foundations_of_a_suit_may_have_any_order() -> None:
     text = dealt(replace(THIEVES, tableau=(0,) * 10))
     for card in "AC", "2C", "AC":
         text = changed(
@@ -138,12 +138,12 @@ def test_foundations_of_a_suit_in_any_order() -> None:
     ],
     ids=lambda value: repr(value)[:30],
 )
-def test_texts_that_are_no_position(text: str, words: tuple[str, ...], refuses: Refuses) -> None:
+def test_invalid_position_texts_raise_an_error(text: str, words: tuple[str, ...], refuses: Refuses) -> None:
     refuses(lambda: parse_position(text), *words)
 
 
 @pytest.mark.parametrize("text", [None, 5, b"variant: busy-aces", ["variant: busy-aces"]])
-def test_what_is_no_text(text: object, refuses: Refuses) -> None:
+def test_other_types_raise_an_error(text: object, refuses: Refuses) -> None:
     refuses(lambda: parse_position(text), type(text).__name__, "position text")  # type: ignore[arg-type]
 
 
@@ -167,8 +167,8 @@ def test_what_is_no_text(text: object, refuses: Refuses) -> None:
         ("forty-thieves", "stock", lambda w: ["??"] * 65, ("65 cards, at most 64",)),
         ("forty-thieves", "waste", lambda w: ["4C"], ("65 cards, at most 64",)),
         ("forty-thieves", "t3", lambda w: w * 5, ("t3 has 20 cards, at most 16 fit",)),
-        ("eights-down", "cells", lambda w: [*w, "--"], ("9 places", "8 cells", "'--'")),
-        ("eights-down", "cells", lambda w: w[:4], ("4 places", "8 cells", "'--'")),
+        ("eights-down", "cells", lambda w: [*w, "--"], ("9 entries", "allowed: 8", "'--'")),
+        ("eights-down", "cells", lambda w: w[:4], ("4 entries", "allowed: 8", "'--'")),
         ("eights-down", "cells", lambda w: ["??", *w[1:]], ("'cells'", "'??'", "cards")),
         ("forty-thieves", "foundations", lambda w: [], ("'foundations'", "C 0 0 D 0 0 H 0 0 S 0 0")),
         ("forty-thieves", "foundations", lambda w: w[:-1], ("'foundations'", "0 to 13")),
@@ -184,11 +184,11 @@ def test_what_is_no_text(text: object, refuses: Refuses) -> None:
         ("forty-thieves", "foundations", lambda w: ["C", "14", *w[2:]], ("C hold [14, 0]", "ranks 0 to 13")),
         ("forty-thieves", "foundations", lambda w: ["C", "9" * 999, *w[2:]], ("'foundations'", "0 to 13")),
         ("forty-thieves", "foundations", lambda w: ["C", "1", *w[2:]], ("105 cards", "104")),
-        # A digit elsewhere in the world.
+        # A digit of another script.
         ("forty-thieves", "foundations", lambda w: ["C", "\u0661", *w[2:]], ("'foundations'", "0 to 13")),
     ],
 )
-def test_lines_that_are_wrong(
+def test_invalid_lines_raise_an_error(
     name: str, line: str, change: Callable[[list[str]], list[str]], words: tuple[str, ...], refuses: Refuses
 ) -> None:
     text = changed(dealt(get_variant(name)), line, change)
@@ -204,8 +204,8 @@ def test_lines_that_are_wrong(
 @pytest.mark.parametrize(
     ("name", "more", "words"),
     [
-        ("forty-thieves", "t3: 4C", ("line 15", "'t3' stands twice")),
-        ("forty-thieves", "variant: forty-thieves", ("'variant' stands twice",)),
+        ("forty-thieves", "t3: 4C", ("line 15", "'t3' occurs twice")),
+        ("forty-thieves", "variant: forty-thieves", ("'variant' occurs twice",)),
         ("forty-thieves", "t11:", ("unknown line 't11'", "t10")),
         ("forty-thieves", "t0:", ("unknown line 't0'", "t1,")),
         ("forty-thieves", "cells: --", ("unknown line 'cells'", "stock, waste, foundations")),
@@ -213,19 +213,19 @@ def test_lines_that_are_wrong(
         ("eights-down", "x" * 5000 + ":", ("unknown line 'xxx", "foundations, cells")),
     ],
 )
-def test_lines_that_a_game_has_not(name: str, more: str, words: tuple[str, ...], refuses: Refuses) -> None:
+def test_unknown_lines_raise_an_error(name: str, more: str, words: tuple[str, ...], refuses: Refuses) -> None:
     refuses(lambda: parse_position(f"{dealt(get_variant(name))}\n{more}"), *words)
 
 
 @pytest.mark.parametrize("missing", ["stock", "waste", "foundations", "t1", "t10"])
-def test_lines_that_are_missing(missing: str, refuses: Refuses) -> None:
+def test_missing_lines_raise_an_error(missing: str, refuses: Refuses) -> None:
     lines = [line for line in dealt(THIEVES).splitlines() if not line.startswith(f"{missing}:")]
     refuses(
-        lambda: parse_position("\n".join(lines)), f"no line {missing!r}", "forty-thieves has: stock, waste"
+        lambda: parse_position("\n".join(lines)), f"no line {missing!r}", "required: stock, waste"
     )
 
 
-def test_the_text_of_another_game(refuses: Refuses) -> None:
+def test_the_text_of_another_game_raises_an_error(refuses: Refuses) -> None:
     refuses(lambda: parse_position(dealt(THIEVES), EIGHTS), "'forty-thieves'", "eights-down")
     env = SolitaireEnv("eights-down")
     refuses(lambda: env.reset(options={"position": dealt(THIEVES)}), "'forty-thieves'", "eights-down")
@@ -236,7 +236,7 @@ def test_the_text_of_another_game(refuses: Refuses) -> None:
     )
 
 
-def test_a_card_beyond_a_short_pack(refuses: Refuses) -> None:
+def test_a_card_that_a_short_pack_lacks_raises_an_error(refuses: Refuses) -> None:
     short = ALL["short-3, same suit, any, one card"]
     text = changed(dealt(short), "t1", lambda words: ["4C", *words[1:]])
     refuses(lambda: parse_position(text, short), "t1 has 4C", "ranks 1 to 3")
@@ -275,24 +275,24 @@ def wrong(**fields: object) -> Position:
         ({"cells": (4,) * 8}, "copies of AC, eights-down has 1"),
     ],
 )
-def test_positions_that_are_not_possible(fields: dict[str, object], fault: str, refuses: Refuses) -> None:
+def test_impossible_positions_raise_an_error(fields: dict[str, object], fault: str, refuses: Refuses) -> None:
     assert any(fault in text for text in position_faults(wrong(**fields)))
     refuses(lambda: SolitaireEnv("eights-down").reset(options={"position": wrong(**fields)}), "not possible")
 
 
-def test_foundations_of_a_record_lie_fullest_first() -> None:
+def test_foundations_of_a_position_must_be_fullest_first() -> None:
     tops = ((0, 1), (0, 0), (0, 0), (0, 0))
     position = replace(parse_position(dealt(THIEVES)), foundations=tops)
     assert "foundations C hold [0, 1], allowed: 2 ranks, highest first" in position_faults(position)
 
 
 @pytest.mark.parametrize("shape", [(0,), (155,), (1, 156)])
-def test_rows_of_another_shape(shape: tuple[int, ...], refuses: Refuses) -> None:
+def test_rows_of_another_shape_raise_an_error(shape: tuple[int, ...], refuses: Refuses) -> None:
     refuses(lambda: position_from_row(EIGHTS, np.zeros(shape, dtype=np.int8)), str(shape), "(156,)")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.bool_, object])
-def test_rows_of_other_things_than_whole_numbers(dtype: type, refuses: Refuses) -> None:
+def test_rows_of_other_types_raise_an_error(dtype: type, refuses: Refuses) -> None:
     refuses(lambda: position_from_row(EIGHTS, np.zeros(156, dtype=dtype)), "eights-down", "whole numbers")
 
 
@@ -300,7 +300,7 @@ def test_rows_of_other_things_than_whole_numbers(dtype: type, refuses: Refuses) 
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_texts_of_actions_are_one_to_one(name: str) -> None:
+def test_action_texts_are_unique(name: str) -> None:
     variant = EVERY[name]
     texts = [action_text(variant, number) for number in range(make_rules(variant).actions)]
     assert len(set(texts)) == len(texts)
@@ -327,20 +327,20 @@ def test_texts_of_actions_are_one_to_one(name: str) -> None:
         "0",
     ],
 )
-def test_texts_that_are_no_action(text: str, refuses: Refuses) -> None:
+def test_invalid_action_texts_raise_an_error(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_action(THIEVES, text), f"no action {text!r}", "0 to 122", "draw, t1>f, t1>t2, t1>s")
 
 
 @pytest.mark.parametrize("text", [None, 0, ["t1>f"], {"t1": "f"}, "t1>f" * 1000, b"t1>f"])
-def test_what_is_no_action(text: object, refuses: Refuses) -> None:
+def test_invalid_actions_raise_an_error(text: object, refuses: Refuses) -> None:
     refuses(lambda: parse_action(THIEVES, text), "forty-thieves has no action", str(text)[:20])  # type: ignore[arg-type]
 
 
-def test_numbers_that_python_does_not_write(refuses: Refuses) -> None:
+def test_numbers_in_another_notation_raise_an_error(refuses: Refuses) -> None:
     refuses(lambda: parse_action(THIEVES, 10**5000), "no action a number of 16610 bits")  # type: ignore[arg-type]
 
 
-def test_counts_stand_in_the_text_only_where_they_differ(refuses: Refuses) -> None:
+def test_action_texts_have_counts_only_if_the_player_chooses_them(refuses: Refuses) -> None:
     bandits = get_variant("forty-bandits")
     assert action_text(bandits, parse_action(bandits, "t2x4>s")) == "t2x4>s"
     refuses(lambda: parse_action(bandits, "t2x1>s"), "'t2x1>s'")

@@ -1,4 +1,4 @@
-"""Ids of the games: by gym.make and gym.make_vec, in this process and in others, and of one's own."""
+"""Ids of games: with gym.make and gym.make_vec, in this process and in others, and of custom variants."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ MY_ID = "Solitaire/MyOwnGame2-v0"
 
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
-    """What a test registers is forgotten."""
+    """Forget what a test registers."""
     registry, added = dict(gym.registry), dict(variants._ADDED)
     yield
     gym.registry.clear()
@@ -119,14 +119,14 @@ def as_it_was() -> Iterator[None]:
     variants._ADDED.update(added)
 
 
-def test_ids() -> None:
+def test_ids_are_made_from_titles() -> None:
     ids = list(map(env_id, VARIANTS))
     assert ids[: len(IDS)] == IDS and len(set(ids)) == len(ids)
     assert set(ids) <= set(gym.registry)
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_make(name: str) -> None:
+def test_gym_make_makes_each_game(name: str) -> None:
     for text in (name, f"solitaire_env:{name}"):
         env = gym.make(text)
         assert isinstance(env.unwrapped, SolitaireEnv)
@@ -146,13 +146,13 @@ def test_spec_is_plain_data(name: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["sync", "vector_entry_point"])
-def test_ways_to_make_vectors(mode: str) -> None:
+def test_make_vec_supports_both_modes(mode: str) -> None:
     env = gym.make_vec(IDS[4], num_envs=2, vectorization_mode=mode, moves="supermove")
     assert isinstance(env, SyncVectorEnv if mode == "sync" else SolitaireVectorEnv)
     assert env.single_action_space.n == 171 + 12 * 12  # type: ignore[attr-defined]
 
 
-def test_the_module_form_registers() -> None:
+def test_the_module_form_registers_the_games() -> None:
     """In a fresh interpreter that has not imported the package; importing it does not load the engine."""
     code = (
         "import sys, gymnasium as gym, solitaire_env\n"
@@ -176,7 +176,7 @@ def test_registering_again_changes_nothing() -> None:
 # ----------------------------------------------------------------------------------- of one's own
 
 
-def test_register_variant() -> None:
+def test_a_registered_variant_can_be_made() -> None:
     assert solitaire_env.register_variant(MINE) == MY_ID
     assert register_variant(MINE) == MY_ID
     for name in (MY_ID, f"solitaire_env:{MY_ID}"):
@@ -197,8 +197,8 @@ def _position(variant: Variant) -> solitaire_env.notation.Position:
     return env.decode_observation(observation)
 
 
-def test_names_and_ids_that_clash(refuses: Refuses) -> None:
-    """Nothing is left of a variant that was refused."""
+def test_conflicting_names_and_ids_raise_an_error(refuses: Refuses) -> None:
+    """Nothing is left of a refused variant."""
     register_variant(MINE)
     known, registry = variants.known_variants(), dict(gym.registry)
     refuses(lambda: register_variant(replace(MINE, title="Another", decks=2)), "'my-own'", "another name")
@@ -214,8 +214,8 @@ def test_names_and_ids_that_clash(refuses: Refuses) -> None:
     assert variants.known_variants() == known and dict(gym.registry) == registry
 
 
-def test_a_name_goes_before_an_alias() -> None:
-    """The position text of one's own game names that game, though another is called so too."""
+def test_a_name_has_priority_over_an_alias() -> None:
+    """The position text of a custom variant names that variant, although another game has this alias."""
     mine = replace(MINE, name="eight-off", title="Eight On", aliases=("???",))
     register_variant(mine)
     assert get_variant("eight-off") == mine and get_variant("Eight Off").name == "eights-down"
@@ -226,7 +226,7 @@ def test_a_name_goes_before_an_alias() -> None:
         get_variant("!")
 
 
-def test_ids_are_found(refuses: Refuses) -> None:
+def test_games_are_found_by_id(refuses: Refuses) -> None:
     for name in (IDS[2], f"solitaire_env:{IDS[2]}", "eights-down", "Eights Down", "Eight Off"):
         assert env_variant(name).name == "eights-down"
     refuses(lambda: env_variant("Solitaire/BusyAce-v0"), "'Solitaire/BusyAce-v0'", f"closest: {IDS[4]}")
@@ -235,12 +235,12 @@ def test_ids_are_found(refuses: Refuses) -> None:
     refuses(lambda: env_variant(7), "is a int", "an id")  # type: ignore[arg-type]
 
 
-def test_unknown_id() -> None:
+def test_an_unknown_id_raises_an_error() -> None:
     with pytest.raises(gym.error.NameNotFound, match="Spider"):
         gym.make("solitaire_env:Solitaire/Spider-v0")
 
 
-def test_arguments_are_refused_by_name(refuses: Refuses) -> None:
+def test_unknown_arguments_are_named_in_the_error(refuses: Refuses) -> None:
     refuses(lambda: gym.make(IDS[0], observation="image"), "'image'", "'cards', 'features'")
     refuses(lambda: gym.make_vec(IDS[0], num_envs=2, moves="all"), "'all'", "'supermove'")
 
@@ -248,7 +248,7 @@ def test_arguments_are_refused_by_name(refuses: Refuses) -> None:
 # ------------------------------------------------------------------------------- other processes
 
 
-def test_spawned_workers_know_a_variant_of_ones_own() -> None:
+def test_spawned_workers_know_a_custom_variant() -> None:
     """A spawned process has not registered it: the plain data of the spec is enough."""
     spec = gym.spec(register_variant(MINE))
     seeds = 2
@@ -327,8 +327,8 @@ if __name__ == "__main__":
 
 @pytest.mark.proof
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
-def test_a_game_of_ones_own_reaches_workers(context: str, tmp_path: Path) -> None:
-    """By its spec, or by an id that names the module which registers it, as the docs say."""
+def test_a_custom_variant_reaches_workers(context: str, tmp_path: Path) -> None:
+    """By its spec, or by an id with the module that registers it, as documented."""
     (tmp_path / "my_games.py").write_text(MY_GAMES)
     (tmp_path / "train.py").write_text(WORKERS)
     sb3 = "sb3" if find_spec("stable_baselines3") else "gymnasium"

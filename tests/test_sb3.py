@@ -1,4 +1,4 @@
-"""The native SB3 environment, held against SB3's own vector environments over single ones."""
+"""The native SB3 environment, compared with SB3's own vector environments over single ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def native(num_envs: int = 3, **keywords: Any) -> SolitaireVecEnv:
 
 
 def assert_equal_step(ours: Any, theirs: Any) -> None:
-    """Observations, rewards, ends, and what the native infos hold."""
+    """Check observations, rewards, ends, and the contents of the native infos."""
     for a, b in zip(ours[:3], theirs[:3], strict=True):
         np.testing.assert_array_equal(a, b)
         assert a.dtype == b.dtype
@@ -71,7 +71,7 @@ def assert_equal_step(ours: Any, theirs: Any) -> None:
 
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("observation", ["cards", "features"])
-def test_check_env(name: str, observation: str) -> None:
+def test_check_env_passes(name: str, observation: str) -> None:
     check_env(gym.make(f"solitaire_env:{name}", observation=observation))
 
 
@@ -88,7 +88,7 @@ def test_equals_dummy_vec_env(name: str, keywords: dict[str, Any]) -> None:
         masks = get_action_masks(ours)
         np.testing.assert_array_equal(masks, get_action_masks(theirs))
         actions = (masks * random.random(masks.shape)).argmax(1)
-        # Now and then one that may be illegal.
+        # Sometimes one that may be illegal.
         if random.random() < 0.1:
             actions[0] = random.integers(ours.action_space.n)
         played = ours.step(actions)
@@ -98,7 +98,7 @@ def test_equals_dummy_vec_env(name: str, keywords: dict[str, Any]) -> None:
     assert ended or not keywords
 
 
-def test_options_are_used_once_and_leave_the_streams_alone() -> None:
+def test_options_are_used_once_and_do_not_advance_the_streams() -> None:
     ours, theirs = SolitaireVecEnv(BUSY_ACES, 4), dummy(BUSY_ACES, 4)
     position = native().env_method("position", hidden=True)[0]
     for env in (ours, theirs):
@@ -112,7 +112,7 @@ def test_options_are_used_once_and_leave_the_streams_alone() -> None:
     assert [i["deal"] for i in ours.reset_infos] == [5] * 4
 
 
-def test_seeds() -> None:
+def test_seeds_define_the_games() -> None:
     env = SolitaireVecEnv(BUSY_ACES, 3)
     first = [(env.seed(5), env.reset())[1] for _ in range(2)]
     np.testing.assert_array_equal(*first)
@@ -121,7 +121,7 @@ def test_seeds() -> None:
     np.testing.assert_array_equal(env.reset()[:2], first[0][1:])
 
 
-def test_what_is_returned_is_not_overwritten() -> None:
+def test_returned_arrays_are_not_overwritten() -> None:
     env = native()
     observations = env.reset()
     before, masks = observations.copy(), env.action_masks()
@@ -132,7 +132,7 @@ def test_what_is_returned_is_not_overwritten() -> None:
     np.testing.assert_array_equal(masks, masks_before)
 
 
-def test_asked_of_single_games() -> None:
+def test_env_method_calls_methods_of_single_games() -> None:
     env = native()
     assert is_masking_supported(env)
     masks = env.action_masks()
@@ -169,7 +169,7 @@ def test_asked_of_single_games() -> None:
         (lambda: native().set_attr("reward", "win"), "'reward'.*SolitaireVecEnv"),
     ],
 )
-def test_attributes_that_are_not_there(call: Any, words: str) -> None:
+def test_unknown_attributes_raise_an_error(call: Any, words: str) -> None:
     with pytest.raises(AttributeError, match=words):
         call()
 
@@ -189,7 +189,7 @@ def test_attributes_that_are_not_there(call: Any, words: str) -> None:
         (lambda: native().step(np.array([0, 0, 171])), ["171", "0..170"]),
     ],
 )
-def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
+def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)
 
 
@@ -199,16 +199,16 @@ def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
         ({"seed": 1}, ["'seed'", "'deal', 'position'"]),
         ({"deal": -1}, ["-1"]),
         ({"position": "variant: forty-thieves"}, ["forty-thieves", "busy-aces"]),
-        ({"deal": 1, "position": ""}, ["exclude"]),
+        ({"deal": 1, "position": ""}, ["cannot be combined"]),
     ],
 )
-def test_refuses_options(options: dict[str, Any], words: list[str], refuses: Refuses) -> None:
+def test_invalid_options_raise_an_error(options: dict[str, Any], words: list[str], refuses: Refuses) -> None:
     env = SolitaireVecEnv(BUSY_ACES, 2)
     env.set_options(options)
     refuses(env.reset, *words)
 
 
-def test_illegal_action_raises_and_nothing_is_played() -> None:
+def test_an_illegal_action_raises_an_error_and_nothing_is_played() -> None:
     env = native(on_invalid="raise")
     before = env.env_method("position")
     actions = env.action_masks().argmax(1)
@@ -219,7 +219,7 @@ def test_illegal_action_raises_and_nothing_is_played() -> None:
 
 
 def make_busy_aces() -> gym.Env[Any, Any]:
-    """At the top of a module: processes import it by name."""
+    """At the top level of a module: processes import it by name."""
     return Monitor(gym.make(f"solitaire_env:{BUSY_ACES}", max_episode_steps=40))
 
 
@@ -250,8 +250,8 @@ def test_maskable_ppo_trains(kind: str) -> None:
     assert all(weights.isfinite().all() for weights in model.policy.parameters())
 
 
-def test_kept_deals_are_not_dealt() -> None:
-    """Streams that are about to draw the number of a deal kept for evaluation pass it over."""
+def test_reserved_deals_are_not_dealt() -> None:
+    """Streams that are about to draw the number of a reserved deal skip it."""
     env = SolitaireVecEnv(SHORT, len(STREAMS), max_episode_steps=1)
     env.reset()
     for row, stream in enumerate(STREAMS):

@@ -1,4 +1,6 @@
-"""The native SB3 environment: before the first reset, rows, pictures, deals, and what SB3 probes."""
+"""The native SB3 environment: before the first reset, rows, pictures, deals, and the attributes that SB3
+reads.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ METHODS = ("action_masks", "position", "deal", "legal_actions", "get_state", "se
         *("get_images", "render", *(f"env_method {name}" for name in METHODS)),
     ],
 )
-def test_nothing_before_reset(call: Any) -> None:
+def test_methods_before_reset_raise_an_error(call: Any) -> None:
     env = SolitaireVecEnv("busy-aces", 2, render_mode="rgb_array", render_size=(64, 64))
     with pytest.raises(gym.error.ResetNeeded, match=r"call reset\(\) before"):
         call(env)
@@ -60,8 +62,8 @@ def test_nothing_before_reset(call: Any) -> None:
     env.step(env.action_masks().argmax(axis=1))
 
 
-def test_what_sb3_probes_before_reset() -> None:
-    """It looks for attributes when it wraps an environment or makes a model."""
+def test_attributes_that_sb3_reads_before_reset_exist() -> None:
+    """SB3 reads them when it wraps an environment or makes a model."""
     env = SolitaireVecEnv("busy-aces", 2)
     assert is_masking_supported(env) and env.has_attr("action_masks")
     assert env.get_attr("render_mode") == [None, None] and env.get_images() == [None, None]
@@ -76,7 +78,7 @@ def test_what_sb3_probes_before_reset() -> None:
 
 @pytest.mark.parametrize("indices", [True, np.bool_(True), 1.5, "1", "x", [0, 1.0], [True, 1], [[0]], ["0"],
                                      np.ones(3, dtype=bool), np.timedelta64(1)], ids=shown)  # fmt: skip
-def test_indices_that_are_no_rows(indices: Any, refuses: Refuses) -> None:
+def test_indices_of_other_types_raise_an_error(indices: Any, refuses: Refuses) -> None:
     env = started()
     before = env.env_method("get_state")
     for call in (
@@ -90,7 +92,7 @@ def test_indices_that_are_no_rows(indices: Any, refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("indices", [3, -1, [0, 3], np.array([-1]), np.uint64(2**64 - 1)], ids=shown)
-def test_indices_of_games_that_there_are_not(indices: Any, refuses: Refuses) -> None:
+def test_indices_out_of_range_raise_an_error(indices: Any, refuses: Refuses) -> None:
     refuses(lambda: started().env_method("get_state", indices=indices), "there is no game", "0..2")
 
 
@@ -99,7 +101,7 @@ def test_indices_of_games_that_there_are_not(indices: Any, refuses: Refuses) -> 
     [(None, [0, 1, 2]), (1, [1]), (np.int64(1), [1]), ([2, 0], [2, 0]), (range(2), [0, 1]), ([], []),
      (np.array([1, 1]), [1, 1]), (iter((1, 2)), [1, 2])],
 )  # fmt: skip
-def test_indices(indices: Any, rows: list[int]) -> None:
+def test_indices_select_games(indices: Any, rows: list[int]) -> None:
     env = started()
     positions = env.env_method("position")
     assert env.env_method("position", indices=indices) == [positions[row] for row in rows]
@@ -110,8 +112,8 @@ def test_indices(indices: Any, rows: list[int]) -> None:
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
 @pytest.mark.parametrize("information", ["player", "thoughtful"])
-def test_pictures_are_those_of_a_single_environment(mode: Any, information: Any) -> None:
-    """The stock is shown where its order is known to the player."""
+def test_pictures_equal_those_of_a_single_environment(mode: Any, information: Any) -> None:
+    """The stock is shown if the player knows its order."""
     arguments: dict[str, Any] = {"render_mode": mode, "information": information, "render_size": (200, 150)}
     env, single = SolitaireVecEnv("busy-aces", 1, **arguments), SolitaireEnv("busy-aces", **arguments)
     env.set_options({"deal": 7})
@@ -121,7 +123,7 @@ def test_pictures_are_those_of_a_single_environment(mode: Any, information: Any)
     np.testing.assert_array_equal(picture, single.render())
 
 
-def test_deals() -> None:
+def test_deals_are_reported() -> None:
     pytest.importorskip("pysol_cards")
     env = SolitaireVecEnv("busy-aces", 3, max_episode_steps=1)
     text = started().env_method("position")[0]
@@ -135,7 +137,7 @@ def test_deals() -> None:
     assert env.env_method("deal") == deals and min(deals) >= 2**20 and {type(deal) for deal in deals} == {int}
 
 
-def test_a_bad_start_changes_no_game(refuses: Refuses) -> None:
+def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
     env = started()
     before = env.env_method("get_state")
     env.set_options([{"deal": 5}, {"deal": "ms:0"}, {}])
@@ -146,8 +148,8 @@ def test_a_bad_start_changes_no_game(refuses: Refuses) -> None:
 # ---------------------------------------------------------------------------------------- arguments
 
 
-def test_step_limits(refuses: Refuses) -> None:
-    """The registered one, another, NumPy's, or none; of other words and numbers the error says so."""
+def test_step_limits_can_be_replaced_or_removed(refuses: Refuses) -> None:
+    """The registered one is the default; other words and numbers raise an error."""
     registered = started().settings.max_episode_steps
     assert registered == 32 * 104 == started(max_episode_steps="registered").settings.max_episode_steps
     assert started(max_episode_steps=np.int64(5)).settings.max_episode_steps == 5
@@ -161,12 +163,12 @@ def test_large_actions_are_shown_as_they_are(refuses: Refuses) -> None:
     refuses(lambda: started().step(actions), f"action {2**64 - 1} ", "0..170")
 
 
-def test_repr() -> None:
+def test_repr_names_the_game() -> None:
     assert repr(started()) == "SolitaireVecEnv('busy-aces', num_envs=3)"
 
 
-def test_settings_are_those_of_single_environments() -> None:
-    """In SB3's own environment over single games the same words give the same observation."""
+def test_settings_equal_those_of_single_environments() -> None:
+    """SB3's own environment over single games with the same arguments has the same observation."""
     words: dict[str, Any] = {"observation": "features", "information": "thoughtful", "reward": "win"}
     theirs = DummyVecEnv([lambda: SolitaireEnv("busy-aces", **words)])
     assert started(**words).observation_space == theirs.observation_space
@@ -175,8 +177,8 @@ def test_settings_are_those_of_single_environments() -> None:
 # ------------------------------------------------------------------- what single environments answer
 
 
-def test_every_public_method_of_single_environments_is_reached() -> None:
-    """All but those that would play past the vector environment."""
+def test_every_public_method_of_single_environments_can_be_called() -> None:
+    """Except those that would bypass the vector environment."""
     public = {name for name in dir(SolitaireEnv) if not name.startswith("_") and name not in dir(gym.Env)}
     env = started()
     assert {name for name in public if not env.has_attr(name)} == set()
@@ -186,7 +188,7 @@ def test_every_public_method_of_single_environments_is_reached() -> None:
 
 
 @pytest.mark.parametrize("moves", ["one card", "supermove"])
-def test_methods_answer_as_in_single_environments(moves: Any) -> None:
+def test_methods_return_the_same_as_in_single_environments(moves: Any) -> None:
     ours = SolitaireVecEnv("busy-aces", 3, moves=moves, render_mode="ansi")
     theirs = DummyVecEnv([lambda: SolitaireEnv("busy-aces", moves=moves, render_mode="ansi")] * 3)
     for env in (ours, theirs):
@@ -229,7 +231,7 @@ def test_states_of_one_game_are_restored_in_another(observation: Any) -> None:
     assert clone.settings.observation == observation and clone.spec is None
 
 
-def test_methods_of_an_attribute_see_later_games() -> None:
+def test_methods_from_get_attr_see_later_games() -> None:
     env = SolitaireVecEnv("busy-aces", 2)
     masks = env.get_attr("action_masks")
     env.reset()
@@ -255,8 +257,8 @@ def test_spec_makes_the_same_game(words: dict[str, Any]) -> None:
     assert pickle.loads(pickle.dumps(spec)) == spec
 
 
-def test_monitor_is_claimed_where_its_infos_are() -> None:
-    """A subclass of it may do more; VecMonitor is warned that it replaces the episodes."""
+def test_monitor_is_reported_but_no_other_wrapper() -> None:
+    """A subclass of it may do more; VecMonitor warns that it replaces the episodes."""
 
     class Louder(Monitor):
         pass

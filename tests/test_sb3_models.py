@@ -50,7 +50,7 @@ def test_a_trained_model_is_evaluated(name: str) -> None:
     assert results.games == evaluate(model, BUSY_ACES, range(4), max_episode_steps=100).games
 
 
-def test_a_model_of_move_features_sees_what_it_was_trained_on() -> None:
+def test_a_model_of_move_features_gets_move_features() -> None:
     model = trained(VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, 2)))
     spec = GameSpec(get_variant("busy-aces"))
     batch = Batch(spec, 1)
@@ -65,7 +65,7 @@ def test_a_model_of_move_features_sees_what_it_was_trained_on() -> None:
 
 
 def test_sb3_evaluates_on_the_native_environment() -> None:
-    """Without a warning that there is no Monitor; by the same episodes as with one."""
+    """Without a warning about a missing Monitor, and with the same episodes as with one."""
     model = trained(SolitaireVecEnv(BUSY_ACES, 2, max_episode_steps=50))
     native, theirs = (
         SolitaireVecEnv(BUSY_ACES, 2, max_episode_steps=50),
@@ -86,7 +86,7 @@ def test_a_model_of_another_game_is_refused(refuses: Refuses) -> None:
 # ------------------------------------------------------------------------------- VecMoveFeatures
 
 
-def test_check_env() -> None:
+def test_check_env_passes() -> None:
     with pytest.warns(UserWarning, match="unconventional shape"):
         check_env(MoveFeatures(gym.make(BUSY_ACES)))
 
@@ -127,5 +127,5 @@ def test_equals_single_environments(information: Any) -> None:
         (lambda: VecMoveFeatures(make_vec_env(BUSY_ACES)), ["is a DummyVecEnv", "SolitaireVecEnv"]),
     ],
 )
-def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
+def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)

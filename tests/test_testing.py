@@ -1,4 +1,4 @@
-"""The conformance suite passes every variant, and sees what is wrong with a state."""
+"""The conformance suite passes every variant, and finds faults in a state."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.games import ALL, COMPILED, EACH, EVERY, OPTIONS, PLAYED, PUBLISHED, 
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_every_variant(name: str) -> None:
+def test_every_variant_passes(name: str) -> None:
     steps = 100 if name in PUBLISHED or name in OPTIONS else 30
     check_variant(EVERY[name], steps=steps if COMPILED else 10)
 
 
 @pytest.mark.parametrize("name", [name for name in SHOWN if name not in PLAYED])
-def test_every_published_game(name: str) -> None:
-    """A short form for those that are not played at length."""
+def test_every_published_game_passes(name: str) -> None:
+    """A short run, for games that are not played at length."""
     check_variant(PUBLISHED[name], steps=6)
 
 
@@ -39,7 +39,7 @@ def test_nothing_is_registered() -> None:
     assert set(gym.registry) == before
 
 
-def test_docstring() -> None:
+def test_the_example_in_the_docstring_works() -> None:
     assert doctest.testmod(testing).failed == 0
 
 
@@ -105,7 +105,7 @@ def test_faults_are_named(corrupt: Callable[[Batch], Any], fault: str) -> None:
     assert not any(text.startswith("game 0") for text in faults)
 
 
-def test_order_of_foundations() -> None:
+def test_the_order_of_foundations_is_checked() -> None:
     batch = dealt("forty-thieves")
     while 4 not in np.concatenate([batch.state.rows[1, p * 16 : p * 16 + 4] for p in range(10)]):
         batch.deal(np.array([1]), [int(batch.deal_numbers[1]) + 1])
@@ -113,7 +113,7 @@ def test_order_of_foundations() -> None:
     assert any("foundations C hold [0, 1]" in fault for fault in check_state(batch))
 
 
-def test_whatever_holds_games() -> None:
+def test_batches_and_environments_can_be_checked() -> None:
     env = gym.make("Solitaire/BusyAces-v0")
     vector = SolitaireVectorEnv(2, "busy-aces")
     env.reset(seed=0)
@@ -130,15 +130,15 @@ def test_whatever_holds_games() -> None:
 
 
 def fails(monkeypatch: pytest.MonkeyPatch, target: object, name: str, value: object, message: str) -> None:
-    """With one thing made wrong the suite fails and says so."""
+    """Run the suite with one fault; it must fail and name the fault."""
     monkeypatch.setattr(target, name, value)
     with pytest.raises(AssertionError, match=message):
         check_variant(get_variant("eights-down"), steps=20)
     monkeypatch.undo()
 
 
-def test_the_suite_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Position text and what was expected and got stand in the message."""
+def test_the_suite_finds_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message has position text, and the expected and actual values."""
     right, info = SolitaireEnv.get_state, SolitaireEnv._info
     fails(
         monkeypatch,

@@ -1,7 +1,7 @@
-"""Whole games as text: those recorded under ``tests/transcripts/``, and the format that people exchange.
+"""Whole games as text: those recorded under ``tests/transcripts/``, and the format for exchange.
 
-A recorded game says of every step what the environment said when it was recorded. When the rules, the texts
-or the observations are meant to change, record the games again, read what changed, and commit it::
+A recorded game has, for every step, the output of the environment when it was recorded. If the rules, the
+texts or the observations change intentionally, record the games again, read what changed, and commit it::
 
     python -m tests.test_transcripts
 """
@@ -40,7 +40,7 @@ from solitaire_env.transcripts import (
 )
 from solitaire_env.variants import Build, Moves, Spaces, Variant, get_variant
 from tests.conftest import Refuses
-from tests.core.test_twin import Taste
+from tests.core.test_random_games import Taste
 from tests.games import ALL, COMPILED, EACH, EVERY, OPTIONS, PUBLISHED, SHOWN, THE_FIVE
 from tests.reference import ReferenceGame, ReferenceRules, rank
 
@@ -66,22 +66,22 @@ DEALS = {
     "forty-bandits, any suit, kings": 15,
     "forty-thieves, alternate color, none": 2177,
 }
-"""Deals that the player below wins in few steps; where none was found, deals on which it comes far."""
+"""Deals that the player below wins in few steps; if none was found, deals in which it gets far."""
 
 OTHERS = [name for name in PUBLISHED if name not in THE_FIVE]
-"""Games of which the first steps of a deal are recorded, played at random."""
+"""Games with recorded first steps of a deal, played at random."""
 DEALS |= dict.fromkeys(OTHERS, 1) | {"klondike-draw-3": 3, "squadron": 12}
 STEPS = 50
-"""Most steps of one of these."""
+"""Maximum number of steps of one of these."""
 
 WHIM = Taste(0.8, 0.7)
 
 FULL_EVERY = 50
-"""The whole position stands after so many steps, the lines that changed after each."""
+"""The whole position is written each time after this number of steps, the changed lines after every step."""
 
 
 def worth(piles: dict[str, list[str]], rules: ReferenceRules, text: str) -> float:
-    """How good a move looks; below zero are those that only lead to and fro."""
+    """A score of a move; below zero for moves that only go back and forth."""
     if text == "draw":
         return 5
     origin, _, target = text.partition(">")
@@ -104,7 +104,7 @@ def worth(piles: dict[str, list[str]], rules: ReferenceRules, text: str) -> floa
 
 
 def choose(position: str, rules: ReferenceRules, legal: list[str], rng: random.Random) -> str:
-    """One of the moves that look best."""
+    """One of the moves with the best score."""
     piles = {name: cards.split() for name, _, cards in (line.partition(":") for line in position.split("\n"))}
     piles["w"] = piles.get("waste", [])
     piles |= {f"c{number}": [card] for number, card in enumerate(piles.get("cells", []), 1)}
@@ -112,20 +112,20 @@ def choose(position: str, rules: ReferenceRules, legal: list[str], rng: random.R
 
 
 def changed(before: list[str], after: list[str]) -> list[str]:
-    """The lines of a position that a step changed. The stock is only counted: the waste shows what came."""
+    """The lines of a position that a step changed. The stock is counted: the waste shows the new cards."""
     lines = [new for old, new in zip(before, after, strict=True) if new != old]
     return [f"stock: {len(line.split()) - 1} cards" if line.startswith("stock") else line for line in lines]
 
 
 class Block(NamedTuple):
-    """What is said of one moment of a game."""
+    """The text of one moment of a game."""
 
     lines: list[str]
     position: str
 
 
 def record(name: str, deal: int) -> Iterator[Block]:
-    """Play a game and tell of it: the start, each step, the end."""
+    """Play a game, and describe the start, each step and the end."""
     variant = RECORDED[name]
     published = get_variant(variant.name)
     options = {
@@ -213,7 +213,7 @@ def recorded_text(name: str) -> str:
 
 
 def first_difference(name: str, expected: str, blocks: Iterable[Block]) -> str | None:
-    """Where a game leaves the recorded one: step, line, position; None where it does not."""
+    """The first difference from the recorded game: step, line, position; None if there is none."""
     lines = expected.split("\n")
     at, step = 0, "the start"
     for block in blocks:
@@ -237,32 +237,32 @@ def first_difference(name: str, expected: str, blocks: Iterable[Block]) -> str |
 
 
 @pytest.mark.parametrize("name", {**SHOWN, **OPTIONS})
-def test_recorded_game(name: str) -> None:
+def test_recorded_games_are_repeated(name: str) -> None:
     if fault := first_difference(name, path_of(name).read_bytes().decode(), record(name, DEALS[name])):
         pytest.fail(fault, pytrace=False)
 
 
 @pytest.mark.reference
 @pytest.mark.parametrize("name", {**SHOWN, **OPTIONS})
-def test_recorded_game_by_the_twin(name: str) -> None:
-    """What a file says of positions and legal actions is what the slow twin says."""
+def test_recorded_games_equal_the_reference_implementation(name: str) -> None:
+    """Its positions and legal actions are those of the file."""
     text = path_of(name).read_text()
-    twin = ReferenceGame.from_text(position_in(text), ReferenceRules.of(RECORDED[name]))
+    reference = ReferenceGame.from_text(position_in(text), ReferenceRules.of(RECORDED[name]))
     start, *steps = re.split(r"^(?=\d+\. )", text, flags=re.M)
-    assert f"\nlegal: {' '.join(twin.legal_actions())}\n" in start
+    assert f"\nlegal: {' '.join(reference.legal_actions())}\n" in start
     for step, action in zip(steps, actions_in(text), strict=True):
-        before = twin.text().split("\n")
-        twin.play(action)
+        before = reference.text().split("\n")
+        reference.play(action)
         told = [line[3:] for line in step.split("\n") if line.startswith("   ")]
-        legal = " ".join(twin.legal_actions()) or "none"
-        assert told[:-1] == [*changed(before, twin.text().split("\n")), f"legal: {legal}"], step
+        legal = " ".join(reference.legal_actions()) or "none"
+        assert told[:-1] == [*changed(before, reference.text().split("\n")), f"legal: {legal}"], step
         if "variant:" in step:
-            assert f"\n{twin.text()}\n" in step
-    result = {"playing": "truncated"}.get(twin.status(), twin.status())
-    assert f"\nresult: {result}, {twin.cards_home()} cards home, {len(steps)} steps," in text
+            assert f"\n{reference.text()}\n" in step
+    result = {"playing": "truncated"}.get(reference.status(), reference.status())
+    assert f"\nresult: {result}, {reference.cards_home()} cards home, {len(steps)} steps," in text
     at_deal = RECORDED[name].home_at_deal
-    progress = (twin.cards_home() - at_deal) / (len(twin.cards()) - at_deal)
-    assert text.endswith(f", return {progress:.6f}\n{twin.text()}\n")
+    progress = (reference.cards_home() - at_deal) / (len(reference.cards()) - at_deal)
+    assert text.endswith(f", return {progress:.6f}\n{reference.text()}\n")
 
 
 def position_in(text: str) -> str:
@@ -277,7 +277,7 @@ def actions_in(text: str) -> list[str]:
     return [action for _, action in numbered]
 
 
-def test_no_game_is_missing() -> None:
+def test_no_recorded_game_is_missing() -> None:
     """Every published game, registered id, house rule and kind of action is recorded; nothing else is."""
     assert set(DEALS) == set(RECORDED)
     assert sorted(FOLDER.iterdir()) == sorted(map(path_of, RECORDED)), "run python -m tests.test_transcripts"
@@ -343,7 +343,7 @@ def replayed(transcript: Transcript) -> str:
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_round_trip(name: str) -> None:
+def test_transcripts_round_trip(name: str) -> None:
     variant = EVERY[name]
     for text in played_at_random(variant, range(3)):
         known = None if variant.name in PUBLISHED else get_shape(variant)
@@ -361,8 +361,8 @@ def get_shape(variant: Variant) -> Variant:
 
 
 @pytest.mark.parametrize("name", {**SHOWN, **OPTIONS})
-def test_recorded_games_replayed(name: str) -> None:
-    """The recorded games in the format that people exchange."""
+def test_recorded_games_are_replayed(name: str) -> None:
+    """The recorded games in the format for exchange."""
     text = path_of(name).read_text()
     actions = actions_in(text)
     result, home = re.findall(r"^result: (\w+), (\d+) ", text, re.M)[0]
@@ -380,7 +380,7 @@ def test_recorded_games_replayed(name: str) -> None:
     assert text.endswith(f"\n{replayed(transcript)}\n")
 
 
-def test_ends() -> None:
+def test_results_are_won_stuck_or_truncated() -> None:
     """Also a deal that is stuck, which has no actions, and one of another program."""
     transcripts = [
         parse_transcript(text, variant)
@@ -397,7 +397,7 @@ def test_ends() -> None:
     replayed(named)
 
 
-def test_a_circle_is_not_followed_to_the_limit() -> None:
+def test_a_cycle_is_not_played_to_the_limit() -> None:
     class First:
         deterministic = True
 
@@ -412,7 +412,7 @@ def test_a_circle_is_not_followed_to_the_limit() -> None:
         replayed(transcript)
 
 
-def test_what_the_player_saw(refuses: Refuses) -> None:
+def test_information_is_what_the_player_saw(refuses: Refuses) -> None:
     class Thoughtful:
         information = "thoughtful"
 
@@ -434,7 +434,7 @@ def test_what_the_player_saw(refuses: Refuses) -> None:
 # ------------------------------------------------------------------------------------- thoughts
 
 FORMS = sorted({action_text(game, n) for game in RECORDED.values() for n in range(action_layout(game).size)})
-"""Every action text there is."""
+"""Every kind of action text."""
 
 
 @st.composite
@@ -445,8 +445,8 @@ def thoughts(draw: st.DrawFn) -> Thought:
 
 
 @given(thoughts())
-def test_thought_written_and_read(thought: Thought) -> None:
-    """What is read is what the text can hold: thousandths. Read and written again it stays the same."""
+def test_thoughts_round_trip(thought: Thought) -> None:
+    """A text has thousandths only; read and written again it is the same."""
     text = format_thought(thought)
     read = parse_thought(text)
     assert format_thought(read) == text and parse_thought(format_thought(read)) == read
@@ -459,13 +459,13 @@ def test_thought_written_and_read(thought: Thought) -> None:
         assert abs(thought.value - read.value) <= 0.0005 + 1e-9
 
 
-def test_every_probability_that_is_read_is_written_as_it_was() -> None:
+def test_every_probability_round_trips() -> None:
     for tenths in range(1001):
         text = f"draw {tenths // 10}.{tenths % 10} %"
         assert format_thought(parse_thought(text)) == text
 
 
-def test_thought_as_text() -> None:
+def test_thoughts_are_written_in_one_line() -> None:
     thought = Thought(0.41249, (("t3>t5", 0.8312), ("t2x4>s", 0.1), ("w>f", 1e-9)))
     text = "value 0.412; t3>t5 83.1 %; t2x4>s 10.0 %; w>f 0.0 %"
     assert format_thought(thought) == text
@@ -484,11 +484,11 @@ def test_thought_as_text() -> None:
         (Thought(None, (("draw", float("nan")),)), ["'draw'", "nan"]),
     ],
 )
-def test_thought_refused(thought: Thought, words: list[str], refuses: Refuses) -> None:
+def test_invalid_thoughts_raise_an_error(thought: Thought, words: list[str], refuses: Refuses) -> None:
     refuses(lambda: format_thought(thought), *words)
 
 
-def test_thoughts_in_a_transcript(refuses: Refuses) -> None:
+def test_transcripts_contain_thoughts(refuses: Refuses) -> None:
     game = won_game()
     plain = format_transcript(game)
     assert "#" not in plain and parse_transcript(plain).thoughts == ()
@@ -577,13 +577,13 @@ def won_game() -> Transcript:
         (22, "2. t1>c" + " " * 900_000 + "x# ", ["line 22", "'t1>c "]),
     ],
 )
-def test_parser_refuses(line: int, text: str, words: list[str], refuses: Refuses) -> None:
+def test_invalid_lines_raise_an_error(line: int, text: str, words: list[str], refuses: Refuses) -> None:
     lines = format_transcript(won_game()).split("\n")
     lines[line - 1] = text
     refuses(lambda: parse_transcript("\n".join(lines)), *words)
 
 
-def test_parser_refuses_as_a_whole(refuses: Refuses) -> None:
+def test_invalid_texts_raise_an_error(refuses: Refuses) -> None:
     text = format_transcript(won_game())
     refuses(lambda: parse_transcript(""), "line 1", "'env: ...'")
     refuses(lambda: parse_transcript("\n" * MAX_TEXT), "line 1", "'env: ...'")
@@ -598,7 +598,7 @@ def test_parser_refuses_as_a_whole(refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", " a", "a\x00", "\ud800"])
-def test_policy_is_a_line(name: str, refuses: Refuses) -> None:
+def test_the_name_of_a_policy_is_one_line(name: str, refuses: Refuses) -> None:
     refuses(lambda: format_transcript(replace(won_game(), policy=name)), "policy", "a line of text")
     if name:
         refuses(
@@ -609,7 +609,7 @@ def test_policy_is_a_line(name: str, refuses: Refuses) -> None:
 TOKENS = ["\x00", "\u2028", "\r", "\x0b", "٣", "??", "--", "\n", "\n\n", " ", ":", "-1", "9" * 5000, "t3>s"]
 
 
-def test_damaged_texts(refuses: Refuses) -> None:
+def test_damaged_texts_are_refused_or_valid(refuses: Refuses) -> None:
     """A damaged text is refused, or read as a game that can be written."""
     rng = random.Random(1)
     games = [
@@ -668,13 +668,13 @@ def cut(game: Transcript, steps: int, **changes: Any) -> Transcript:
         (lambda g: cut(g, 5, result="truncated", cards_home=4), ["step 5", "4 cards", "3 cards"]),
     ],
 )
-def test_replay_refuses(
+def test_replay_refuses_wrong_games(
     change: Callable[[Transcript], Transcript], words: list[str], refuses: Refuses
 ) -> None:
     refuses(lambda: list(replay(change(won_game()))), *words)
 
 
-def test_replay() -> None:
+def test_replay_yields_each_step() -> None:
     game = won_game()
     steps = list(replay(game))
     env = SolitaireEnv("eights-down")

@@ -1,4 +1,4 @@
-"""A type checker knows the words that arguments take."""
+"""A type checker knows the allowed words of arguments."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ get_reward("points")
 
 @pytest.mark.slow
 def test_mypy_finds_wrong_words(tmp_path: Path) -> None:
-    """Every line of the wrong program is an error, and no line of the right one."""
+    """Every line of the wrong program is an error, and no line of the correct one."""
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(GOOD)
     bad.write_text(BAD)

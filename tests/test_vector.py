@@ -1,4 +1,4 @@
-"""The native vector environment: row by row what Gymnasium's own makes of single ones."""
+"""The native vector environment equals Gymnasium's own over single environments, row by row."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ def legal(env: SolitaireVectorEnv, rng: np.random.Generator) -> np.ndarray[Any, 
     ],
     ids=lambda keywords: " ".join(f"{key}={value}" for key, value in keywords.items()),
 )
-def test_as_single_environments(keywords: dict[str, Any], mode: AutoresetMode) -> None:
-    """Also final observations and infos; short packs are won and stuck often."""
+def test_games_equal_single_environments(keywords: dict[str, Any], mode: AutoresetMode) -> None:
+    """Including final observations and infos; short packs are often won and stuck."""
     for name in ("short-4, same suit, any, sequence", "short-3, same suit, none, one card"):
         check_vector(ALL[name], mode, seed=3, steps=60, **keywords)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("name", PLAYED)
-def test_published_games_as_single_environments(name: str, mode: AutoresetMode) -> None:
+def test_published_games_equal_single_environments(name: str, mode: AutoresetMode) -> None:
     check_vector(PLAYED[name], mode, seed=1, steps=80, max_episode_steps=33)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
-def test_without_copies(variant: Any, mode: AutoresetMode) -> None:
-    """The same numbers, in arrays that are used again."""
+def test_without_copies_the_values_are_the_same(variant: Any, mode: AutoresetMode) -> None:
+    """The arrays are reused."""
     for observation in ("cards", "features"):
         arguments = {"observation": observation, "autoreset_mode": mode, "max_episode_steps": 20}
         copied, viewed = started(4, variant, **arguments), started(4, variant, copy=False, **arguments)
@@ -92,8 +92,8 @@ def test_without_copies(variant: Any, mode: AutoresetMode) -> None:
         assert check_state(viewed) == []
 
 
-def test_copies_are_the_users_own() -> None:
-    """With copies, what was returned may be written to, and stays as it is."""
+def test_copies_can_be_written_to() -> None:
+    """With copies, returned arrays may be changed, and are not overwritten."""
     env = started()
     observation, info = env.reset(seed=1)
     before = env.batch.state.rows.copy()
@@ -111,7 +111,7 @@ def test_copies_are_the_users_own() -> None:
 
 
 def test_rows_are_seeded_as_single_environments() -> None:
-    """An int seeds row i with itself + i, a list row by row; None goes on."""
+    """An int seeds row i with itself + i, a list row by row; None continues the stream."""
     env = SolitaireVectorEnv(3, "busy-aces")
     single = [SolitaireEnv("busy-aces").reset(seed=seed)[1]["deal"] for seed in (5, 6, 7)]
     assert env.reset(seed=5)[1]["deal"].tolist() == single
@@ -124,7 +124,7 @@ def test_rows_are_seeded_as_single_environments() -> None:
     assert min(single + second) >= RESERVED_DEALS
 
 
-def test_never_seeded() -> None:
+def test_unseeded_environments_pick_different_deals() -> None:
     one, other = (SolitaireVectorEnv(4, "busy-aces").reset()[1]["deal"] for _ in range(2))
     assert len({*one.tolist(), *other.tolist()}) == 8
 
@@ -132,7 +132,7 @@ def test_never_seeded() -> None:
 # ---------------------------------------------------------------------------------------- options
 
 
-def test_deals_for_all_and_for_each() -> None:
+def test_deals_are_given_for_all_or_for_each() -> None:
     env = SolitaireVectorEnv(3, "busy-aces")
     for given in (range(3), [0, 1, 2], (0, 1, 2), np.arange(3)):
         assert env.reset(options={"deal": given})[1]["deal"].tolist() == [0, 1, 2]
@@ -144,7 +144,7 @@ def test_deals_for_all_and_for_each() -> None:
     assert env.position(0) == env.position(2)
 
 
-def test_deals_of_other_programs_beside_numbers() -> None:
+def test_deals_of_other_programs_mix_with_numbers() -> None:
     pytest.importorskip("pysol_cards")
     env = SolitaireVectorEnv(3, "busy-aces")
     _, info = env.reset(options={"deal": ["pysol:24", 5, "ms:1"]})
@@ -154,7 +154,7 @@ def test_deals_of_other_programs_beside_numbers() -> None:
     assert info["deal"].tolist() == [4, 5, 4]
 
 
-def test_positions_for_all_and_for_each() -> None:
+def test_positions_are_given_for_all_or_for_each() -> None:
     env, other = started(), started()
     texts = [env.position(row) for row in range(3)]
     other.reset(seed=9)
@@ -172,8 +172,8 @@ def test_positions_for_all_and_for_each() -> None:
     assert other.position(2) == single.position()
 
 
-def test_reset_mask() -> None:
-    """Only the named games begin anew; the others stand where they stood."""
+def test_reset_mask_resets_only_some_games() -> None:
+    """The other games are unchanged."""
     env = started(autoreset_mode="Disabled")
     env.step(np.zeros(3, dtype=np.int64))
     before = [env.position(row) for row in range(3)]
@@ -187,7 +187,7 @@ def test_reset_mask() -> None:
     assert env.batch.steps.tolist() == [1, 0, 1]
 
 
-def test_first_reset_is_of_all() -> None:
+def test_the_first_reset_must_be_of_all_games() -> None:
     env = SolitaireVectorEnv(2, "busy-aces")
     with pytest.raises(gym.error.ResetNeeded, match="of all games"):
         env.reset(options={"reset_mask": np.array([True, False])})
@@ -211,14 +211,14 @@ def test_first_reset_is_of_all() -> None:
         ("reset_mask", ("str", "a dict or None")),
     ],
 )
-def test_options_that_are_refused(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
+def test_invalid_options_raise_an_error(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
     env = started()
     texts = [env.position(row) for row in range(3)]
     refuses(lambda: env.reset(options=options), *words)
     assert [env.position(row) for row in range(3)] == texts
 
 
-def test_one_bad_position_changes_no_game(refuses: Refuses) -> None:
+def test_an_invalid_position_changes_no_game(refuses: Refuses) -> None:
     env, other = started(), started()
     other.reset(seed=50)
     texts = [env.position(row) for row in range(3)]
@@ -232,11 +232,11 @@ def test_one_bad_position_changes_no_game(refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("seed", [1.5, "ab", [1, 2], [1, 2, "x"], [[1], [2], [3]]])
-def test_seeds_that_are_refused(seed: Any, refuses: Refuses) -> None:
+def test_invalid_seeds_raise_an_error(seed: Any, refuses: Refuses) -> None:
     refuses(lambda: started().reset(seed=seed), "one" if seed == [1, 2] else "None, a whole number")
 
 
-def test_negative_seed() -> None:
+def test_a_negative_seed_raises_an_error() -> None:
     for env in (SolitaireEnv("busy-aces"), SolitaireVectorEnv(2, "busy-aces")):
         with pytest.raises(gym.error.Error, match="-1"):
             env.reset(seed=-1)
@@ -263,7 +263,7 @@ def test_negative_seed() -> None:
     ],
 )
 @pytest.mark.parametrize("on_invalid", ["noop", "raise", "terminate"])
-def test_actions_that_are_refused(
+def test_invalid_actions_raise_an_error(
     actions: Any, words: tuple[str, ...], on_invalid: str, refuses: Refuses
 ) -> None:
     env = started(on_invalid=on_invalid)
@@ -272,7 +272,7 @@ def test_actions_that_are_refused(
     assert [env.position(row) for row in range(3)] == texts
 
 
-def test_one_illegal_action_plays_none() -> None:
+def test_an_illegal_action_changes_no_game() -> None:
     env = started(on_invalid="raise")
     texts = [env.position(row) for row in range(3)]
     bad = int(np.flatnonzero(~env.action_masks()[2])[0])
@@ -281,7 +281,7 @@ def test_one_illegal_action_plays_none() -> None:
     assert [env.position(row) for row in range(3)] == texts
 
 
-def test_the_action_of_a_game_that_begins_anew_is_not_looked_at() -> None:
+def test_the_action_of_a_restarting_game_is_ignored() -> None:
     env = started(on_invalid="raise", max_episode_steps=1)
     env.step([0, 0, 0])
     bad = int(np.flatnonzero(~env.action_masks()[2])[0])
@@ -289,7 +289,7 @@ def test_the_action_of_a_game_that_begins_anew_is_not_looked_at() -> None:
     assert not (terminated.any() or truncated.any() or rewards.any() or info["invalid_action"].any())
 
 
-def test_disabled_autoreset_asks_for_a_reset() -> None:
+def test_disabled_autoreset_requires_a_reset() -> None:
     env = started(autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=1)
     env.step([0, 0, 0])
     with pytest.raises(gym.error.ResetNeeded, match=r"games \[0, 1, 2\] have ended.*reset_mask"):
@@ -302,14 +302,14 @@ def test_disabled_autoreset_asks_for_a_reset() -> None:
 
 
 @pytest.mark.parametrize("method", ["step", "position", "get_state", "action_masks"])
-def test_nothing_before_reset(method: str) -> None:
+def test_methods_before_reset_raise_an_error(method: str) -> None:
     env = SolitaireVectorEnv(2, "busy-aces")
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
         getattr(env, method)(*[0] * (method != "action_masks"))
 
 
 @pytest.mark.parametrize("row", [-1, 3, 10**6])
-def test_games_that_there_are_not(row: int, refuses: Refuses) -> None:
+def test_rows_out_of_range_raise_an_error(row: int, refuses: Refuses) -> None:
     env = started()
     for call in (env.position, env.get_state, lambda row: env.set_state(row, {})):
         refuses(lambda call=call: call(row), str(row), "0..2")
@@ -328,7 +328,7 @@ def test_games_that_there_are_not(row: int, refuses: Refuses) -> None:
         ("variant", "forty-thief", "closest: forty-thieves"),
     ],
 )
-def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, refuses: Refuses) -> None:
+def test_invalid_arguments_raise_an_error(argument: str, value: Any, allowed: str, refuses: Refuses) -> None:
     refuses(lambda: SolitaireVectorEnv(**{argument: value}), repr(value), allowed)
 
 
@@ -337,7 +337,7 @@ def test_arguments_that_are_refused(argument: str, value: Any, allowed: str, ref
 
 @pytest.mark.parametrize("mode", [*MODES, *(mode.value for mode in MODES)], ids=repr)
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
-def test_make_vec(variant: Any, mode: AutoresetMode | str) -> None:
+def test_make_vec_makes_the_native_environment(variant: Any, mode: AutoresetMode | str) -> None:
     env = gym.make_vec(env_id(variant), num_envs=256, autoreset_mode=mode)
     assert isinstance(env.unwrapped, SolitaireVectorEnv)
     assert env.metadata["autoreset_mode"] is AutoresetMode(mode)
@@ -348,7 +348,7 @@ def test_make_vec(variant: Any, mode: AutoresetMode | str) -> None:
     assert info["action_mask"].shape == (256, int(env.single_action_space.n))  # type: ignore[attr-defined]
 
 
-def test_gymnasiums_vector_wrappers() -> None:
+def test_gymnasiums_vector_wrappers_work() -> None:
     env = gym.wrappers.vector.RecordEpisodeStatistics(
         gym.make_vec("Solitaire/BusyAces-v0", 3, max_episode_steps=5)
     )
@@ -362,7 +362,7 @@ def test_gymnasiums_vector_wrappers() -> None:
     "make", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"]
 )
 @pytest.mark.parametrize("observation", ["cards", "features"])
-def test_copies_go_on_alike_and_apart(make: Any, observation: str) -> None:
+def test_copies_continue_alike_and_independently(make: Any, observation: str) -> None:
     env = started(observation=observation, max_episode_steps=15)
     other = make(env)
     rng = np.random.default_rng(0)
@@ -376,7 +376,7 @@ def test_copies_go_on_alike_and_apart(make: Any, observation: str) -> None:
     assert env.batch.steps.tolist() != other.batch.steps.tolist()
 
 
-def test_states_go_between_single_and_vector() -> None:
+def test_states_move_between_single_and_vector_environments() -> None:
     env, single = started(), SolitaireEnv("busy-aces")
     env.step([0, 0, 0])
     single.set_state(env.get_state(1))
@@ -394,8 +394,10 @@ def test_states_go_between_single_and_vector() -> None:
 @pytest.mark.parametrize(
     ("sources", "targets"), [([0, 1, 1], [3, 4, 5]), ([0, 1, 2], [1, 2, 0]), ([4], [4]), ([], [])], ids=repr
 )
-def test_copied_rows(sources: list[int], targets: list[int], mode: AutoresetMode) -> None:
-    """A copy is its source in all that is kept, and goes on as it does; the others stay as they were."""
+def test_copied_rows_continue_like_their_sources(
+    sources: list[int], targets: list[int], mode: AutoresetMode
+) -> None:
+    """The other rows are unchanged."""
     env = started(6, ALL["short-4, same suit, any, sequence"], autoreset_mode=mode, max_episode_steps=13)
     batch = env.batch
     rng = np.random.default_rng(0)
@@ -429,8 +431,8 @@ def test_copied_rows(sources: list[int], targets: list[int], mode: AutoresetMode
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=repr)
-def test_names_of_deals_are_forgotten(mode: AutoresetMode) -> None:
-    """A game that is dealt from a number has no name, whichever way it is dealt."""
+def test_a_numbered_deal_clears_the_name_of_a_deal(mode: AutoresetMode) -> None:
+    """However the game is dealt."""
     pytest.importorskip("pysol_cards")
     env = SolitaireVectorEnv(2, "busy-aces", autoreset_mode=mode, max_episode_steps=1)
     for again in (lambda: env.reset(options={"deal": 3})[1], lambda: [env.step([0, 0]) for _ in "12"][-1][4]):
@@ -440,7 +442,7 @@ def test_names_of_deals_are_forgotten(mode: AutoresetMode) -> None:
         assert info["deal"].min() >= 0 and [env.deal(row) for row in range(2)] == info["deal"].tolist()
 
 
-def test_rows_in_both_are_read_first() -> None:
+def test_rows_that_are_source_and_target_are_read_first() -> None:
     env = started(3)
     before = [env.position(row) for row in range(3)]
     env.copy_rows(np.array([1, 2, 0]), np.array([0, 1, 2]))
@@ -450,7 +452,7 @@ def test_rows_in_both_are_read_first() -> None:
     assert env.position(0) == before[1]
 
 
-def test_copied_rows_have_their_deals_names() -> None:
+def test_copied_rows_have_the_names_of_their_deals() -> None:
     env = started(4)
     env.reset(options={"deal": ["pysol:5", 7, 8, "ms:9"]})
     env.copy_rows([0, 1], [2, 3])
@@ -458,7 +460,7 @@ def test_copied_rows_have_their_deals_names() -> None:
     assert [env.deal(row) for row in range(4)] == ["pysol:5", 7, "pysol:5", 7]
 
 
-def test_a_copy_of_a_game_that_has_ended() -> None:
+def test_an_ended_game_can_be_copied() -> None:
     env = started(3, autoreset_mode="Disabled", max_episode_steps=2)
     env.step([0, 0, 0])
     saved = env.get_state(1)
@@ -474,7 +476,7 @@ def test_a_copy_of_a_game_that_has_ended() -> None:
 @pytest.mark.parametrize(
     ("sources", "targets", "words"),
     [
-        ([0, 1], [2, 2], ("row 2 stands twice", "each row once")),
+        ([0, 1], [2, 2], ("row 2 occurs twice", "each row once")),
         ([0], [1, 2], ("1 sources were given for 2 targets", "one each")),
         ([3], [0], ("no game 3 for sources", "0..2")),
         ([0], [-1], ("no game -1 for targets", "0..2")),
@@ -484,7 +486,7 @@ def test_a_copy_of_a_game_that_has_ended() -> None:
     ],
     ids=repr,
 )
-def test_copies_of_rows_that_are_refused(
+def test_invalid_copies_raise_an_error(
     sources: Any, targets: Any, words: tuple[str, ...], refuses: Refuses
 ) -> None:
     env = started()
@@ -493,7 +495,7 @@ def test_copies_of_rows_that_are_refused(
     np.testing.assert_array_equal(env.batch.state.rows, before)
 
 
-def test_render() -> None:
+def test_render_returns_the_boards() -> None:
     env = started(render_mode="ansi")
     boards = env.render()
     assert boards is not None and len(boards) == 3 and all("Busy Aces" in board for board in boards)
@@ -502,8 +504,8 @@ def test_render() -> None:
         assert started().render() is None
 
 
-def test_threads_do_not_matter() -> None:
-    """Each game is one thread's; the result is the same with any number of them."""
+def test_threads_do_not_change_the_result() -> None:
+    """Each game belongs to one thread, whatever their number."""
     numba = pytest.importorskip("numba")
     results = []
     before = numba.get_num_threads()

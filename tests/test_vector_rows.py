@@ -1,4 +1,4 @@
-"""Rows of the native vector environment: every public method that takes some checks them alike."""
+"""Rows of the native vector environment: every public method that takes rows checks them alike."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
     return [env.batch.get_state(row) for row in range(env.num_envs)]
 
 
-def test_methods_that_take_rows() -> None:
-    """All are tried below."""
+def test_every_method_that_takes_rows_is_tested() -> None:
+    """See below."""
     assert sorted(ONE) == ["deal", "get_state", "position", "set_state"]
     assert sorted(set(METHODS) - set(ONE)) == ["copy_rows"]
 
 
 @pytest.mark.parametrize("row", NO_NUMBERS, ids=shown)
 @pytest.mark.parametrize("method", ONE)
-def test_rows_that_are_no_number(method: str, row: Any, refuses: Refuses) -> None:
+def test_rows_of_other_types_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
     env = started()
     before = states(env)
     refuses(lambda: call(env, method, row), f"is a {type(row).__name__}", "a whole number from 0 to 2")
@@ -60,7 +60,7 @@ def test_rows_that_are_no_number(method: str, row: Any, refuses: Refuses) -> Non
 
 @pytest.mark.parametrize("row", [-1, 3, 2**70, -(10**5000), np.int64(-1), np.uint64(2**64 - 1)], ids=shown)
 @pytest.mark.parametrize("method", ONE)
-def test_games_that_there_are_not(method: str, row: Any, refuses: Refuses) -> None:
+def test_rows_out_of_range_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
     env = started()
     before = states(env)
     refuses(lambda: call(env, method, row), "there is no game", "0..2")
@@ -69,13 +69,13 @@ def test_games_that_there_are_not(method: str, row: Any, refuses: Refuses) -> No
 
 @pytest.mark.parametrize("row", [2, np.int8(2), np.uint64(2), np.array(2)], ids=shown)
 @pytest.mark.parametrize("method", ONE)
-def test_numpy_rows(method: str, row: Any) -> None:
+def test_numpy_rows_are_accepted(method: str, row: Any) -> None:
     env, other = started(), started()
     assert call(env, method, row) == call(other, method, 2)
     assert states(env) == states(other)
 
 
-def test_torch_rows() -> None:
+def test_torch_rows_are_accepted() -> None:
     torch = pytest.importorskip("torch")
     env, other = started(), started()
     assert env.position(torch.tensor(2)) == other.position(2)
@@ -83,7 +83,7 @@ def test_torch_rows() -> None:
     assert env.position(0) == env.position(1) == env.position(2)
 
 
-def test_set_state_changes_its_row_alone() -> None:
+def test_set_state_changes_only_its_row() -> None:
     env = started()
     before = states(env)
     env.set_state(1, before[0])
@@ -93,7 +93,7 @@ def test_set_state_changes_its_row_alone() -> None:
 
 @pytest.mark.parametrize("rows", NO_ROWS, ids=shown)
 @pytest.mark.parametrize("name", ["sources", "targets"])
-def test_several_rows_that_are_no_numbers(name: str, rows: Any, refuses: Refuses) -> None:
+def test_lists_of_other_types_raise_an_error(name: str, rows: Any, refuses: Refuses) -> None:
     env = started()
     before = states(env)
     given = {"sources": [0, 1], "targets": [1, 2], name: rows}
@@ -102,7 +102,7 @@ def test_several_rows_that_are_no_numbers(name: str, rows: Any, refuses: Refuses
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rows_before_the_first_reset(method: str) -> None:
+def test_rows_before_reset_raise_an_error(method: str) -> None:
     """There are no games yet."""
     env = SolitaireVectorEnv(2, "busy-aces")
     arguments = {"copy_rows": ([0], [1]), "set_state": (0, started().get_state(0))}.get(method, (0,))
@@ -113,11 +113,11 @@ def test_rows_before_the_first_reset(method: str) -> None:
 @pytest.mark.parametrize(
     "seed", [True, np.timedelta64(3), np.array(1.5), [True, False, True], ["1"] * 3], ids=shown
 )
-def test_seeds_that_are_no_number(seed: Any, refuses: Refuses) -> None:
+def test_seeds_of_other_types_raise_an_error(seed: Any, refuses: Refuses) -> None:
     refuses(lambda: started().reset(seed=seed), "seed", "a whole number")
 
 
-def test_one_bad_start_changes_no_game(refuses: Refuses) -> None:
+def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
     """Deals and positions are read before anything is dealt or seeded."""
     env = started()
     before = states(env)
@@ -131,7 +131,7 @@ def test_one_bad_start_changes_no_game(refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("deal", [np.array(7), np.int64(7), np.array(["ms:7", "pysol:7", "ms:8"])], ids=shown)
-def test_numpy_deals(deal: Any) -> None:
+def test_numpy_deals_are_accepted(deal: Any) -> None:
     pytest.importorskip("pysol_cards")
     env = started()
     env.reset(options={"deal": deal})

@@ -1,4 +1,4 @@
-"""The wheel, installed alone in an empty environment, plays the shipped policies without torch."""
+"""The wheel, installed alone in a new environment, plays the shipped policies without torch."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ for game in json.load(sys.stdin):
     policy = solitaire_env.load_policy("shipped", game["name"])
     played = solitaire_env.evaluate(policy, game["name"], [row["deal"] for row in game["rows"]]).games
     for row, game_played in zip(game["rows"], played, strict=True):
-        told = game_played.won, game_played.cards_home, game_played.steps
-        assert told == (row["won"], row["cards_home"], row["steps"]), (game["name"], row, told)
+        got = game_played.won, game_played.cards_home, game_played.steps
+        assert got == (row["won"], row["cards_home"], row["steps"]), (game["name"], row, got)
     print(game["name"], policy.name, len(played))
 """
 
@@ -44,12 +44,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment() -> dict[str, str]:
-    """Variables of a process that does not see the project's folder."""
+    """Variables of a process that does not see the project folder."""
     return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
 
 def run(*command: object, given: str = "", cwd: Path | None = None) -> str:
-    """What a command prints; its errors are shown if it fails."""
+    """The stdout of a command; its errors are shown if it fails."""
     done = subprocess.run(
         [str(word) for word in command],
         input=given, cwd=cwd, env=environment(), capture_output=True, text=True, check=False,
@@ -59,7 +59,7 @@ def run(*command: object, given: str = "", cwd: Path | None = None) -> str:
 
 
 @pytest.mark.slow
-def test_holds_the_weights_and_not_how_they_were_trained(wheel: Path) -> None:
+def test_the_wheel_contains_the_weights_without_training_records(wheel: Path) -> None:
     weights = "solitaire_env/policies/weights/"
     names = {
         name.removeprefix(weights) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(weights)
@@ -91,8 +91,8 @@ def test_plays_the_stored_games_without_torch(python: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_three_lines(python: Path, tmp_path: Path) -> None:
-    """The policy by name, without a folder of the project."""
+def test_a_policy_is_loaded_and_evaluated_in_three_lines(python: Path, tmp_path: Path) -> None:
+    """By name, without a folder of the project."""
     lines = (
         "import solitaire_env",
         'policy = solitaire_env.load_policy("shipped", "busy-aces")',
@@ -105,7 +105,7 @@ def test_three_lines(python: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_watch(python: Path, tmp_path: Path) -> None:
+def test_watch_runs(python: Path, tmp_path: Path) -> None:
     words = ("watch", "busy-aces", "--policy", "shipped", "--deal", "0", "--transcript", "game.txt")
     printed = run(python, "-m", "solitaire_env", *words, cwd=tmp_path)
     assert "deal 0, played by shipped" in printed and "Won" in printed
@@ -113,7 +113,7 @@ def test_watch(python: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_serve(python: Path, tmp_path: Path) -> None:
+def test_serve_answers(python: Path, tmp_path: Path) -> None:
     """The page, and a hint of the policy."""
     words = ("-m", "solitaire_env", "serve", "--port", "0", "--policy", "shipped")
     server = subprocess.Popen(

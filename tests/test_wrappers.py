@@ -1,4 +1,4 @@
-"""The mask inside the observation, as other libraries want it."""
+"""Masks in the observation, and move features as observation."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ KEYS = {
 @pytest.mark.parametrize("name", list(map(env_id, PLAYED.values())))
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
-def test_gymnasium_checker(name: str, keys: dict[str, str]) -> None:
+def test_check_env_passes(name: str, keys: dict[str, str]) -> None:
     check_env(DictObservation(gym.make(f"solitaire_env:{name}").unwrapped, **keys), skip_render_check=True)
 
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("observation", ["cards", "features"])
-def test_equals_the_game_inside(keys: dict[str, str], observation: str) -> None:
+def test_observations_equal_the_wrapped_game(keys: dict[str, str], observation: str) -> None:
     names = (keys.get("obs_key", "observations"), keys.get("mask_key", "action_mask"))
     wrapped = DictObservation(gym.make(BUSY_ACES, observation=observation), **keys, dtype=None)
     plain = gym.make(BUSY_ACES, observation=observation)
@@ -65,7 +65,7 @@ def test_equals_the_game_inside(keys: dict[str, str], observation: str) -> None:
     assert wrapped.unwrapped.get_state()["deal"] == 7
 
 
-def test_made_again_from_its_spec() -> None:
+def test_an_environment_is_made_again_from_its_spec() -> None:
     env = DictObservation(gym.make(BUSY_ACES, moves="supermove"), obs_key="obs", mask_key="mask")
     sent = pickle.loads(pickle.dumps(env.spec))
     for spec in (env.spec, sent, EnvSpec.from_json(env.spec.to_json())):
@@ -74,7 +74,7 @@ def test_made_again_from_its_spec() -> None:
         assert again.reset(seed=3)[0]["mask"].tolist() == env.reset(seed=3)[0]["mask"].tolist()
 
 
-def test_pickled_in_the_middle_of_a_game() -> None:
+def test_an_environment_is_pickled_in_the_middle_of_a_game() -> None:
     env = DictObservation(gym.make(BUSY_ACES).unwrapped)
     observation, _ = env.reset(seed=0)
     for _ in range(5):
@@ -106,18 +106,18 @@ class Continuous(gym.Env[Any, Any]):
         ),
     ],
 )
-def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
+def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)
 
 
 @pytest.mark.parametrize("dtype", ["", "wings", "uint8", "bool", "complex64", "O", {}], ids=shown)
-def test_types_that_no_observation_has(dtype: Any, refuses: Refuses) -> None:
+def test_unknown_dtypes_raise_an_error(dtype: Any, refuses: Refuses) -> None:
     refuses(lambda: DictObservation(gym.make(BUSY_ACES), dtype=dtype), "dtype is", "a float")
 
 
 @pytest.mark.parametrize("observation", ["cards", "features"])
 @pytest.mark.parametrize("dtype", ["float32", np.float64, np.dtype(np.float16), "int16"])
-def test_another_type_has_the_same_values(dtype: Any, observation: str) -> None:
+def test_another_dtype_has_the_same_values(dtype: Any, observation: str) -> None:
     plain = gym.make(BUSY_ACES, observation=observation)
     wrapped = DictObservation(gym.make(BUSY_ACES, observation=observation), dtype=dtype, mask_dtype="bool")
     again = gym.make(EnvSpec.from_json(wrapped.spec.to_json()))
@@ -135,12 +135,12 @@ def test_another_type_has_the_same_values(dtype: Any, observation: str) -> None:
 
 @pytest.mark.parametrize("name", list(map(env_id, PLAYED.values())))
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
-def test_gymnasium_checker_of_move_features(name: str) -> None:
+def test_check_env_passes_with_move_features(name: str) -> None:
     check_env(MoveFeatures(gym.make(f"solitaire_env:{name}").unwrapped), skip_render_check=True)
 
 
 @pytest.mark.parametrize("words", [{}, {"moves": "supermove", "information": "thoughtful"}])
-def test_move_features_of_one_game(words: dict[str, Any]) -> None:
+def test_move_features_equal_the_table(words: dict[str, Any]) -> None:
     env, plain = MoveFeatures(gym.make(BUSY_ACES, **words)), gym.make(BUSY_ACES, **words)
     seen, info = env.reset(seed=4)
     _, expected = plain.reset(seed=4)
@@ -162,7 +162,7 @@ def test_move_features_of_one_game(words: dict[str, Any]) -> None:
         np.testing.assert_array_equal(other.step(0)[0], (env.reset(seed=5), env.step(0)[0])[1])
 
 
-def test_a_finished_game_has_no_moves() -> None:
+def test_a_finished_game_has_zero_rows() -> None:
     env = MoveFeatures(SolitaireEnv("busy-aces"))
     home = "foundations: C 13 13 D 13 13 H 13 13 S 13 13"
     lines = ("variant: busy-aces", "stock:", "waste:", home, *(f"t{pile}:" for pile in range(1, 13)))
@@ -172,8 +172,8 @@ def test_a_finished_game_has_no_moves() -> None:
 
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("copies", [True, False])
-def test_move_features_of_many_games(mode: AutoresetMode, copies: bool) -> None:
-    """Row for row those of single environments, last observations included."""
+def test_move_features_of_many_games_equal_single_games(mode: AutoresetMode, copies: bool) -> None:
+    """Row by row, including final observations."""
     words: dict[str, Any] = {"autoreset_mode": mode, "max_episode_steps": 6}
     theirs = SyncVectorEnv(
         [lambda: MoveFeatures(gym.make(BUSY_ACES, max_episode_steps=6))] * 3, autoreset_mode=mode
@@ -198,8 +198,8 @@ def test_move_features_of_many_games(mode: AutoresetMode, copies: bool) -> None:
     assert (first == before).all() == copies
 
 
-def test_a_weighted_sum_of_each_row_is_the_linear_policy() -> None:
-    """So a network with one layer, the same for all rows, can play as well as that."""
+def test_a_weighted_sum_of_the_rows_is_the_linear_policy() -> None:
+    """So a network with one layer, the same for all rows, can play as well."""
     envs = VectorMoveFeatures(gym.make_vec(BUSY_ACES, num_envs=8, moves="supermove"))
     games: Any = envs.unwrapped
     policy = load_policy("linear", games.game)
@@ -214,7 +214,7 @@ def test_a_weighted_sum_of_each_row_is_the_linear_policy() -> None:
 
 
 def test_the_docstring_lists_the_features() -> None:
-    """In their order; the first nine in groups."""
+    """In order; the first nine in groups."""
     text = " ".join(str(MoveFeatures.__doc__).split())
     places = [text.index(name, text.index("column feature")) for name in MOVE_NAMES[1:9]]
     assert places == sorted(places)

@@ -402,7 +402,7 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
         self._name = ""
         self._depth = 0
         self._done = self._total = 0
-        self.told: Callable[[], object] | None = None
+        self.callback: Callable[[], object] | None = None
         """Called after each function."""
 
     def on_start(self, event_: Any) -> None:
@@ -426,8 +426,8 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
         # Otherwise it is released when the code is kept. Numba 0.68 reports "failed" for successful events.
         if tuple(event_.data["args"]) not in dispatcher.overloads:
             dispatcher._cache.release()
-        if self.told is not None:
-            self.told()
+        if self.callback is not None:
+            self.callback()
         if self._line is not None and self._depth == 0:
             self._line.close()
 
@@ -450,7 +450,7 @@ class _Notice(event.Listener):  # pragma: no cover  # called as numba compiles
 
 def on_compiled(call: Callable[[], object]) -> None:  # pragma: no cover  # called in worker processes
     """Call a function after each function of ours that this process compiles."""
-    _notice.told = call
+    _notice.callback = call
 
 
 def _is_ours(dispatcher: Any) -> bool:  # pragma: no cover

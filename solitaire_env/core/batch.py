@@ -307,7 +307,7 @@ class Batch(Rows):
         written[targets] = True
         if np.count_nonzero(written) < len(targets):
             twice = next(row for row, n in Counter(targets.tolist()).items() if n > 1)
-            raise ValueError(f"row {twice} stands twice in the targets, allowed: each row once")
+            raise ValueError(f"row {twice} occurs twice in targets, allowed: each row once")
         if written[sources].any():
             arrays: list[npt.NDArray[Any]] = list(self.state)
         else:
@@ -403,7 +403,7 @@ class Batch(Rows):
         return int(_find_illegal(self.state.mask, rows, actions))
 
     def explain_illegal(self, row: int, action: int) -> str:
-        """A sentence about an illegal action, with the legal ones or the action space."""
+        """An error message for an illegal action, with the legal ones or the action space."""
         if not 0 <= action < self.rules.actions:
             return (
                 f"action {action} is outside the space of {self.variant.name}, "
@@ -423,7 +423,7 @@ class Batch(Rows):
         """The same of several games: see :func:`~solitaire_env.core.supermoves.expand_rows`."""
         return supermoves.expand_rows(self.variant, self.state, rows, actions)
 
-    # ---------------------------------------------------------------------------------- looking
+    # ----------------------------------------------------------------- observations, positions
 
     def observations(self) -> npt.NDArray[Any]:
         """The observations ``[size, entries]``: a view that the next step overwrites."""

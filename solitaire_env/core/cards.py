@@ -31,7 +31,7 @@ EMPTY_NAME: Final = "--"
 def make_card(rank: int, suit: int) -> int:
     """The code of a card from its rank (1..13) and suit (0..3)."""
     if not ACE <= rank <= KING or not 0 <= suit < SUITS:
-        raise ValueError(f"no card has rank {rank} and suit {suit}: ranks are 1..13, suits 0..3")
+        raise ValueError(f"rank {rank} and suit {suit} are no card, allowed: ranks 1..13, suits 0..3")
     return 4 * rank + suit
 
 
@@ -61,7 +61,7 @@ def card_name(card: int) -> str:
     if card == FACE_DOWN:
         return HIDDEN_NAME
     if not 4 <= card < 4 * KING + SUITS:
-        raise ValueError(f"{card} is not a card code: cards are 4..55, 0 is none, 1 is face down")
+        raise ValueError(f"{card} is not a card code, allowed: 4..55 for cards, 0 for none, 1 for face down")
     return RANK_NAMES[rank_of(card) - 1] + SUIT_NAMES[suit_of(card)]
 
 

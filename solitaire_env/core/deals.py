@@ -92,7 +92,7 @@ def _read_name(variant: Variant, deal: str) -> tuple[str, int]:
     if match is None:
         raise ValueError(f"unknown deal {shown(deal)}, allowed: a whole number, 'ms:N' or 'pysol:N'")
     if variant.ranks != 13:
-        raise ValueError(f"deal {deal!r} names a full pack, {variant.name} has {variant.ranks} ranks")
+        raise ValueError(f"deal {deal!r} is of a full pack, but {variant.name} has {variant.ranks} ranks")
     program, number = match[1], int(match[2])
     # Microsoft's deals end at 1,000,000; PySolFC continues its generator to 33 bits, and its own deals to 20
     # digits.

@@ -1,4 +1,4 @@
-"""The rules: what fits where, what fills a space, what moves, and the result of a move; compiled.
+"""The compiled rules: which cards fit where, fill a space or move, and the result of a move.
 
 Read in this order: state, what fits where, the mask, moves, deals, the kernels for other modules. A kernel
 takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as :class:`State`
@@ -78,9 +78,9 @@ class State(NamedTuple):
     """By rank, the piles that may give such a card with others on it ``[batch, RANKS]``, as bits."""
     takes: npt.NDArray[np.int64]
     """In varied games, the cards that each tableau pile takes, as bits ``[batch, piles]``; else unused."""
-    tight: npt.NDArray[np.int8]
+    may_get_full: npt.NDArray[np.int8]
     """1 if a pile might get full, which never happens in a game from a deal ``[batch]``."""
-    welcome: npt.NDArray[np.int64]
+    next_home: npt.NDArray[np.int64]
     """The cards that the foundations take ``[batch]``, as bits."""
     heights: npt.NDArray[np.int8]
     """Cards in each tableau pile ``[batch, piles]``."""
@@ -128,8 +128,8 @@ def make_state(rules: Rules, batch: int) -> State:
         links=zeros(np.int8, KEYS + rules.sources),
         deeper=zeros(np.int64, RANKS),
         takes=zeros(np.int64, rules.piles),
-        tight=zeros(np.int8),
-        welcome=zeros(np.int64),
+        may_get_full=zeros(np.int8),
+        next_home=zeros(np.int64),
         heights=zeros(np.int8, rules.piles),
         runs=zeros(np.int8, rules.piles),
         stock=zeros(np.int16),
@@ -343,7 +343,7 @@ def is_in(card, cards):
 @jit
 def goes_home(state, b, card):
     """Whether a foundation takes the card; none takes EMPTY."""
-    return is_in(card, int(state.welcome[b]))
+    return is_in(card, int(state.next_home[b]))
 
 
 @jit
@@ -361,10 +361,10 @@ def foundation_for(rules, state, b, card):
 
 
 @jit
-def _update_welcome(rules, state, b, suit):
+def _update_next_home(rules, state, b, suit):
     """Update the cards of a suit that go home now; in varied games those of all suits."""
     if rules.varied:
-        _update_varied_welcome(rules, state, b)
+        _update_varied_next_home(rules, state, b)
         return
     cards = 0
     first = rules.row_foundations + suit * rules.decks
@@ -372,7 +372,7 @@ def _update_welcome(rules, state, b, suit):
         cards |= 16 << (4 * int(state.rows[b, place]))
     ranks = (1 << (4 * rules.ranks + 4)) - 1
     of_suit = 0x11111111111111 << suit
-    state.welcome[b] = (int(state.welcome[b]) & ~of_suit) | ((cards & ranks) << suit)
+    state.next_home[b] = (int(state.next_home[b]) & ~of_suit) | ((cards & ranks) << suit)
 
 
 @jit_flagged
@@ -528,7 +528,7 @@ def _mask_tableau(rules, state, b, source, legal):
 
 
 @jit_called
-def _is_tight(rules, state, b):
+def _may_get_full(rules, state, b):
     """Whether a pile might ever get full.
 
     A sequence of n cards takes at most ranks - n more. So a pile has enough room if the cards below the
@@ -605,10 +605,10 @@ def _mask_all(rules, state, b):
 
 
 @jit_called
-def _refresh_tight(rules, state, b):
+def _mask_full_piles(rules, state, b):
     """Clear the entries of moves for which a pile has no room."""
-    state.tight[b] = _is_tight(rules, state, b)
-    for target in range(rules.piles * int(state.tight[b])):
+    state.may_get_full[b] = _may_get_full(rules, state, b)
+    for target in range(rules.piles * int(state.may_get_full[b])):
         for source in range(rules.sources):
             if source != target and not _has_room(rules, state, b, source, target):
                 state.mask[b, tableau_action(rules, source, target)] = 0
@@ -684,7 +684,7 @@ def put_home(rules, state, b, card):
     """Place a card that goes home on its foundation, which then takes the next one."""
     state.rows[b, foundation_for(rules, state, b, card)] += 1
     state.home[b] += 1
-    _update_welcome(rules, state, b, card & 3)
+    _update_next_home(rules, state, b, card & 3)
 
 
 @jit
@@ -816,8 +816,8 @@ def _play(rules, state, events, b, action):
     if (int(state.empty_cells[b]) == 0) != (cells == 0):
         for other in range(rules.first_cell):
             _mask_cell(rules, state, b, other)
-    if int(state.tight[b]) != 0:
-        _refresh_tight(rules, state, b)
+    if int(state.may_get_full[b]) != 0:
+        _mask_full_piles(rules, state, b)
     _finish(rules, state, b)
 
 
@@ -854,7 +854,7 @@ def copy_cards(rules, state, source, target):
         state.rows[target, place] = state.rows[source, place]
     for pile in range(rules.piles):
         state.heights[target, pile] = state.heights[source, pile]
-    state.welcome[target] = state.welcome[source]
+    state.next_home[target] = state.next_home[source]
     state.stock[target] = state.stock[source]
     state.waste[target] = state.waste[source]
     state.home[target] = state.home[source]
@@ -878,7 +878,7 @@ def copy(rules, state, source, target):
         state.deeper[target, rank] = state.deeper[source, rank]
     for pile in range(rules.piles):
         state.takes[target, pile] = state.takes[source, pile]
-    state.tight[target] = state.tight[source]
+    state.may_get_full[target] = state.may_get_full[source]
     for pile in range(rules.piles):
         state.runs[target, pile] = state.runs[source, pile]
     for action in range(rules.actions):
@@ -942,9 +942,9 @@ def cards_home_after(rules, state, b, more):
 
 
 @jit
-def _update_varied_welcome(rules, state, b):
+def _update_varied_next_home(rules, state, b):
     """Update the cards that go home now."""
-    state.welcome[b] = cards_home_after(rules, state, b, 0)
+    state.next_home[b] = cards_home_after(rules, state, b, 0)
 
 
 @jit
@@ -1018,7 +1018,7 @@ def _varied_action(rules, source, target, count):
 
 
 @jit
-def _mask_varied_pile(rules, state, b, pile, wanted, capacity):
+def _mask_varied_pile(rules, state, b, pile, accepted, capacity):
     """Set the entries of a tableau pile onto piles and to a space; their number."""
     moves = 0
     height = int(state.heights[b, _at(pile)])
@@ -1028,7 +1028,7 @@ def _mask_varied_pile(rules, state, b, pile, wanted, capacity):
     state.units[b, _at(pile)] = units
     for count in range(1, units + 1):
         card = int(state.rows[b, _at(last + 1 - count)])
-        if is_in(card, wanted) != 0:
+        if is_in(card, accepted) != 0:
             moves += _mask_onto(rules, state, b, pile, card, count)
     if int(state.spaces[b]) > 0:
         # A whole pile moving to a space only renames the pile: that is not a move.
@@ -1073,9 +1073,9 @@ def _mask_varied(rules, state, b):
         if rules.passes != 1:
             state.mask[b, 1] = _can_redeal(rules, state, b)
     moves = 0
-    wanted = 0
+    accepted = 0
     for pile in range(rules.piles):
-        wanted |= int(state.takes[b, _at(pile)])
+        accepted |= int(state.takes[b, _at(pile)])
     capacity = carry_limit(rules, state, b, 0)
     for source in range(rules.sources):
         card = int(state.tops[b, _at(source)])
@@ -1084,9 +1084,9 @@ def _mask_varied(rules, state, b):
             if rules.cells and source < rules.first_cell:
                 _mask_cell(rules, state, b, source)
             if source < rules.piles:
-                moves += _mask_varied_pile(rules, state, b, source, wanted, capacity)
+                moves += _mask_varied_pile(rules, state, b, source, accepted, capacity)
             else:
-                if is_in(card, wanted) != 0:
+                if is_in(card, accepted) != 0:
                     moves += _mask_onto(rules, state, b, source, card, 1)
                 if int(state.spaces[b]) > 0 and fills_space(rules, state, b, card):
                     action = rules.space_actions + rules.piles * (rules.space_counts - 1) + source
@@ -1095,7 +1095,7 @@ def _mask_varied(rules, state, b):
     if rules.worrying_back:
         for foundation in range(SUITS * rules.decks):
             card = last_home(rules, state, b, foundation)
-            if is_in(card, wanted) != 0:
+            if is_in(card, accepted) != 0:
                 moves += _mask_onto(rules, state, b, rules.sources + foundation // rules.decks, card, 1)
     return moves
 
@@ -1179,7 +1179,7 @@ def _worry_back(rules, state, b, suit, target):
     state.heights[b, _at(target)] = height + 1
     state.rows[b, _at(rules.row_foundations + foundation)] -= 1
     state.home[b] -= 1
-    _update_varied_welcome(rules, state, b)
+    _update_varied_next_home(rules, state, b)
 
 
 @jit
@@ -1357,7 +1357,7 @@ def derive_cards(rules, state, b):
     for source in range(rules.sources):
         _update_source(rules, state, b, source, capacity)
     for suit in range(SUITS):
-        _update_welcome(rules, state, b, suit)
+        _update_next_home(rules, state, b, suit)
 
 
 @jit_called
@@ -1375,7 +1375,7 @@ def derive(rules, state, b):
     """Update everything after a change of ``state.rows`` in a game."""
     _derive_parts(rules, state, b)
     if not rules.varied:
-        _refresh_tight(rules, state, b)
+        _mask_full_piles(rules, state, b)
         _finish(rules, state, b)
 
 
@@ -1409,7 +1409,7 @@ def _next_dealt(rules, deals, b, k, base):
 
 @jit_called
 def _deal(rules, deals, state, b):
-    """Deal a pack row by row, one card to each pile in turn, then to the cells; the rest is the stock.
+    """Deal a pack row by row, one card to each pile in a row, then to the cells; the rest is the stock.
 
     The cards that start on the foundations are skipped wherever they are in the pack.
     """
@@ -1434,7 +1434,7 @@ def _deal(rules, deals, state, b):
         k += 1
     _derive_parts(rules, state, b)
     if not rules.varied:
-        state.tight[b] = 0
+        state.may_get_full[b] = 0
         _finish(rules, state, b)
 
 

@@ -304,7 +304,7 @@ class FamilyBatch(Rows):
                     raise IllegalActionError(f"illegal action {text}: {batch.variant.name} has no such move")
                 raise IllegalActionError(batch.explain_illegal(row, int(own[row])))
 
-    # ---------------------------------------------------------------------------------- looking
+    # ----------------------------------------------------------------- observations, positions
 
     def game_of(self, row: int) -> Batch:
         """The batch that plays a row, under the same row number."""

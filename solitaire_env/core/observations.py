@@ -191,7 +191,7 @@ def _source_features(rules, state, b, depths, out):
         if card != 0:
             out[b, _at(place)] = (card >> 2) / rules.ranks
             out[b, _at(place + 1 + (card & 3))] = 1.0
-            out[b, _at(place + 5)] = (int(state.welcome[b]) >> card) & 1
+            out[b, _at(place + 5)] = (int(state.next_home[b]) >> card) & 1
         if source < rules.piles:
             out[b, _at(place + 6)] = depths[int(state.heights[b, source])]
             if rules.moves != ONE_CARD:

@@ -54,7 +54,7 @@ def divide(position: Position, depth: int) -> dict[str, int]:
 def divided(position: Position, depth: int) -> Iterator[tuple[str, int]]:
     """The results of :func:`divide`, action by action as they are counted."""
     if _checked(depth) == 0:
-        raise ValueError("depth is 0, allowed to divide: 1 or more")
+        raise ValueError("depth is 0, allowed for dividing: a whole number from 1")
     rules = make_rules(position.variant)
     rows = np.tile(_row(position), (depth, 1))
     _, actions, after = next(successors(rules, rows[:1]))
@@ -103,7 +103,7 @@ def _play_out(rules: Rules, state: engine.State) -> int:
 
 def _row(position: Position) -> Rows:
     if FACE_DOWN in position.stock:
-        raise ValueError("position has a hidden stock, allowed: one that is known")
+        raise ValueError("the stock of the position is hidden, allowed: a position with a known stock")
     return position_to_row(position)
 
 

@@ -25,7 +25,7 @@ class Task(NamedTuple):
 
     cards: int
     source: int
-    """Index in ``Room.places`` of the source; likewise of the target."""
+    """Index in ``Scratch.places`` of the source; likewise of the target."""
     target: int
     between: int
     """Number of spaces that may hold cards meanwhile."""
@@ -34,7 +34,7 @@ class Task(NamedTuple):
 TASK: Final = Task(*range(len(Task._fields)))
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch arrays for one supermove, int64."""
 
     heights: Any
@@ -99,8 +99,8 @@ def expand_rows(
     counts = np.empty(len(rows), dtype=np.int64)
     rules, strict = make_rules(variant), make_rules(strict_variant(variant))
     sizes = (rules.piles, rules.cells + 1, MOST_SINGLES, (MOST_TASKS, len(TASK)))
-    room = Room(*(np.empty(size, dtype=np.int64) for size in sizes))
-    _expand_rows(rules, strict, state, rows, actions, room, singles, counts)
+    scratch = Scratch(*(np.empty(size, dtype=np.int64) for size in sizes))
+    _expand_rows(rules, strict, state, rows, actions, scratch, singles, counts)
     return singles[:, : counts.max(initial=0)], counts
 
 
@@ -121,22 +121,22 @@ def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no
 
 
 @jit
-def _carry(strict, room, cards, from_place, to_place, singles, n):  # type: ignore[no-untyped-def]
+def _carry(strict, scratch, cards, from_place, to_place, singles, n):  # type: ignore[no-untyped-def]
     """Carry cards without spaces: all but the deepest to cells, then onto it again."""
-    source = room.places[from_place]
+    source = scratch.places[from_place]
     for held in range(cards - 1):
         singles[n + held] = strict.cell_actions + source
-        room.heights[source] -= 1
+        scratch.heights[source] -= 1
     n += cards - 1
-    if room.places[to_place] == LOWEST_SPACE:
+    if scratch.places[to_place] == LOWEST_SPACE:
         pile = 0
-        while room.heights[pile]:
+        while scratch.heights[pile]:
             pile += 1
-        room.places[to_place] = pile
-    target = room.places[to_place]
-    n = _add_single(strict, source, target, room.heights, singles, n)
+        scratch.places[to_place] = pile
+    target = scratch.places[to_place]
+    n = _add_single(strict, source, target, scratch.heights, singles, n)
     for held in range(cards - 2, -1, -1):
-        n = _add_single(strict, room.cells[held], target, room.heights, singles, n)
+        n = _add_single(strict, scratch.cells[held], target, scratch.heights, singles, n)
     return n
 
 
@@ -149,23 +149,23 @@ def _set_task(task, cards, from_place, to_place, between):  # type: ignore[no-un
 
 
 @jit
-def _survey(strict, state, row, room):  # type: ignore[no-untyped-def]
+def _read_room(strict, state, row, scratch):  # type: ignore[no-untyped-def]
     """Store the heights of piles and the empty cells of a game; the number of empty cells."""
     for pile in range(strict.piles):
-        room.heights[pile] = int(state.heights[row, pile])
+        scratch.heights[pile] = int(state.heights[row, pile])
     empty = 0
     for cell in range(strict.cells):
-        room.cells[empty] = strict.first_cell + cell
+        scratch.cells[empty] = strict.first_cell + cell
         empty += int(int(state.rows[row, strict.row_cells + cell]) == 0)
     return empty
 
 
 @jit
-def _expand(rules, strict, state, row, action, room, singles):  # type: ignore[no-untyped-def]
+def _expand(rules, strict, state, row, action, scratch, singles):  # type: ignore[no-untyped-def]
     """Write the single moves of an action; their number.
 
     A sequence that is too long for the cells is carried in three parts: its end to a space, then the rest,
-    then the end onto it. This recursion keeps the waiting parts in ``room.tasks``.
+    then the end onto it. This recursion keeps the waiting parts in ``scratch.tasks``.
     """
     singles[0] = action
     if action < rules.tableau_actions:
@@ -175,38 +175,38 @@ def _expand(rules, strict, state, row, action, room, singles):  # type: ignore[n
         return 1
     source, target, cards = engine.decode(rules, state, row, action)
     to_space = action >= rules.space_actions
-    most = _survey(strict, state, row, room) + 1
-    room.places[0] = source
-    room.places[1] = LOWEST_SPACE if to_space else target
+    most = _read_room(strict, state, row, scratch) + 1
+    scratch.places[0] = source
+    scratch.places[1] = LOWEST_SPACE if to_space else target
     places = 2
-    _set_task(room.tasks[0], cards, 0, 1, int(state.spaces[row]) - int(to_space))
+    _set_task(scratch.tasks[0], cards, 0, 1, int(state.spaces[row]) - int(to_space))
     waiting = 1
     n = 0
     while waiting > 0:
         waiting -= 1
-        task = room.tasks[waiting]
+        task = scratch.tasks[waiting]
         cards, source, target, between = (
             task[TASK.cards], task[TASK.source], task[TASK.target], task[TASK.between] - 1
         )  # fmt: skip
         if cards <= most:
-            n = _carry(strict, room, cards, source, target, singles, n)
+            n = _carry(strict, scratch, cards, source, target, singles, n)
             continue
         # Cards moved aside move twice: take the fewest that leave a part that needs no such space.
         part = max(1, cards - (most << between))
-        room.places[places] = LOWEST_SPACE
-        _set_task(room.tasks[waiting], part, places, target, between)
-        _set_task(room.tasks[waiting + 1], cards - part, source, target, between)
-        _set_task(room.tasks[waiting + 2], part, source, places, between)
+        scratch.places[places] = LOWEST_SPACE
+        _set_task(scratch.tasks[waiting], part, places, target, between)
+        _set_task(scratch.tasks[waiting + 1], cards - part, source, target, between)
+        _set_task(scratch.tasks[waiting + 2], part, source, places, between)
         waiting += 3
         places += 1
     return n
 
 
 @jit_kernel
-def _expand_all(rules, strict, state, rows, actions, room, singles, counts):  # type: ignore[no-untyped-def]
+def _expand_all(rules, strict, state, rows, actions, scratch, singles, counts):  # type: ignore[no-untyped-def]
     """Write the single moves of an action of each game, and their numbers."""
     for k in range(rows.shape[0]):
-        counts[k] = _expand(rules, strict, state, rows[k], actions[k], room, singles[k])
+        counts[k] = _expand(rules, strict, state, rows[k], actions[k], scratch, singles[k])
 
 
 _expand_rows = typed_once(_expand_all)

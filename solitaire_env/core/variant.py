@@ -321,8 +321,8 @@ def _plural(count: int, noun: str) -> str:
 _SUITS: Final = {
     "same suit": "in the same suit",
     "alternate color": "in the other color",
-    "any suit": "whatever the suit",
-    "other suit": "in any suit but its own",
+    "any suit": "in any suit",
+    "other suit": "in any other suit",
     "same color": "in the same color",
 }
 
@@ -343,8 +343,8 @@ def _foundations(v: Variant, highest: str) -> str:
     suits = {"same suit": "in suit", "alternate color": "in alternating colors"}[v.foundation_build]
     start = {
         "ace": f"from Ace to {highest}",
-        "dealt": f"from the base, the rank of the first card of the deal, through {highest} and Ace; "
-        "its other copies start there",
+        "dealt": "from the base, which is the rank of the first card of the deal, "
+        f"through {highest} and Ace; the other cards of that rank start there",
     }.get(str(v.base))
     if start is None:
         start = f"from {RANK_NAMES[int(v.base) - 1]} through {highest} and Ace"
@@ -364,9 +364,9 @@ def _foundations(v: Variant, highest: str) -> str:
 def _stock(v: Variant) -> str:
     at_a_time = ("one", "two", "three")[v.draw - 1]
     times = {
-        0: "as often as you like: when it is empty, the waste is turned over",
+        0: "any number of times: when the stock is empty, the waste is turned over",
         1: "once: there is no redeal",
-    }.get(v.passes, f"{v.passes} times: when it is empty, the waste is turned over")
+    }.get(v.passes, f"{v.passes} times: when the stock is empty, the waste is turned over")
     return (
         f"Stock: {_plural(v.stock, 'card')}, turned up to the waste {at_a_time} at a time, {times}. "
         "The last card of the waste is playable."
@@ -386,16 +386,16 @@ def _describe(v: Variant) -> list[str]:
     )
     lines.append(f"Tableau: {_plural(v.piles, 'pile')} of {each}, {_faces(v)}.")
     if v.cells:
-        filled = f", the first {v.cells_filled} filled at the deal" if v.cells_filled else ""
+        filled = f", the first {v.cells_filled} of them filled at the deal" if v.cells_filled else ""
         lines.append(f"Cells: {v.cells}, one card each{filled}. Any card may go to an empty cell.")
     lines.append(_foundations(v, highest))
     if v.stock:
         lines.append(_stock(v))
-    end = f"A {highest} goes onto an Ace." if v.wraps else "Nothing goes onto an Ace."
+    end = f"A {highest} goes onto an Ace." if v.wraps else "No card goes onto an Ace."
     lines.append(f"Building: on the tableau, down by one, {_SUITS[v.build]}. {end}")
     capacity = "empty cells + 1"
     if v.spaces == "any":
-        capacity = f"({capacity}) x 2 for each space, the target not counted"
+        capacity = f"({capacity}) x 2 for each space other than the target"
     runs = "" if v.sequence == "as build" else f" A sequence is {_SUITS[v.sequence]}."
     lines.append(
         {
@@ -421,7 +421,7 @@ def _describe(v: Variant) -> list[str]:
         lines.append("Spaces: an empty pile stays empty.")
     if v.fill == "waste":
         lines.append(
-            "Filling: a pile that becomes empty gets the last card of the waste at once; when the waste is "
+            "Filling: a pile that becomes empty immediately gets the last card of the waste; if the waste is "
             "empty, cards are drawn first."
         )
     lines.extend(f"Differs: {sentence}" for sentence in v.differs)

@@ -37,8 +37,8 @@ def parse_deals(text: str) -> list[int | str]:
                 f"unknown deals {shown(part)}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas"
             )
         if len(deals) + len(names) > MAX_DEALS:
-            raise ValueError(f"deals {shown(part)} make more than {MAX_DEALS:,}")
+            raise ValueError(f"deals {shown(part)} are too many, allowed: at most {MAX_DEALS:,} in total")
         deals.extend(names)
     if len(set(deals)) != len(deals):
-        raise ValueError(f"deals {shown(text)} name a deal twice")
+        raise ValueError(f"deals {shown(text)} name a deal more than once, allowed: each deal once")
     return deals

@@ -1,6 +1,7 @@
 """Evaluation of a policy: games on named deals, with rates and intervals."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,8 +144,9 @@ def evaluate(
 
 def _check_deals(deals: Sequence[Deal]) -> list[Deal]:
     deals = list(deals)
-    if len(set(deals)) != len(deals):
-        raise ValueError("a deal stands twice among the deals to evaluate")
+    twice = [deal for deal, count in Counter(deals).items() if count > 1]
+    if twice:
+        raise ValueError(f"deals name {shown(twice[0])} more than once, allowed: each deal once")
     return deals
 
 
@@ -170,12 +172,12 @@ def _game(about: dict[str, Any], end: Finished) -> Game:
 class _Transcripts:
     """Stores games as text: none, in memory, or in a folder."""
 
-    def __init__(self, runner: Runner, policy: str, wanted: bool | str | Path) -> None:
-        self.wanted = bool(wanted)
-        self.folder = None if isinstance(wanted, bool) else Path(wanted)
+    def __init__(self, runner: Runner, policy: str, target: bool | str | Path) -> None:
+        self.enabled = bool(target)
+        self.folder = None if isinstance(target, bool) else Path(target)
         self.information = runner.view.settings.information
         self.variant = runner.spec.variant
-        self.policy = check_policy_name(policy) if self.wanted else policy
+        self.policy = check_policy_name(policy) if self.enabled else policy
         self.texts: dict[Deal, str] = {}
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -186,7 +188,7 @@ class _Transcripts:
 
     def add(self, game: Game, end: Finished) -> None:
         """Store a game."""
-        if not self.wanted:
+        if not self.enabled:
             return
         self.texts[game.deal] = text = format_transcript(
             transcript_of(self.variant, self.policy, game.deal, end, self.information)

@@ -34,7 +34,7 @@ class Repeats:
         self._sums = np.zeros((rows, FIRST_ROOM), dtype=np.int64)
         self._lengths = np.zeros(rows, dtype=np.int64)
 
-    def forget(self, rows: npt.NDArray[np.int64]) -> None:
+    def clear(self, rows: npt.NDArray[np.int64]) -> None:
         """Start new games in some rows (int64 ``[n]``)."""
         self._lengths[rows] = 0
 
@@ -47,10 +47,10 @@ class Repeats:
             self._sums = np.concatenate((self._sums, np.zeros_like(self._sums)), axis=1)
         _add(cards, rows, self._weights, self._sums, self._lengths)
 
-    def came_back(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def is_repetition(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Whether the last stored position of some games (int64 ``[n]``) is a repetition, bool ``[n]``."""
         found = np.zeros(len(rows), dtype=np.bool_)
-        _look_back(rows, self._sums, self._lengths, found)
+        _find_repetition(rows, self._sums, self._lengths, found)
         return found
 
     def count(self, row: int) -> int:
@@ -82,4 +82,4 @@ def _find_last(rows, sums, lengths, found):  # type: ignore[no-untyped-def]
 
 
 _add = typed_once(_add_sums)
-_look_back = typed_once(_find_last)
+_find_repetition = typed_once(_find_last)

@@ -57,7 +57,7 @@ def read_games(path: Path) -> list[Game]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: it is not text") from None
+        raise ValueError(f"{path} is not a text file, allowed: JSON lines") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -87,8 +87,8 @@ def _read_game(line: str) -> Game:
 
 
 def _as_line(game: Game) -> str:
-    told = {key: value for key, value in asdict(game).items() if value is not None or key not in _OPTIONAL}
-    return json.dumps(told) + "\n"
+    data = {key: value for key, value in asdict(game).items() if value is not None or key not in _OPTIONAL}
+    return json.dumps(data) + "\n"
 
 
 class ResultFile:
@@ -126,7 +126,8 @@ class ResultFile:
                 stored = 0 if value is not None else None  # older files: the default seed
             if stored != value and not (key == "fingerprint" and stored is None):
                 raise ValueError(
-                    f"{self.path} holds games with {key} {shown(stored)}, not {value!r}; choose another file"
+                    f"{self.path} contains games with {key} {shown(stored)}, not {value!r}; "
+                    "choose another file"
                 )
 
     def __enter__(self) -> "ResultFile":

@@ -87,7 +87,7 @@ class Finished(NamedTuple):
     """The moves, if they are recorded."""
 
 
-class _Seats:
+class _GameRows:
     """State of each row's game apart from its cards; arrays and lists with an entry per row."""
 
     def __init__(self, spec: GameSpec, rows: int) -> None:
@@ -97,9 +97,9 @@ class _Seats:
         self.moves: list[list[Move]] = [[] for _ in range(rows)]
         self.streams = RandomStreams(rows)
         self.repeats = Repeats(spec.rules, rows)
-        self.circling = np.zeros(rows, dtype=np.bool_)
+        self.cycling = np.zeros(rows, dtype=np.bool_)
         """Games of a deterministic policy that have repeated a position."""
-        self.stale = np.ones(rows, dtype=np.bool_)
+        self.outdated = np.ones(rows, dtype=np.bool_)
         """Games whose view for the policy is outdated."""
 
 
@@ -151,15 +151,15 @@ class Runner:
         self.active = np.zeros(0, dtype=np.bool_)
         """Games that have not ended, bool ``[rows]``."""
 
-    def _seat(self, rows: int) -> None:
+    def _allocate(self, rows: int) -> None:
         """Allocate games."""
         self._rows = rows
         self.active = np.zeros(rows, dtype=np.bool_)
         self.rewards = np.zeros(rows, dtype=np.float64)
         """Reward of the last decision of each game."""
-        self.cut = np.zeros(rows, dtype=np.bool_)
+        self.truncated = np.zeros(rows, dtype=np.bool_)
         """Games that have reached a limit."""
-        self._seats = _Seats(self.spec, rows)
+        self._games = _GameRows(self.spec, rows)
         self.played = self.seen = Batch(self.spec, rows)
         if self.expands or self.view.settings != GameSpec(self.view.variant).settings:
             self.seen = Batch(self.view, rows)
@@ -170,7 +170,7 @@ class Runner:
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
         """The number of each row's game, as stateful policies get it, int64 ``[rows]``."""
-        return self._seats.numbers
+        return self._games.numbers
 
     # ------------------------------------------------------------------------------- many games
 
@@ -183,7 +183,7 @@ class Runner:
     def begin(self, starts: Iterable[Start]) -> None:
         """Start games: as many as there are rows; the others follow as games end."""
         starts = list(starts)
-        self._seat(max(1, min(self.num_envs, len(starts))))
+        self._allocate(max(1, min(self.num_envs, len(starts))))
         self._waiting = iter(starts)
         self._start_next(np.arange(self._rows))
 
@@ -194,34 +194,34 @@ class Runner:
         rows = rows[: len(starts)]
         if not starts:
             return
-        seats = self._seats
+        games = self._games
         self.played.begin(rows, starts)
-        self.active[rows], self.cut[rows] = True, False
-        seats.circling[rows], seats.stale[rows] = False, True
-        seats.repeats.forget(rows)
+        self.active[rows], self.truncated[rows] = True, False
+        games.cycling[rows], games.outdated[rows] = False, True
+        games.repeats.clear(rows)
         for row, start in zip(rows.tolist(), starts, strict=True):
-            seats.starts[row], seats.numbers[row] = start, next(_GAME_NUMBERS)
+            games.starts[row], games.numbers[row] = start, next(_GAME_NUMBERS)
             if self.policy.stochastic:
-                seats.streams.begin(row, random_stream(start, self.seed))
+                games.streams.begin(row, random_stream(start, self.seed))
             if self.record:
-                seats.positions[row], seats.moves[row] = format_position(self.played.position(row)), []
+                games.positions[row], games.moves[row] = format_position(self.played.position(row)), []
         if self.policy.stateful:
-            self.policy.begun(seats.numbers[rows].tolist(), starts)
+            self.policy.begun(games.numbers[rows].tolist(), starts)
 
     def step(self) -> list[Finished]:
         """Make one decision in every active game; return the games that ended."""
         rows, state = np.flatnonzero(self.active), self.played.state
-        self._seats.repeats.add(state.rows, rows)
+        self._games.repeats.add(state.rows, rows)
         if self.policy.deterministic:
             # From a repeated position it would cycle.
-            self._seats.circling[rows] = self._seats.repeats.came_back(rows)
+            self._games.cycling[rows] = self._games.repeats.is_repetition(rows)
         deciding = rows[state.status[rows] == PLAYING]
         if len(deciding):
             decisions = self.decide(deciding)
-            self.carry_out(decisions)
+            self.play_decisions(decisions)
             if self.observe is not None:
                 self.observe(decisions, self)
-        over = (state.status[rows] != PLAYING) | self.cut[rows] | self._seats.circling[rows]
+        over = (state.status[rows] != PLAYING) | self.truncated[rows] | self._games.cycling[rows]
         return self._finish(rows[over]) if over.any() else []
 
     def _finish(self, rows: Rows) -> list[Finished]:
@@ -233,14 +233,14 @@ class Runner:
         return finished
 
     def _finished(self, row: int) -> Finished:
-        seats, state = self._seats, self.played.state
+        games, state = self._games, self.played.state
         over = int(state.status[row]) != PLAYING
         steps = int(self.played.steps[row])
-        if seats.circling[row] and not over:
+        if games.cycling[row] and not over:
             steps = self.spec.settings.max_episode_steps or steps
         return Finished(
-            seats.starts[row], int(seats.numbers[row]), int(state.status[row]) == WON, int(state.home[row]),
-            steps, not over, seats.repeats.count(row), seats.positions[row], seats.moves[row],
+            games.starts[row], int(games.numbers[row]), int(state.status[row]) == WON, int(state.home[row]),
+            steps, not over, games.repeats.count(row), games.positions[row], games.moves[row],
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------- decisions
@@ -264,9 +264,9 @@ class Runner:
         if self.record if explain is None else explain:
             # Copies, because a policy may change its arguments.
             thoughts = think(self.policy, self.view, observations.copy(), masks.copy())
-        uniforms = self._seats.streams.draw(rows) if self.policy.stochastic else None
+        uniforms = self._games.streams.draw(rows) if self.policy.stochastic else None
         begin = time.process_time()
-        actions = ask(self.policy, observations, masks, uniforms, self._seats.numbers[rows])
+        actions = ask(self.policy, observations, masks, uniforms, self._games.numbers[rows])
         self.answer_seconds += time.process_time() - begin
         self.answers += len(rows)
         self._refuse_illegal(rows, actions)
@@ -290,13 +290,13 @@ class Runner:
         """Update the policy's view of the games."""
         if not self.expands:
             return
-        rows = rows[self._seats.stale[rows]]
+        rows = rows[self._games.outdated[rows]]
         if len(rows):
             self.seen.state.rows[rows] = self.played.state.rows[rows]
             self.seen.derive(rows)
-            self._seats.stale[rows] = False
+            self._games.outdated[rows] = False
 
-    def carry_out(self, decisions: Decisions) -> None:
+    def play_decisions(self, decisions: Decisions) -> None:
         """Play decisions, one single action after another until the game ends or is truncated."""
         self.rewards[decisions.rows] = 0.0
         self._play_nth(decisions, 0, np.arange(len(decisions.rows)))
@@ -304,9 +304,9 @@ class Runner:
             return
         rows, counts = decisions.rows, decisions.counts
         going = np.flatnonzero(counts > 1)
-        self._seats.stale[rows[going]] = True
+        self._games.outdated[rows[going]] = True
         for nth in range(1, decisions.singles.shape[1]):
-            going = going[(counts[going] > nth) & ~self.cut[rows[going]]]
+            going = going[(counts[going] > nth) & ~self.truncated[rows[going]]]
             self._play_nth(decisions, nth, going)
             # A decision of one action is played in both games; after several, the view is derived again.
         single = counts == 1
@@ -317,7 +317,7 @@ class Runner:
         rows, played = decisions.rows[which], self.played
         played.play(rows, decisions.singles[which, nth])
         self.rewards[rows] += played.rewards[rows]
-        self.cut[rows] = played.truncated[rows]
+        self.truncated[rows] = played.truncated[rows]
         if self.record:
             self._record(decisions, which, nth)
 
@@ -325,11 +325,11 @@ class Runner:
         """Record the nth single action of some decisions."""
         for k in which.tolist():
             thought = None if nth else decisions.thoughts[k]
-            self._seats.moves[decisions.rows[k]].append(Move(int(decisions.singles[k, nth]), thought))
+            self._games.moves[decisions.rows[k]].append(Move(int(decisions.singles[k, nth]), thought))
 
     # -------------------------------------------------------------------------- decisions in one game
 
-    def take_up(self, position: Position, start: Start, decision: int, number: int) -> None:
+    def set_game(self, position: Position, start: Start, decision: int, number: int) -> None:
         """Set the only game to one that is played elsewhere, to ask for a decision in it.
 
         Parameters
@@ -344,12 +344,12 @@ class Runner:
             The game's number, for a stateful policy.
         """
         if not self._rows:
-            self._seat(1)
+            self._allocate(1)
         self.played.place(0, position)
-        self._seats.stale[0] = True
-        self._seats.numbers[0] = number
+        self._games.outdated[0] = True
+        self._games.numbers[0] = number
         if self.policy.stochastic:
-            self._seats.streams.begin(0, random_stream(start, self.seed, decision))
+            self._games.streams.begin(0, random_stream(start, self.seed, decision))
 
 
 def new_game_number() -> int:

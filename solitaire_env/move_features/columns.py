@@ -5,10 +5,11 @@ kernels write ``out[MOVE.cards]``; ``MOVE_NAMES`` and its like hold the texts. W
 are stored by these texts, and networks are trained on the columns in this order: do not reorder, rename or
 remove any.
 
-Terms: a *next foundation card* is one that a foundation takes now. A card *fits* onto the next higher one of
-its suit, whatever the game's building rule. A card is *in sight* if it is playable: on a pile, on the waste
-or in a cell. The rank of a foundation is the number of its cards; if ranks wrap, lower cards are those that
-go home first. Of a face-down card, only its existence is read.
+Terms: a *next foundation card* is one that a foundation takes now; the stored texts call it *wanted*,
+dig-outs *digs*, and the rollout lookahead *onward*. A card *fits* onto the next higher one of its suit,
+regardless of the game's building rule. A card is *in sight* if it is playable: on a pile, on the waste or
+in a cell. The rank of a foundation is the number of its cards; if ranks wrap, lower cards are those that go
+home first. Of a face-down card, only its existence is read.
 """
 
 from typing import Any, Final, NamedTuple

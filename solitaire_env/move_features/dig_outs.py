@@ -130,7 +130,7 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
     for source in range(rules.first_cell):
         base, first, cards = _cards_of(rules, state, start, source)
         for place in range(first, cards):
-            if not is_in(int(state.rows[start, base + place]), int(state.welcome[start])):
+            if not is_in(int(state.rows[start, base + place]), int(state.next_home[start])):
                 continue
             copy_cards(rules, state, start, trial)
             if not _dig_out(rules, state, trial, source, cards - 1 - place):

@@ -171,7 +171,7 @@ def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type:
     else:
         under = int(state.rows[b, base + stay - 1])
         out[FAMILY.breaks] = fits(rules, deepest, under)
-        out[FAMILY.frees_home] = is_in(under, int(state.welcome[b]))
+        out[FAMILY.frees_home] = is_in(under, int(state.next_home[b]))
         out[FAMILY.frees_fitting] = is_in(under, takes)
 
 
@@ -200,7 +200,7 @@ def write_family_move(rules, state, b, action, out):  # type: ignore[no-untyped-
             _write_leaving(rules, state, b, source, stay, deepest, takes, out)
         elif source < rules.first_cell and int(state.waste[b]) > 1:
             under = int(state.rows[b, rules.row_waste + int(state.waste[b]) - 2])
-            out[FAMILY.frees_home] = is_in(under, int(state.welcome[b]))
+            out[FAMILY.frees_home] = is_in(under, int(state.next_home[b]))
             out[FAMILY.frees_fitting] = is_in(under, takes)
     if 0 <= target < rules.piles:
         if int(state.heights[b, target]):

@@ -62,7 +62,7 @@ def _find(passed, position, most):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _remember(passed, position, made):  # type: ignore[no-untyped-def]
+def _store(passed, position, made):  # type: ignore[no-untyped-def]
     """Store a position while there is room; its ``left`` marks that its end is not known yet."""
     place = passed.number[0]
     if place < MOST_PASSED:
@@ -72,7 +72,7 @@ def _remember(passed, position, made):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _close(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
+def _finish(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
     """Finish the lookahead whose positions begin at ``first``.
 
     If it was cut off at the limit it is removed: from its positions, other lookaheads would get further.
@@ -118,11 +118,11 @@ def look_ahead(rules, state, events, b, move, weights, limit, room, passed):  # 
             cut = made == limit
             if cut:
                 break
-            _remember(passed, position, made)
+            _store(passed, position, made)
             action = best_move(rules, state, b, weights, room)
             if action < rules.home_actions:  # a draw
                 break
             made += 1
         step(rules, state, events, b, action)
-    _close(passed, first, end, made, cut)
+    _finish(passed, first, end, made, cut)
     return end, made

@@ -91,7 +91,7 @@ def _varied_after_next(rules, state, b):  # type: ignore[no-untyped-def]
 @jit
 def cards_after_next(rules, state, b):  # type: ignore[no-untyped-def]
     """The cards that go home right after the next foundation cards."""
-    return _varied_after_next(rules, state, b) if rules.varied else int(state.welcome[b]) << 4
+    return _varied_after_next(rules, state, b) if rules.varied else int(state.next_home[b]) << 4
 
 
 @jit
@@ -115,7 +115,7 @@ def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-unty
 @jit
 def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
     """The view of a position; ``near`` gets how near the end of each pile a next foundation card lies."""
-    next_cards = int(state.welcome[b])
+    next_cards = int(state.next_home[b])
     after = cards_after_next(rules, state, b)
     for pile in range(rules.piles):
         near[pile] = _nearness(rules, state, b, pile, next_cards, after)

@@ -147,7 +147,7 @@ def note_pile(rules, state, b, pile, out):  # type: ignore[no-untyped-def]
 # ------------------------------------------------------------------------------- sets of cards
 
 
-class Sight(NamedTuple):
+class CardSets(NamedTuple):
     """Sets of cards, as bits, that several groups of features read."""
 
     next: int
@@ -161,8 +161,8 @@ class Sight(NamedTuple):
 
 
 @jit
-def _look(rules, state, b, drawn):  # type: ignore[no-untyped-def]
-    next_cards = int(state.welcome[b])
+def _find_sets(rules, state, b, drawn):  # type: ignore[no-untyped-def]
+    next_cards = int(state.next_home[b])
     pack = (1 << (4 * rules.ranks + 4)) - 1
     on_piles, in_sight = cards_in_sight(rules, state, b)
     if drawn:
@@ -170,7 +170,7 @@ def _look(rules, state, b, drawn):  # type: ignore[no-untyped-def]
         for source in range(rules.first_cell, rules.sources):
             in_sight |= (1 << int(state.tops[b, source])) & ~15
     after = cards_after_next(rules, state, b) & pack & ~next_cards
-    return Sight(next_cards, after, in_sight, next_lower(rules, on_piles))
+    return CardSets(next_cards, after, in_sight, next_lower(rules, on_piles))
 
 
 @jit
@@ -228,11 +228,11 @@ def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _measure_depths(rules, state, b, drawn, sight, depth):  # type: ignore[no-untyped-def]
+def _measure_depths(rules, state, b, drawn, sets, depth):  # type: ignore[no-untyped-def]
     """Number of cards above the next foundation cards, and above those after them, at most ``DEEP``."""
     for card in range(4, 4 + 4 * rules.ranks):
         depth[card] = DEEP
-    both = sight.next | sight.after
+    both = sets.next | sets.after
     for pile in range(rules.piles):
         end = pile * rules.pile_capacity + int(state.heights[b, pile]) - 1
         for above in range(min(int(state.heights[b, pile]), DEEP)):
@@ -248,18 +248,18 @@ def _measure_depths(rules, state, b, drawn, sight, depth):  # type: ignore[no-un
 
 
 @jit
-def _next_cards(sight, unseen, depth, out):  # type: ignore[no-untyped-def]
+def _next_cards(sets, unseen, depth, out):  # type: ignore[no-untyped-def]
     """Depth of the next foundation cards, and of the cards after them."""
     deep = after_deep = not_seen = 0
     nearest = DEEP
-    cards = sight.next
+    cards = sets.next
     while cards:
         card = lowest_bit(cards)
         cards &= cards - 1
         deep += depth[card]
         nearest = min(nearest, depth[card])
         not_seen += unseen[card] > 0 and depth[card] == DEEP
-    cards = sight.after
+    cards = sets.after
     while cards:
         after_deep += depth[lowest_bit(cards)]
         cards &= cards - 1
@@ -270,7 +270,7 @@ def _next_cards(sight, unseen, depth, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def]
+def _blocked(rules, state, b, piles, sets, out):  # type: ignore[no-untyped-def]
     """The sequences that fit nowhere, above next foundation cards, above those after them, in each pile."""
     free = int(state.spaces[b]) + int(state.empty_cells[b])
     total = after_total = reachable = joinable = 0
@@ -283,15 +283,15 @@ def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def
         first = True
         for place in range(height - 1, -1, -1):
             card = int(state.rows[b, base + place])
-            if is_in(card, sight.next | sight.after):
+            if is_in(card, sets.next | sets.after):
                 above = min(stuck + part, MOST_BLOCKED)
-                if is_in(card, sight.next):
+                if is_in(card, sets.next):
                     least = min(least, above)
                     total += above
                     reachable += above <= free
                 else:
                     after_total += above
-            fits = is_in(card, sight.fitting | sight.next)
+            fits = is_in(card, sets.fitting | sets.next)
             under = int(state.rows[b, base + place - 1]) if place else 0
             if follows(rules, card, under):
                 part = 1 - fits
@@ -299,7 +299,7 @@ def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def
                 stuck += 1 - fits
                 part = 0
                 if first and place:
-                    joinable += (next_lower(rules, 1 << under) & sight.in_sight) != 0
+                    joinable += (next_lower(rules, 1 << under) & sets.in_sight) != 0
                 first = False
         if piles[pile, PILE.from_king] < height:
             second = min(second, max(fewest, stuck))
@@ -314,7 +314,7 @@ def _blocked(rules, state, b, piles, sight, out):  # type: ignore[no-untyped-def
 
 
 @jit
-def _stock(rules, state, b, sight, unseen, out):  # type: ignore[no-untyped-def]
+def _stock(rules, state, b, sets, unseen, out):  # type: ignore[no-untyped-def]
     """What the next card of the stock can do, averaged over the unseen cards."""
     home = fits = 0.0
     left = int(state.stock[b])
@@ -322,11 +322,11 @@ def _stock(rules, state, b, sight, unseen, out):  # type: ignore[no-untyped-def]
         left = 0
         for card in range(SUITS, SUITS + SUITS * rules.ranks):
             left += unseen[card]
-    cards = sight.next | sight.fitting
+    cards = sets.next | sets.fitting
     while left and cards:
         card = lowest_bit(cards)
         cards &= cards - 1
-        if is_in(card, sight.next):
+        if is_in(card, sets.next):
             home += unseen[card]
         else:
             fits += unseen[card]
@@ -339,23 +339,23 @@ def _stock(rules, state, b, sight, unseen, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _waste(rules, state, b, drawn, sight, drawn_home, drawn_fits, out):  # type: ignore[no-untyped-def]
+def _waste(rules, state, b, drawn, sets, drawn_home, drawn_fits, out):  # type: ignore[no-untyped-def]
     """What the cards of the waste can do, from its top; for a card just drawn, what it may do."""
     waste = int(state.waste[b])
     end = rules.row_waste + waste - 1
     run = 0
     nearest = DEEP
     while nearest == DEEP and run < min(waste, DEEP):
-        if is_in(int(state.rows[b, end - run]), sight.next):
+        if is_in(int(state.rows[b, end - run]), sets.next):
             nearest = run
         run += 1
     run = 0
-    playable = sight.next | sight.fitting
+    playable = sets.next | sets.fitting
     while not drawn and run < min(waste, WASTE_RUN) and is_in(int(state.rows[b, end - run]), playable):
         run += 1
     card = int(state.rows[b, end]) if waste else 0
-    out[PLAIN.waste_home] = drawn_home if drawn else is_in(card, sight.next)
-    out[PLAIN.waste_fits] = drawn_fits if drawn else is_in(card, sight.fitting)
+    out[PLAIN.waste_home] = drawn_home if drawn else is_in(card, sets.next)
+    out[PLAIN.waste_fits] = drawn_fits if drawn else is_in(card, sets.fitting)
     out[PLAIN.waste_run] = run / 4
     out[PLAIN.waste_nearest] = nearest / 12
 
@@ -374,36 +374,36 @@ def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _play(plans, state, sight, out):  # type: ignore[no-untyped-def]
+def _play(plans, state, sets, out):  # type: ignore[no-untyped-def]
     """Playable cards: those that go home, and those that fit; from the cards in row ``PLAN``."""
-    go_home = _number(sight.in_sight & sight.next)
+    go_home = _number(sets.in_sight & sets.next)
     chain = 0
     if go_home:
         copy_cards(plans, state, int(PLAN), int(TRIAL))
         chain = send_all_home(plans, state, int(TRIAL))
     out[PLAIN.chain] = chain / 13
     out[PLAIN.go_home] = go_home / 8
-    out[PLAIN.fit] = _number(sight.in_sight & sight.fitting) / 8
+    out[PLAIN.fit] = _number(sets.in_sight & sets.fitting) / 8
 
 
 @jit_called
 def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
     """Write the plain features; copy the cards of the position to row ``PLAN``."""
     piles = notes.piles[b]
-    sight = _look(rules, state, b, drawn)
+    sets = _find_sets(rules, state, b, drawn)
     _counts(rules, state, b, drawn, out)
     _piles(rules, state, b, piles, out)
-    _measure_depths(rules, state, b, drawn, sight, notes.depth)
-    _next_cards(sight, notes.unseen, notes.depth, out)
-    _blocked(rules, state, b, piles, sight, out)
-    home, fits = _stock(rules, state, b, sight, notes.unseen, out)
-    _waste(rules, state, b, drawn, sight, home, fits, out)
+    _measure_depths(rules, state, b, drawn, sets, notes.depth)
+    _next_cards(sets, notes.unseen, notes.depth, out)
+    _blocked(rules, state, b, piles, sets, out)
+    home, fits = _stock(rules, state, b, sets, notes.unseen, out)
+    _waste(rules, state, b, drawn, sets, home, fits, out)
     _cells(rules, state, b, out)
     copy_cards(rules, state, b, int(PLAN))
     if drawn:
         # The card on the waste is unknown, so plans do not use the waste.
         state.waste[PLAN] = 0
-    _play(plans, state, sight, out)
+    _play(plans, state, sets, out)
 
 
 @jit_part

@@ -120,7 +120,7 @@ class MoveReader:
     ) -> None:
         if spec.settings.observation != "cards":
             raise ValueError(
-                f"move features are read from observation 'cards', not {spec.settings.observation!r}"
+                f"observation is {spec.settings.observation!r}, allowed for move features: 'cards'"
             )
         if rollout and spec.variant.build != "same suit":
             raise ValueError(f"rollout is {rollout} with build {spec.variant.build!r}, allowed: 0")
@@ -308,7 +308,7 @@ def _read_moves(  # type: ignore[no-untyped-def]
 
 
 @jit_part
-def _begin(  # type: ignore[no-untyped-def]
+def _place_game(  # type: ignore[no-untyped-def]
     rules, state, room, notes, observation, mask, game, first, weights, games, actions, moves
 ):  # fmt: skip
     """Place a game in row ``GAME``, note its shared data, and write its moves; return where they end."""
@@ -392,7 +392,7 @@ def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
 
 
 @jit_part
-def _forget(rules, state, action, notes):  # type: ignore[no-untyped-def]
+def _restore_unseen(rules, state, action, notes):  # type: ignore[no-untyped-def]
     """Restore the unseen cards of row ``GAME`` after an action that changed them; ``NOTHING`` is allowed."""
     if action >= 0 and _changes_unseen(rules, action):
         note_unseen(rules, state, int(GAME), notes.unseen)
@@ -423,7 +423,7 @@ def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def
 
 
 @jit_part
-def _begin_after(rules, state, action, here, out):  # type: ignore[no-untyped-def]
+def _start_after(rules, state, action, here, out):  # type: ignore[no-untyped-def]
     """Copy the features of the position itself to an action's output row; whether the action is legal."""
     if action < 0:
         return True
@@ -444,14 +444,14 @@ def _read(  # type: ignore[no-untyped-def]
     k = 0
     for game in range(observations.shape[0]):
         first = k
-        k = _begin(
+        k = _place_game(
             rules, state, room, notes, observations[game], masks[game], game, first, weights, games, actions,
             moves,
         )  # fmt: skip
         here = positions[game, :]
         for move in range(first - 1, k):
             action, out = _place_of(move, first, actions, moves, here)
-            if not _begin_after(rules, state, action, here, out):
+            if not _start_after(rules, state, action, here, out):
                 continue
             b = int(GAME)
             drawn = cards_drawn(rules, state, action)
@@ -462,7 +462,7 @@ def _read(  # type: ignore[no-untyped-def]
             if reach:
                 write_reach(plans, state, b, notes, out[size : size + reach])
             if not drawn:
-                _forget(rules, state, action, notes)
+                _restore_unseen(rules, state, action, notes)
 
 
 @jit_part
@@ -490,7 +490,7 @@ def _read_ahead(  # type: ignore[no-untyped-def]
     k = 0
     for game in range(observations.shape[0]):
         first = k
-        k = _begin(
+        k = _place_game(
             rules, state, room, notes, observations[game], masks[game], game, first, weights, games, actions,
             moves,
         )  # fmt: skip
@@ -498,7 +498,7 @@ def _read_ahead(  # type: ignore[no-untyped-def]
         passed.number[0] = 0
         for move in range(first - 1, k):
             action, out = _place_of(move, first, actions, moves, here)
-            if not _begin_after(rules, state, action, here, out):
+            if not _start_after(rules, state, action, here, out):
                 continue
             b = int(GAME)
             drawn = cards_drawn(rules, state, action)
@@ -522,7 +522,7 @@ def _read_ahead(  # type: ignore[no-untyped-def]
                 _, known = _place_of(end, first, actions, moves, here)
                 write_row(known[ahead:], out[ahead:])
             out[ahead + NUM_PLAIN + reach + WAY.moves] = made / limit
-            _forget(rules, state, action, notes)
+            _restore_unseen(rules, state, action, notes)
 
 
 @jit_kernel
@@ -552,7 +552,7 @@ def _read_family(  # type: ignore[no-untyped-def]
                 b = int(AFTER)
             write_family(rules, state, b, drawn, notes.unseen, constants, out)
             write_family_move(rules, state, int(GAME), action, out)
-            _forget(rules, state, action, notes)
+            _restore_unseen(rules, state, action, notes)
 
 
 _read_all = typed_once(_read)

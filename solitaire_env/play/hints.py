@@ -1,4 +1,4 @@
-"""What a policy would play in somebody's game, and why: hints, and playing on."""
+"""Hints: the action that a policy would play in a session, with its reasons."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from solitaire_env.transcripts import Thought
 
 
 class Option(NamedTuple):
-    """An action that a policy thinks of, in its own action set."""
+    """An action that a policy considers, in its own action set."""
 
     text: str
     words: str
@@ -26,34 +26,35 @@ class Option(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """What a policy would do."""
+    """The action that a policy would play."""
 
     text: str
     """Text of its action, in the policy's own action set."""
     words: str
-    """What that does, in words."""
+    """The action in words."""
     move: Move
     """The cards and piles."""
     actions: tuple[int, ...]
-    """The actions of the environment that it stands for: several where a supermove is played card by card."""
+    """The actions of the environment, in order: several if a supermove is played card by card."""
     thought: Thought | None
-    """What the policy thought, where it explains itself."""
+    """The policy's thought, if it explains itself."""
     options: tuple[Option, ...]
-    """The actions of the thought."""
+    """The actions in the thought, likeliest first."""
 
 
 class Adviser:
-    """A policy that is asked about single games. Played straight through, a game is the one that the runner
-    plays.
+    """Gives the decisions of a policy in single games.
+
+    If every decision is played, the game is the one that the runner plays.
 
     Parameters
     ----------
     policy
-        The policy, or what :func:`solitaire_env.policies.as_policy` takes.
+        The policy, or any argument of :func:`solitaire_env.policies.as_policy`.
     variant
-        The game that is played, house rules included.
+        The game, including house rules.
     seed
-        Of a stochastic policy.
+        Seed of a stochastic policy.
     """
 
     def __init__(self, policy: Any, variant: Variant, seed: int = 0) -> None:
@@ -65,17 +66,17 @@ class Adviser:
         self._last: tuple[tuple[int, str, int], Decisions] | None = None
 
     def advise(self, session: Session, likeliest: bool = False) -> Advice | None:
-        """What the policy would do where the session's game stands; None where no action is legal.
+        """The policy's action in the current position of a session; None if no action is legal.
 
         Parameters
         ----------
         likeliest
-            Its likeliest action, where it knows that, rather than one that it draws: for a hint.
+            Whether to return the likeliest action, if the policy knows it, instead of a random one.
 
         Raises
         ------
         IllegalActionError
-            If the policy names an action that is not legal.
+            If the policy chooses an illegal action.
         """
         if not session.legal():
             return None
@@ -87,39 +88,42 @@ class Adviser:
             action = view.actions.parse(thought.actions[0][0])
             singles = self.runner.expand(0, action)
         options = tuple(
-            Option(text, *self._tell(view.actions.parse(text)), probability)
+            Option(text, *self._describe(view.actions.parse(text)), probability)
             for text, probability in (thought.actions if thought else ())
         )
-        words, move = self._tell(action)
+        words, move = self._describe(action)
         return Advice(action_text(view.variant, action), words, move, tuple(singles), thought, options)
 
-    def _tell(self, action: int) -> tuple[str, Move]:
-        """What a legal action of the policy's action set does, in words, and what it moves."""
+    def _describe(self, action: int) -> tuple[str, Move]:
+        """A legal action of the policy's action set in words, and the cards that it moves."""
         seen, variant = self.runner.seen.state, self.runner.view.variant
         return describe_action(variant, seen, 0, action), move_of(variant, seen, 0, action)
 
     def _decide(self, session: Session) -> Decisions:
-        """The policy's decision. It is asked once about a position, however often one looks."""
+        """The policy's decision. The policy is called once per position; repeated calls return the stored
+        decision.
+        """
         position = session.full_position()
-        asked = (session.number, session.env.position(), session.decisions)
-        self.runner.take_up(position, session.start, session.decisions, session.number)
-        if self._last is not None and self._last[0] == asked:
+        key = (session.number, session.env.position(), session.decisions)
+        self.runner.set_game(position, session.start, session.decisions, session.number)
+        if self._last is not None and self._last[0] == key:
             self.runner.show(np.zeros(1, dtype=np.int64))
             return self._last[1]
         decisions = self.runner.decide(np.zeros(1, dtype=np.int64), explain=True)
-        self._last = asked, decisions
+        self._last = key, decisions
         return decisions
 
 
 def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str] | None:
-    """An action to play next and a sentence about it, from the adviser or, without one, from the session's
-    own hint; None where no move is legal.
+    """A suggested action and a sentence about it; None if no action is legal.
+
+    The suggestion is the adviser's, or without one the built-in hint of the session.
     """
     env = session.env
     if adviser is None:
         hint = session.hint()
         return (
-            None if hint is None else (hint, f"perhaps {env.action_text(hint):<8}{env.describe_action(hint)}")
+            None if hint is None else (hint, f"hint: {env.action_text(hint):<8}{env.describe_action(hint)}")
         )
     advice = adviser.advise(session, likeliest=True)
     return None if advice is None else (advice.actions[0], f"{adviser.name}: {advice.text:<8}{advice.words}")

@@ -1,7 +1,7 @@
-"""A game as one web page that needs nothing else: ``python -m solitaire_env replay game.txt -o game.html``.
+"""A game as one self-contained web page: ``python -m solitaire_env replay game.txt -o game.html``.
 
-Every position is the engine's, played by :func:`solitaire_env.transcripts.replay`; the page gets the piles
-that each step changes and holds no rules.
+Every position comes from the engine, by :func:`solitaire_env.transcripts.replay`. The page contains the piles
+that each step changes, and no rules.
 """
 
 import base64
@@ -23,18 +23,18 @@ from solitaire_env.util.messages import shown
 from solitaire_env.variants import Variant
 
 BEST_GAME = "best_game.txt"
-"""The transcript that is taken from a folder with several; a training run has one."""
+"""The transcript that is used from a folder with several; each run folder has one."""
 
 NAMES_SHOWN = 8
 
 
 def replay_data(transcript: Transcript) -> dict[str, Any]:
-    """What the page is told of a game, as plain data.
+    """The data of the page: a game as plain data (JSON-able).
 
     Raises
     ------
     ValueError
-        Naming the step, if the transcript does not tell a game.
+        If the transcript does not describe a possible game. The message names the step.
     """
     variant = transcript.variant
 
@@ -55,31 +55,31 @@ def replay_data(transcript: Transcript) -> dict[str, Any]:
         "steps": [],
         "thoughts": [],
     }
-    told = _Teller(variant)
-    told.look(transcript.start)
+    describer = _ActionDescriber(variant)
+    describer.set_position(transcript.start)
     thoughts = iter(transcript.thoughts)
     for step in replay(transcript):
-        data["thoughts"].append(told.thought(next(thoughts, None)))
+        data["thoughts"].append(describer.thought(next(thoughts, None)))
         after = seen(step.position)
         changed = {name: cards for name, cards in after.items() if cards != before[name]}
-        data["steps"].append([step.text, step.words, changed, told.place(step.text)])
+        data["steps"].append([step.text, step.words, changed, describer.place(step.text)])
         before = after
-        told.look(step.position)
+        describer.set_position(step.position)
     if not transcript.thoughts:
         data["thoughts"] = []
     return data
 
 
-class _Teller:
-    """What actions do in a position: of the game, or supermoves where a policy thinks in them."""
+class _ActionDescriber:
+    """Describes actions in a position, of the game itself and of its action set with supermoves."""
 
     def __init__(self, variant: Variant) -> None:
         self.envs = [SolitaireEnv(variant)]
         if variant.moves == "one card" and variant.takes_supermoves:
             self.envs.append(SolitaireEnv(variant.with_rules(moves="supermove")))
 
-    def look(self, position: str) -> None:
-        """Set up the position that the following actions are played in."""
+    def set_position(self, position: str) -> None:
+        """Set the position of the actions that follow."""
         self.position = parse_position(position, self.envs[0].variant)
         for env in self.envs:
             env.reset(options={"position": replace(self.position, variant=env.variant)})
@@ -93,7 +93,7 @@ class _Teller:
         return None
 
     def place(self, text: str) -> tuple[str, str, int] | None:
-        """Where a legal action starts and where it goes to, and how many cards it moves; else None."""
+        """The start, the target and the number of cards of a legal action; None if it is illegal."""
         legal = self._legal(text)
         if legal is None:
             return None
@@ -102,7 +102,7 @@ class _Teller:
         return to["source"], to["targets"][0], to["count"]
 
     def thought(self, thought: Thought | None) -> Any:
-        """A thought with the words and places of its actions."""
+        """A thought, with the words and places of its actions."""
         if thought is None:
             return None
         return thought.value, [
@@ -115,12 +115,12 @@ class _Teller:
 
 
 def replay_page(transcript: Transcript) -> str:
-    """The page of a game, HTML in full.
+    """The complete HTML page of a game.
 
     Raises
     ------
     ValueError
-        Naming the step, if the transcript does not tell a game.
+        If the transcript does not describe a possible game. The message names the step.
     """
     data = json.dumps(replay_data(transcript), separators=(",", ":"), ensure_ascii=False)
     # As text inside <script>, only "<" could end it.
@@ -142,17 +142,17 @@ def replay_page(transcript: Transcript) -> str:
 
 
 def _hash(text: str) -> str:
-    """What a content security policy calls a text."""
+    """The name of a text in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def find_transcript(path: Path) -> Path:
-    """The transcript that a path names: the file itself; in a folder ``best_game.txt``, or the only one.
+    """The transcript at a path: the file itself; in a folder, ``best_game.txt`` or the only transcript.
 
     Raises
     ------
     ValueError
-        Naming those that there are, when one must be chosen.
+        If a folder has no transcript, or several. The message names them.
     """
     if not path.is_dir():
         return path
@@ -161,10 +161,10 @@ def find_transcript(path: Path) -> Path:
     if best or len(found) == 1:
         return (best or found)[0]
     if not found:
-        raise ValueError(f"no transcript in {str(path)!r}, allowed: a transcript or a folder with one")
+        raise ValueError(f"{str(path)!r} has no transcript, allowed: a transcript or a folder with one")
     names = ", ".join(file.name for file in found[:NAMES_SHOWN])
     more = f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else ""
-    raise ValueError(f"{len(found)} transcripts in {str(path)!r}, give one: {names}{more}")
+    raise ValueError(f"{str(path)!r} has {len(found)} transcripts, choose one: {names}{more}")
 
 
 def _is_transcript(path: Path) -> bool:
@@ -173,12 +173,12 @@ def _is_transcript(path: Path) -> bool:
 
 
 def read_transcript(path: Path) -> Transcript:
-    """The game of a file.
+    """The game in a file.
 
     Raises
     ------
     ValueError
-        Naming the file and what is wrong with it.
+        If it cannot be read as a transcript. The message names the file and the reason.
     """
     try:
         return parse_transcript(path.read_text(encoding="utf-8"))
@@ -188,7 +188,7 @@ def read_transcript(path: Path) -> Transcript:
 
 
 def write_page(path: Path, transcript: Transcript) -> int:
-    """Write the page of a game, whole or not at all; its size in bytes."""
+    """Write the page of a game atomically; return its size in bytes."""
     page = replay_page(transcript)
     write_text(path, page)
     return len(page.encode())

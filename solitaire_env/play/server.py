@@ -1,7 +1,7 @@
 """Play in the browser: ``python -m solitaire_env serve``.
 
-Games are sessions in the memory of one process, and gone with it. Every rule is the engine's: the page asks
-what is legal. Answers are JSON; what is refused is ``{"error": "..."}`` with a status of 4xx.
+Games are sessions in the memory of one process and end with it. All rules come from the engine: the page
+requests the legal moves. Answers are JSON; a refused request gets ``{"error": "..."}`` and a 4xx status.
 """
 
 import ipaddress
@@ -36,7 +36,7 @@ except ImportError as error:
     ) from None
 
 MAX_BODY: Final = 100_000
-"""Bytes of a request; a game of as many moves as are kept has fewer."""
+"""Maximum size of a request in bytes; a game with the maximum number of moves has fewer."""
 _FILES: Final = {
     "": ("play.html", "text/html"),
     **{
@@ -81,7 +81,7 @@ async def _body(request: Request) -> dict[str, Any]:
     async for part in request.stream():
         text += part
         if len(text) > MAX_BODY:
-            raise Refused(413, f"the request has more than {MAX_BODY} bytes")
+            raise Refused(413, f"the request is too long, allowed: at most {MAX_BODY} bytes")
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -97,7 +97,8 @@ def _host_of(named: str) -> str:
 
 
 def _check_host(headers: Headers, host: str, allowed_hosts: Sequence[str]) -> None:
-    """Refuse what a page from elsewhere sends, be it by a name that leads here (DNS rebinding).
+    """Refuse requests of pages from other sites, including names that resolve to this machine (DNS
+    rebinding).
 
     A proxy may send its own name as the host, or this server's address; the browser's origin is the proxy.
     """
@@ -117,11 +118,11 @@ def _check_host(headers: Headers, host: str, allowed_hosts: Sequence[str]) -> No
 
 
 def _checked_name(name: str) -> str:
-    """A name for ``--allow-host``, in lower case; what is not the name of a host alone is refused."""
+    """Check a name for ``--allow-host``, which must be a host name only; return it in lower case."""
     label = "[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
     if len(name) > 253 or not re.fullmatch(rf"{label}(\.{label})*", name.lower()):
         raise ValueError(
-            f"--allow-host is {shown(name)}, allowed: the name of a host, without scheme, port or path, "
+            f"--allow-host is {shown(name)}, allowed: a host name without scheme, port or path, "
             "such as games.example.org"
         )
     return name.lower()
@@ -136,7 +137,7 @@ def _is_address(host: str) -> bool:
 
 
 class _Guard:
-    """Checks of every request, and headers of every answer."""
+    """Checks every request, and adds headers to every answer."""
 
     def __init__(self, app: ASGIApp, host: str, allowed_hosts: Sequence[str]) -> None:
         self.app = app
@@ -175,7 +176,7 @@ def _refuse(request: Request, error: Exception) -> Response:
 
 
 class _Api:
-    """Answers to requests, on top of the games of a room."""
+    """Answers requests with the games of a room."""
 
     def __init__(self, room: Room) -> None:
         self.room = room
@@ -213,7 +214,7 @@ class _Api:
         return JSONResponse(self.games)
 
     async def new_game(self, request: Request) -> Response:
-        """A game is dealt."""
+        """Deal a game."""
         return JSONResponse(await run_in_threadpool(self.room.new, await _body(request)), 201)
 
     async def _at_table(
@@ -222,7 +223,7 @@ class _Api:
         do: Callable[[str, Table], Any],
         answer: Callable[[Any], Response] = JSONResponse,
     ) -> Response:
-        """Do something with the game that a request names, under its lock."""
+        """Call a function with the game of a request, under the game's lock."""
         number = request.path_params["id"]
 
         def work() -> Any:
@@ -233,7 +234,7 @@ class _Api:
         return answer(await run_in_threadpool(work))
 
     async def show_game(self, request: Request) -> Response:
-        """All that the page shows of a game."""
+        """The complete view of a game, for the page."""
         return await self._at_table(request, self.room.view)
 
     async def show_moves(self, request: Request) -> Response:
@@ -241,7 +242,7 @@ class _Api:
         return await self._at_table(request, self.room.moves)
 
     async def show_policies(self, request: Request) -> Response:
-        """Who may be asked about a game."""
+        """The policies for a game."""
         return await self._at_table(request, self.room.policies_for)
 
     async def show_transcript(self, request: Request) -> Response:
@@ -255,7 +256,7 @@ class _Api:
         return await self._at_table(request, lambda _, table: self.room.transcript(table), download)
 
     async def do_verb(self, request: Request) -> Response:
-        """A move, a hint, a win rate, ..."""
+        """Make a move, give a hint, measure a win rate, and so on."""
         verb = request.path_params["verb"]
         if verb not in self.verbs:
             raise Refused(404, f"unknown request {shown(verb)}, allowed: {', '.join(self.verbs)}")
@@ -263,17 +264,17 @@ class _Api:
         return await self._at_table(request, lambda number, table: self.verbs[verb](number, table, body))
 
     async def show_rate(self, request: Request) -> Response:
-        """How far a win rate is."""
-        return JSONResponse(await run_in_threadpool(self.room.job(request.path_params["id"]).told))
+        """The progress and the result of a job."""
+        return JSONResponse(await run_in_threadpool(self.room.job(request.path_params["id"]).report))
 
     async def cancel_rate(self, request: Request) -> Response:
-        """A win rate is measured no further."""
+        """Cancel a job."""
         check_keys(await _body(request), ())
         job = self.room.job(request.path_params["id"])
         job.cancel.set()
         if job.state == "waiting":
             job.state = "cancelled"
-        return JSONResponse(job.told())
+        return JSONResponse(job.report())
 
 
 def make_app(
@@ -287,18 +288,18 @@ def make_app(
     Parameters
     ----------
     policies
-        Names of those that may be asked, as :func:`solitaire_env.policies.load_policy` takes them.
+        Names of policies for hints and win rates, as for :func:`solitaire_env.policies.load_policy`.
     host
-        The name under which it is reached, beside ``localhost`` and addresses.
+        The server's name, besides ``localhost`` and addresses.
     allowed_hosts
-        Further names, such as that of a proxy in front of it.
+        Further names, such as that of a proxy in front of the server.
     solver
-        Who finds out whether a deal can be won, ``module:Class`` as :class:`.web.jobs.Verdict` takes it.
+        The solver that decides whether a deal can be won: ``module:Class``, see :class:`.web.jobs.SolverJob`.
 
     Raises
     ------
     ValueError
-        If a policy plays no game, there is no such solver, or a further name is not the name of a host.
+        If a policy plays no game, the solver does not exist, or a further name is not a host name.
     """
     names = tuple(map(_checked_name, allowed_hosts))
     room = Room(policies, solver)
@@ -328,15 +329,15 @@ def make_app(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket on which a server listens; port 0 is any that is free.
+    """A socket for a server; port 0 is any free port.
 
     Raises
     ------
     ValueError
-        If there is none to be had, naming host and port.
+        If the address or the port is not available. The message names both.
     """
     if not 0 <= port < 2**16:
-        raise ValueError(f"port is {port}, allowed: 0 to {2**16 - 1}, 0 for any that is free")
+        raise ValueError(f"port is {port}, allowed: 0 to {2**16 - 1}, 0 for any free port")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family)
@@ -352,13 +353,13 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     solver: str | None = None,
 ) -> None:
-    """Serve until interrupted; says where. Raises what :func:`make_app` raises."""
+    """Serve until interrupted; print the address. Raises the errors of :func:`make_app`."""
     with listener:
         app = make_app(policies, host, allowed_hosts, solver)
         SolitaireEnv(known_variants()[0]).reset()  # compiles, on a new machine, before anyone waits
         address, port = listener.getsockname()[:2]
         if not ipaddress.ip_address(address).is_loopback:
-            print(f"warning: whoever reaches {address} can play here and ask the policies", file=sys.stderr)
+            print(f"warning: everyone who can reach {address} can play and run the policies", file=sys.stderr)
         shown_host = f"[{host}]" if ":" in host else host
         print(f"http://{shown_host}:{port}/ until Ctrl-C", flush=True)
         try:

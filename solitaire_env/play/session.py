@@ -1,4 +1,4 @@
-"""A game that someone plays move by move: in a terminal, in a window, in a browser."""
+"""A game that is played move by move: in a terminal, in a window, in a browser."""
 
 from typing import Any, NamedTuple
 
@@ -12,50 +12,50 @@ from solitaire_env.transcripts import Result
 
 
 class Played(NamedTuple):
-    """A move that was played."""
+    """A played move."""
 
     before: dict[str, Any]
-    """State of the environment that it was played in."""
+    """State of the environment before it."""
     action: int
     text: str
     """Action text."""
     words: str
-    """What it did, in words."""
+    """The move in words."""
     move: Move
     """The cards and piles."""
     decides: bool = True
-    """Whether a decision was made before it; not with the second card of a supermove, and the others."""
+    """Whether it started a decision; False for the second and further cards of a supermove."""
     by: str = ""
-    """The policy that chose it; none for the player's own moves."""
+    """The policy that chose it; empty for the player's own moves."""
 
 
 class Session:
-    """The game that has begun in an environment, and the way back through it.
+    """A game that has started in an environment, with undo and redo.
 
     Parameters
     ----------
     env
-        Reset already. Only the session may step it from now on.
+        The environment, after a reset. From now on only the session may step it.
     """
 
     def __init__(self, env: SolitaireEnv) -> None:
         self.env = env
         self.number = new_game_number()
-        """The game's number, for policies that remember games."""
+        """The game's number, for stateful policies."""
         self.played: list[Played] = []
         self.undone: list[Played] = []
-        """Moves that were taken back, the next one to redo last."""
+        """Undone moves; the next one to redo is last."""
         deal = env.get_state()["deal"]
         self.start: Start = self.full_position() if deal is None else deal
-        """What the game started from."""
+        """The start of the game."""
 
     @property
     def decisions(self) -> int:
-        """How many decisions were made in the game."""
+        """Number of decisions in the game."""
         return sum(played.decides for played in self.played)
 
     def full_position(self) -> Position:
-        """The position, the stock known."""
+        """The full position, including the stock."""
         return parse_position(self.env.position(), self.env.variant)
 
     @property
@@ -79,23 +79,24 @@ class Session:
 
     @property
     def result(self) -> Result:
-        """How it ended; truncated where it is not over."""
+        """The result of the game; ``truncated`` while it is not over."""
         if self.won:
             return "won"
         return "truncated" if self.legal() else "stuck"
 
     def legal(self) -> list[int]:
-        """The legal actions: none when the game is finished."""
+        """The legal actions; empty if the game is finished."""
         return self.env.legal_actions()
 
     def play(self, action: int, decides: bool = True, by: str = "") -> Played:
-        """Play an action; ``decides`` and ``by`` are those of :class:`Played`. Moves that were taken back can
-        be redone after it only if it is the next of them.
+        """Play an action; ``decides`` and ``by`` are those of :class:`Played`.
+
+        Undone moves can still be redone if the action is the next of them; otherwise they are dropped.
 
         Raises
         ------
         IllegalActionError
-            A ValueError that says why, if it is not legal here.
+            If the action is illegal. The message says why.
         """
         env = self.env
         played = Played(
@@ -121,7 +122,7 @@ class Session:
         Raises
         ------
         ValueError
-            If there is none.
+            If no move was played.
         """
         if not self.played:
             raise ValueError("there is no move to take back")
@@ -130,7 +131,7 @@ class Session:
         return played
 
     def go_to(self, move: int) -> None:
-        """Take moves back, or redo them, until so many are played.
+        """Undo or redo moves until ``move`` moves are played.
 
         Raises
         ------
@@ -147,7 +148,9 @@ class Session:
         self.played, self.undone = line[:move], line[move:][::-1]
 
     def moves_home(self) -> list[int]:
-        """The moves that win the game, where all cards are seen and only moves home are left; else none."""
+        """The moves that win the game, if all cards are visible and only moves home are left; otherwise
+        empty.
+        """
         layout = action_layout(self.env.variant)
 
         def next_home(env: SolitaireEnv) -> int | None:
@@ -168,11 +171,11 @@ class Session:
         return moves if won else []
 
     def hint(self) -> int | None:
-        """A sensible legal action, None where there is none. It looks one move ahead and is no solver.
+        """A sensible legal action, None if there is none. It evaluates single moves and is no solver.
 
-        Home first, then onto a pile, then a draw, a redeal, a space, a cell, and back from home;
-        after these what the next move could undo, and last what leads back to a position that this game has
-        had. A move that turns a card up is not undone: what lies there is not known before.
+        The order is: home, onto a pile, draw, redeal, to a space, to a cell, back from a foundation. Moves
+        that can be undone by the next move come after these; moves that repeat a position of this game come
+        last. A move that turns a card up cannot be undone: it shows a new card.
         """
         env = self.env
         layout = action_layout(env.variant)

@@ -15,12 +15,12 @@ from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import get_variant
 
 WORDS = {"help": "?", "hint": "h", "undo": "u", "quit": "q"}
-"""What may be said for a letter."""
+"""Words that can replace the letters."""
 
 
 def board(env: SolitaireEnv, last: Played | None = None, words: bool = True) -> str:
-    """The board as text, the last move marked, and told in its last line."""
-    told = f"{last.words} ({last.text})" if last is not None and words else None
+    """The board as text, with the last move marked and described in the last line."""
+    caption = f"{last.words} ({last.text})" if last is not None and words else None
     move = None if last is None else last.move
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     try:
@@ -29,14 +29,14 @@ def board(env: SolitaireEnv, last: Played | None = None, words: bool = True) -> 
     except UnicodeEncodeError:
         symbols = False
     position = parse_position(env.position(hidden=True), env.variant)
-    return render_ansi(position, told, color=color, symbols=symbols, move=move)
+    return render_ansi(position, caption, color=color, symbols=symbols, move=move)
 
 
-def tell_position(session: Session) -> None:
-    """Print how to continue the game. The order of a hidden stock is not told."""
+def print_continuation(session: Session) -> None:
+    """Print how to continue the game, without the order of a hidden stock."""
     env, variant = session.env, session.env.variant
     if env.position() == env.position(hidden=True):
-        print(f"To continue, save these lines and give the file to --position:\n\n{env.position()}")
+        print(f"To continue, save these lines to a file for --position FILE:\n\n{env.position()}")
         return
     deal = env.get_state()["deal"]
     own = get_variant(variant.name)
@@ -52,34 +52,34 @@ def tell_position(session: Session) -> None:
         print("and enter these moves, on one line or several:\n\n" + textwrap.fill(moves, 80))
 
 
-def _obey(session: Session, adviser: Adviser | None, word: str) -> str | None:
-    """Do what a word asks for; what there is to say, None when a move was made or taken back."""
+def _run_word(session: Session, adviser: Adviser | None, word: str) -> str | None:
+    """Run one word of input; return the text to print, or None if a move was made or taken back."""
 
-    def tell(action: int) -> str:
+    def describe(action: int) -> str:
         return f"{session.env.action_text(action):<8}{session.env.describe_action(action)}"
 
     if word == "?":
-        return "\n".join(map(tell, session.legal())) or "no move is legal; u takes a move back"
+        return "\n".join(map(describe, session.legal())) or "no move is legal; u takes a move back"
     if word == "h":
         hint = suggest(session, adviser)
         return "no move is legal; u takes a move back" if hint is None else hint[1]
     if word == "u":
         session.undo()
         return None
-    # What was typed is in lower case; the suit of a foundation, as in fC>t3, is not.
+    # Typed words are in lower case; the suit of a foundation, as in fC>t3, is not.
     legal = {session.env.action_text(action).lower(): action for action in session.legal()}
     if word not in legal:
         session.env.parse_action(re.sub("^f[cdhs]", lambda found: f"f{found[0][1].upper()}", word))
-        raise ValueError(f"{word} is not legal here; ? lists what is")
+        raise ValueError(f"{word} is not legal here; ? lists the legal moves")
     session.play(legal[word])
     return None
 
 
 def play(env: SolitaireEnv, adviser: Adviser | None = None) -> None:
-    """Play the game that has begun in ``env`` by lines from stdin, until it is won or left.
+    """Play the game that has started in ``env``, with input lines from stdin, until it is won or left.
 
-    A line holds words: action text, ``?``, ``h``, ``u`` or ``q``. Whoever leaves, be it by the end of the
-    input or by Ctrl-C, learns how to continue the game.
+    A line contains words: action text, ``?``, ``h``, ``u`` or ``q``. At the end of the input, at ``q`` and at
+    Ctrl-C the lines for continuing the game are printed.
     """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - input() then edits lines
@@ -103,18 +103,18 @@ def play(env: SolitaireEnv, adviser: Adviser | None = None) -> None:
             line = input(f"move {len(session.played) + 1}> ")
             if not sys.stdin.isatty():
                 print(line)
-            for said_word in line.lower().split():
-                word = WORDS.get(said_word, said_word)
+            for typed in line.lower().split():
+                word = WORDS.get(typed, typed)
                 if word == "q":
                     raise EOFError
                 try:
-                    said = _obey(session, adviser, word)
+                    reply = _run_word(session, adviser, word)
                 except ValueError as error:
                     print(error)
                     break
-                changed = changed or said is None
-                if said is not None:
-                    print(said)
+                changed = changed or reply is None
+                if reply is not None:
+                    print(reply)
     except (EOFError, KeyboardInterrupt):
         print("\n")
-        tell_position(session)
+        print_continuation(session)

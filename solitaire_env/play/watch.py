@@ -1,4 +1,4 @@
-"""A policy that plays a game while someone looks on."""
+"""Watching: a policy plays a game in a terminal, in a window or into a video."""
 
 import contextlib
 import shutil
@@ -16,32 +16,32 @@ from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Thought, Transcript, format_thought
 
 HINTS: Final = "hints"
-"""Who plays where no policy does."""
+"""Name of the player without a policy: the built-in hints."""
 VIDEOS: Final = (".mp4", ".gif")
 _ENTER: Final = "\033[?1049h\033[?25l\033[?7l"
-"""Another screen of the terminal, without a cursor; lines that are too long are cut."""
+"""Switch to the terminal's alternate screen, without a cursor; long lines are cut."""
 _LEAVE: Final = "\033[?7h\033[?25h\033[?1049l"
 
 
 class Turn(NamedTuple):
-    """A move that was played."""
+    """A played move and its thought."""
 
     played: Played
     thought: Thought | None
-    """What the policy thought before it; None with the second card of a supermove, and the others."""
+    """The policy's thought before it; None for the second and further cards of a supermove."""
 
 
-class Watched:
-    """A game that a policy plays, turn by turn.
+class WatchedGame:
+    """A game that a policy plays, move by move.
 
     Parameters
     ----------
     session
-        The game, from the position that it stands in.
+        The game; the policy continues from its current position.
     adviser
-        The policy; without one the hints play.
+        The policy; without one the built-in hints play.
     limit
-        The game is cut off after so many moves; by default at the registered step limit.
+        Maximum number of moves; by default the registered step limit.
     """
 
     def __init__(self, session: Session, adviser: Adviser | None, limit: int | None = None) -> None:
@@ -52,27 +52,27 @@ class Watched:
         self.limit = limit or step_limit(session.env.variant)
         self.start = session.env.position()
         self.turns: list[Turn] = []
-        self.circling = False
-        """Whether a deterministic policy returned to a position: it would go in circles."""
+        self.cycles = False
+        """Whether a deterministic policy has repeated a position, so that it would cycle."""
 
     def play(self) -> Iterator[Turn]:
-        """Play on to the end; the turns as they are played."""
+        """Play to the end; yield each turn after it is played."""
         session = self.session
         deterministic = self.adviser is not None and self.adviser.policy.deterministic
         seen: set[str] = set()
-        while session.legal() and len(self.turns) < self.limit and not self.circling:
+        while session.legal() and len(self.turns) < self.limit and not self.cycles:
             position = session.env.position()
-            self.circling = deterministic and position in seen
+            self.cycles = deterministic and position in seen
             seen.add(position)
             for number, (action, thought) in enumerate(self._choose()[: self.limit - len(self.turns)]):
                 self.turns.append(Turn(session.play(action, decides=number == 0), thought))
                 yield self.turns[-1]
 
     def _choose(self) -> list[tuple[int, Thought | None]]:
-        """The next actions, the thought with the first of them."""
+        """The next actions; the first one has the thought."""
         if self.adviser is None:
             hint = self.session.hint()
-            assert hint is not None  # play() asks only where an action is legal
+            assert hint is not None  # play() calls this only if an action is legal
             return [(hint, None)]
         advice = self.adviser.advise(self.session)
         assert advice is not None
@@ -80,7 +80,7 @@ class Watched:
         return [(first, advice.thought), *((action, None) for action in others)]
 
     def summary(self) -> str:
-        """How it ended, in a line."""
+        """The result of the game, in one line."""
         moves = len(self.turns)
         result = self.session.result
         if result == "won":
@@ -90,12 +90,12 @@ class Watched:
         )
         if result == "stuck":
             return f"Stuck {after}: no move is legal."
-        if self.circling:
-            return f"Cut off {after}: a position has come back, {self.name} would go in a circle."
-        return f"Cut off {after}: the step limit." if moves >= self.limit else f"Stopped {after}."
+        if self.cycles:
+            return f"Truncated {after}: {self.name} repeated a position and would cycle."
+        return f"Truncated {after}: the step limit." if moves >= self.limit else f"Stopped {after}."
 
     def transcript(self) -> Transcript:
-        """The game as it stands."""
+        """The game up to now."""
         session, result = self.session, self.session.result
         thoughts = tuple(turn.thought for turn in self.turns)
         return Transcript(
@@ -104,7 +104,7 @@ class Watched:
             deal=session.env.get_state()["deal"],
             result=result,
             cards_home=session.cards_home,
-            steps=self.limit if self.circling and result == "truncated" else len(self.turns),
+            steps=self.limit if self.cycles and result == "truncated" else len(self.turns),
             start=self.start,
             actions=tuple(turn.played.text for turn in self.turns),
             thoughts=thoughts if any(thoughts) else (),
@@ -112,8 +112,10 @@ class Watched:
         )
 
 
-def watch_in_terminal(watched: Watched, fps: float, draw: Callable[[], str]) -> None:
-    """Play a game on the terminal's other screen, ``fps`` moves a second; ``draw`` gives the board."""
+def watch_in_terminal(watched: WatchedGame, fps: float, draw: Callable[[], str]) -> None:
+    """Play a game on the terminal's alternate screen, ``fps`` moves per second; ``draw`` returns the
+    board.
+    """
     with _other_screen():
         _show(_frame(watched, draw()))
         due = time.monotonic() + 1 / fps
@@ -124,10 +126,10 @@ def watch_in_terminal(watched: Watched, fps: float, draw: Callable[[], str]) -> 
         time.sleep(max(0.0, due - time.monotonic()))
 
 
-def watch_in_window(watched: Watched, fps: float) -> None:
-    """Play a game in a window, ``fps`` moves a second, until it is closed, or q or Escape is pressed in it.
+def watch_in_window(watched: WatchedGame, fps: float) -> None:
+    """Play a game in a window, ``fps`` moves per second, until the user closes it or presses q or Escape.
 
-    The environment has ``render_mode="rgb_array"``.
+    The environment must have ``render_mode="rgb_array"``.
     """
     from solitaire_env.render import need
 
@@ -137,8 +139,8 @@ def watch_in_window(watched: Watched, fps: float) -> None:
     env = watched.session.env
     screen = Screen(f"{env.variant.title}, {watched.name}")
 
-    def look(patience: int = 0) -> bool:
-        """Whether whoever looks has not had enough."""
+    def is_open(patience: int = 0) -> bool:
+        """Handle events; return whether the window is still open."""
         for event in screen.events(patience):
             if event.type == pygame.KEYDOWN and event.key in (pygame.K_q, pygame.K_ESCAPE):
                 screen.close()
@@ -148,28 +150,31 @@ def watch_in_window(watched: Watched, fps: float) -> None:
         screen.show(env.render())
         due = time.monotonic() + 1 / fps
         for _ in watched.play():
-            while (left := due - time.monotonic()) > 0 and look(patience=max(1, round(1000 * left))):
+            while (left := due - time.monotonic()) > 0 and is_open(patience=max(1, round(1000 * left))):
                 pass
-            if not look():
+            if not is_open():
                 return
             screen.show(env.render())
             due = max(due, time.monotonic()) + 1 / fps
-        while look(patience=1000):
+        while is_open(patience=1000):
             pass
     finally:
         screen.close()
 
 
-def write_video(watched: Watched, path: Path, fps: float, show: Callable[[], object] = lambda: None) -> None:
-    """Play a game into a video file, mp4 or gif by its name, whole or not at all; the end stays 2 seconds.
+def write_video(
+    watched: WatchedGame, path: Path, fps: float, show: Callable[[], object] = lambda: None
+) -> None:
+    """Play a game and write it as a video, mp4 or gif by the file name; the last frame stays for 2 seconds.
 
-    The environment has ``render_mode="rgb_array"``. ``show`` is called after each move.
+    The file is written atomically. The environment must have ``render_mode="rgb_array"``. ``show`` is called
+    after each move.
     """
     from solitaire_env.render import need
 
     kind = path.suffix.lower()
     if kind not in VIDEOS:
-        raise ValueError(f"video {str(path)!r}, allowed: a name that ends in {' or '.join(VIDEOS)}")
+        raise ValueError(f"video is {str(path)!r}, allowed: a file name that ends in {' or '.join(VIDEOS)}")
     need("imageio", "a video")
     if kind == ".mp4":
         need("imageio_ffmpeg", "an mp4 video")
@@ -179,7 +184,7 @@ def write_video(watched: Watched, path: Path, fps: float, show: Callable[[], obj
     if kind == ".mp4":
         options = {"fps": fps, "macro_block_size": 2}
     env = watched.session.env
-    # imageio goes by the end of the name.
+    # imageio reads the format from the end of the name.
     with TemporaryDirectory(dir=path.parent) as folder:
         part = Path(folder, path.name)
         video: Any
@@ -204,26 +209,26 @@ def _other_screen() -> Iterator[None]:
 
 
 def _show(lines: list[str]) -> None:
-    """Put a frame over the last one, in one piece: nothing is blank in between."""
+    """Draw a frame over the last one in a single write, so that nothing flickers."""
     rows = shutil.get_terminal_size().lines
     if len(lines) > rows:
         missing = len(lines) - rows + 1
-        lines = [*lines[: rows - 1], f"... {missing} lines more: they need a taller terminal"]
+        lines = [*lines[: rows - 1], f"... {missing} more lines: the terminal is too small"]
     sys.stdout.write("\033[H" + "\033[K\r\n".join(lines) + "\033[K\033[J")
     sys.stdout.flush()
 
 
-def _frame(watched: Watched, board: str) -> list[str]:
-    """Who plays and what was played, what the policy thought before it, and the board."""
-    said = f"{watched.name}, move {len(watched.turns)}"
+def _frame(watched: WatchedGame, board: str) -> list[str]:
+    """The lines of a frame: player and last move, the thought before it, and the board."""
+    head = f"{watched.name}, move {len(watched.turns)}"
     if watched.turns:
         played = watched.turns[-1].played
-        said += f": {played.words} ({played.text})"
-    lines = [said]
+        head += f": {played.words} ({played.text})"
+    lines = [head]
     if watched.explains:
         thought = next((turn.thought for turn in reversed(watched.turns) if turn.thought), None)
         whole = format_thought(thought) if thought else ""
-        # Only between its parts may it be broken. It always has two lines: the board stays where it is.
+        # It is broken only between its parts, and always has two lines, so that the board does not move.
         parts = textwrap.wrap(
             whole.replace(" ", "\u00a0").replace(";\u00a0", "; "), shutil.get_terminal_size().columns
         )

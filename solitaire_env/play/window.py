@@ -1,4 +1,4 @@
-"""A game played with the mouse, in a window. What may be done is asked of the engine: no rules are here."""
+"""A game played with the mouse, in a window. All rules come from the engine."""
 
 import time
 from typing import Any, Final
@@ -17,27 +17,26 @@ from solitaire_env.render.screen import Screen, pygame
 KEYS: Final = "Click a card, then its target. U undo, H hint, Space draw, N new deal, Q quit"
 
 _DOUBLE: Final = 0.4
-"""Seconds within which a second click on the same card makes a double click."""
+"""Maximum seconds between the clicks of a double click."""
 _DRAG: Final = 6
-"""Pixels beyond which a press that moves is no click."""
+"""Pixels that the mouse must move to drag."""
 
 
 class Window:
-    """A window in which a session is played.
+    """A window for playing a session.
 
-    The last card of a pile stands for as many cards as the target takes, unless the player chooses how many;
-    a card further up for itself and all that lie on it, where such a move is legal. A click on the stock
-    draws, or turns the waste over; where cards may worry back, that of a foundation is picked up like any
-    other.
+    The last card of a pile moves with as many cards as the target takes, unless the player chooses how many;
+    a card further up moves with all cards on it, if that is legal. A click on the stock draws, or turns the
+    waste over. If cards may worry back, the last card of a foundation is picked up like any other.
 
     Parameters
     ----------
     session
-        The game that has begun.
+        The game, which has started.
     adviser
-        Asked for hints; without it, the session is.
+        The policy for hints; without it the built-in hints are used.
     size
-        Width and height in pixels, to begin with.
+        Initial width and height in pixels.
     """
 
     def __init__(
@@ -46,12 +45,12 @@ class Window:
         self.session = session
         self.adviser = adviser
         self.screen = Screen(session.env.variant.title, resizable=True)
-        self.said = KEYS
-        """The line at the bottom."""
+        self.message = KEYS
+        """The text at the bottom."""
         self.chosen: tuple[str, int] | None = None
-        """The pile that is picked up, and how many of its last cards; for foundations, which one of them."""
+        """The pile of the picked cards and their number; for foundations, the index of the foundation."""
         self.options: dict[str, int] = {}
-        """Where these may go, by :meth:`_place`, and the action that takes them there."""
+        """The possible targets of the picked cards (see :meth:`_place`), each with its action."""
         self._size = size
         variant = session.env.variant
         self._layout = action_layout(variant)
@@ -61,7 +60,7 @@ class Window:
         self._pressed: tuple[Spot, tuple[int, int]] | None = None
         self._pointer: tuple[int, int] | None = None
         self._clicked: tuple[str, int, float] | None = None
-        self._look()
+        self._read_session()
 
     def run(self) -> None:
         """Play until the window is closed."""
@@ -74,7 +73,7 @@ class Window:
             self.show()
 
     def show(self) -> None:
-        """Draw the board, and what is being dragged."""
+        """Draw the board and the dragged cards."""
         width, height = self.screen.size or self._size
         self._size = max(width, SMALLEST), max(height, SMALLEST)
         self._lay_out()
@@ -88,7 +87,7 @@ class Window:
         self.screen.show(np.asarray(image))
 
     def handle(self, event: Any) -> None:
-        """Do what a mouse button or a key asks for."""
+        """Handle a mouse or key event."""
         if event.type == pygame.KEYDOWN:
             self._key(event.key)
         elif event.type == pygame.MOUSEBUTTONDOWN:
@@ -109,7 +108,7 @@ class Window:
                 self._pointer = None
                 self._drop(self._spot(event.pos))
 
-    # ------------------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------------------------- input
 
     def _key(self, key: int) -> None:
         if key == pygame.K_q:
@@ -123,8 +122,8 @@ class Window:
         elif key == pygame.K_n:
             self.session.env.reset()
             self.session = Session(self.session.env)
-            self.said = KEYS
-            self._look()
+            self.message = KEYS
+            self._read_session()
         elif key == pygame.K_ESCAPE:
             self._choose(None)
 
@@ -162,7 +161,7 @@ class Window:
             self._choose(None)
 
     def _choose(self, spot: Spot | None) -> None:
-        """Pick up a card and all that lie on it, or let go."""
+        """Pick up a card with all cards on it, or let go."""
         self.chosen, self.options = None, {}
         if spot is None:
             return
@@ -187,18 +186,18 @@ class Window:
             self._refuse(spot.pile)
             return
         self.chosen, self.options = (spot.pile, spot.depth if home else count), exact
-        self.said = ""
+        self.message = ""
 
     def _is_same(self, spot: Spot) -> bool:
         return spot.pile != "foundations" or self.chosen == (spot.pile, spot.depth)
 
     def _refuse(self, pile: str) -> None:
         if self.chosen is not None:
-            self.said = f"That may not go from {self.chosen[0]} to {pile}."
+            self.message = f"The cards cannot go from {self.chosen[0]} to {pile}."
         elif pile == "foundations" and not self.session.env.variant.worrying_back:
-            self.said = "Cards at home stay there."
+            self.message = "Cards on foundations stay there."
         else:
-            self.said = f"{pile}: no card may move."
+            self.message = f"No card of {pile} can move."
         self.chosen, self.options = None, {}
 
     def _draw(self) -> None:
@@ -207,7 +206,7 @@ class Window:
             self._play(drawn[0])
         else:
             self.chosen, self.options = None, {}
-            self.said = "There is no card to draw."
+            self.message = "There is no card to draw."
 
     def _home(self, pile: str) -> None:
         home = [action for action, move in self._moves(pile) if move.target == "foundations"]
@@ -215,22 +214,22 @@ class Window:
             self._play(home[0])
         else:
             self.chosen, self.options = None, {}
-            self.said = f"Nothing in {pile} may go home."
+            self.message = f"No card of {pile} can go home."
 
     def _undo(self) -> None:
         try:
             played = self.session.undo()
         except ValueError:
-            self.said = "There is no move to take back."
+            self.message = "There is no move to take back."
         else:
-            self.said = f"Taken back: {played.words}"
-        self._look()
+            self.message = f"Taken back: {played.words}"
+        self._read_session()
 
     def _hint(self) -> None:
         hint = suggest(self.session, self.adviser)
         if hint is None:
             return
-        action, self.said = hint
+        action, self.message = hint
         move = self.session.env.move(action)
         self.chosen = self._start(move), len(move.cards)
         if self.chosen[0] == "foundations":
@@ -240,17 +239,17 @@ class Window:
 
     def _play(self, action: int) -> None:
         played = self.session.play(action)
-        self.said = f"{played.words} ({played.text})"
-        self._look()
+        self.message = f"{played.words} ({played.text})"
+        self._read_session()
         if self.session.won:
-            self.said = f"Won, in {len(self.session.played)} moves. N new deal, Q quit"
+            self.message = f"Won, in {len(self.session.played)} moves. N new deal, Q quit"
         elif not self._legal:
-            self.said = "Stuck: no move is legal. U undo, N new deal, Q quit"
+            self.message = "Stuck: no move is legal. U undo, N new deal, Q quit"
 
-    # ------------------------------------------------------------------------------- what is there
+    # ---------------------------------------------------------------------------------- the board
 
-    def _look(self) -> None:
-        """Read the position that the game has come to."""
+    def _read_session(self) -> None:
+        """Read the current position and its legal moves."""
         self.chosen, self.options, self._clicked = None, {}, None
         self.position = self.session.position()
         self._legal = [(action, self.session.env.move(action)) for action in self.session.legal()]
@@ -264,7 +263,7 @@ class Window:
             chosen=self.chosen,
             targets={pile for pile in self._piles if self._place(pile) in self.options},
             caption=headline(self.position, env.get_state()["deal"]),
-            note=self.said,
+            note=self.message,
             aspect=self._size[1] / self._size[0],
         )
 
@@ -276,11 +275,11 @@ class Window:
         return spot_at(self._board, at[0] / self._scale, at[1] / self._scale)
 
     def _moves(self, pile: str) -> list[tuple[int, Move]]:
-        """The legal moves from a pile; the stock's are to draw and to turn the waste over."""
+        """The legal moves from a pile; from the stock, draw and redeal."""
         return [(action, move) for action, move in self._legal if self._start(move) == pile]
 
     def _start(self, move: Move) -> str:
-        """The pile that is clicked for a move."""
+        """The pile to click for a move."""
         return "stock" if move.target == "stock" else move.source
 
     def _cards(self, pile: str, count: int) -> tuple[int, ...]:
@@ -297,7 +296,7 @@ class Window:
         return len(self.position.tableau[int(pile[1:]) - 1]) if pile[0] == "t" else 1
 
     def _place(self, pile: str) -> str:
-        """The pile, or ``space`` or ``cell`` for one that is empty: such are alike."""
+        """The name of a pile, ``space`` if it is an empty tableau pile, ``cell`` if it is an empty cell."""
         if pile[0] == "t" and not self.position.tableau[int(pile[1:]) - 1]:
             return "space"
         if pile[0] == "c" and not self.position.cells[int(pile[1:]) - 1]:

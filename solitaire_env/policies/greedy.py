@@ -23,7 +23,7 @@ class _Table(NamedTuple):
     """Cards in each pile ``[piles]``."""
     tops: Any
     """The playable card of each source ``[sources]``, 0 if there is none."""
-    dug: Any
+    dig_pile: Any
     """The pile to dig out ``[1]``, -1 if there is none."""
 
 
@@ -93,107 +93,107 @@ def _make_table(rules: Rules) -> _Table:
 
 
 @jit
-def _card_at(rules, table, cards, pile, depth):  # type: ignore[no-untyped-def]
+def _card_at(rules, scratch, cards, pile, depth):  # type: ignore[no-untyped-def]
     """The card at a depth (1 is the playable one) of a pile; 0 if there is none."""
-    place = table.heights[pile] - depth
+    place = scratch.heights[pile] - depth
     return int(cards[pile * rules.pile_capacity + place]) if place >= 0 and depth > 0 else 0
 
 
 @jit
-def _lay(rules, table, cards):  # type: ignore[no-untyped-def]
+def _read_cards(rules, scratch, cards):  # type: ignore[no-untyped-def]
     """Store the heights of piles and the playable cards."""
     for pile in range(rules.piles):
         height = 0
         while height < rules.pile_capacity and cards[pile * rules.pile_capacity + height] != 0:
             height += 1
-        table.heights[pile] = height
-        table.tops[pile] = _card_at(rules, table, cards, pile, 1)
+        scratch.heights[pile] = height
+        scratch.tops[pile] = _card_at(rules, scratch, cards, pile, 1)
     if rules.has_stock:
         height = 0
         while height < rules.stock_capacity and cards[rules.row_waste + height] != 0:
             height += 1
-        table.tops[rules.piles] = int(cards[rules.row_waste + height - 1]) if height else 0
+        scratch.tops[rules.piles] = int(cards[rules.row_waste + height - 1]) if height else 0
     for cell in range(rules.cells):
-        table.tops[rules.first_cell + cell] = int(cards[rules.row_cells + cell])
+        scratch.tops[rules.first_cell + cell] = int(cards[rules.row_cells + cell])
 
 
 @jit
-def _find_dug(rules, table, cards):  # type: ignore[no-untyped-def]
+def _find_dig_pile(rules, scratch, cards):  # type: ignore[no-untyped-def]
     """Find the pile where a next foundation card lies under the fewest cards."""
-    table.dug[0] = -1
+    scratch.dig_pile[0] = -1
     fewest = rules.pile_capacity
     for pile in range(rules.piles):
-        for above in range(min(table.heights[pile], fewest)):
-            card = _card_at(rules, table, cards, pile, above + 1)
+        for above in range(min(scratch.heights[pile], fewest)):
+            card = _card_at(rules, scratch, cards, pile, above + 1)
             # A suit's fullest foundation comes first.
             if card >> 2 == int(cards[rules.row_foundations + (card & 3) * rules.decks]) + 1:
                 fewest = above
-                table.dug[0] = pile
+                scratch.dig_pile[0] = pile
                 break
 
 
 @jit
-def _score_to_pile(rules, table, cards, source, target):  # type: ignore[no-untyped-def]
+def _score_to_pile(rules, scratch, cards, source, target):  # type: ignore[no-untyped-def]
     """Onto piles: a sequence moves from where it breaks."""
-    if rules.cells and target == table.dug[0]:
+    if rules.cells and target == scratch.dig_pile[0]:
         return LAST
-    rank = table.tops[source] >> 2
+    rank = scratch.tops[source] >> 2
     if source >= rules.piles:
         return 700.0 + rank
-    count = (table.tops[target] >> 2) - rank
-    lowest = _card_at(rules, table, cards, source, count)
-    if fits(rules, lowest, _card_at(rules, table, cards, source, count + 1)):
+    count = (scratch.tops[target] >> 2) - rank
+    lowest = _card_at(rules, scratch, cards, source, count)
+    if fits(rules, lowest, _card_at(rules, scratch, cards, source, count + 1)):
         return LAST
-    height = table.heights[source]
+    height = scratch.heights[source]
     return 800.0 + 20.0 * (height == count) - height
 
 
 @jit
-def _score_to_space(rules, table, cards, source, count):  # type: ignore[no-untyped-def]
+def _score_to_space(rules, scratch, cards, source, count):  # type: ignore[no-untyped-def]
     """To spaces: short piles first, which soon leave another space; the waste's card before drawing, once."""
     if source < rules.piles:
-        lowest = _card_at(rules, table, cards, source, count)
-        under = _card_at(rules, table, cards, source, count + 1)
+        lowest = _card_at(rules, scratch, cards, source, count)
+        under = _card_at(rules, scratch, cards, source, count + 1)
         whole = under != 0 and not fits(rules, lowest, under)
-        return 400.0 - 10.0 * table.heights[source] + count if whole else LAST
+        return 400.0 - 10.0 * scratch.heights[source] + count if whole else LAST
     if source < rules.first_cell:
         # One pass: a card of the waste that is not placed is soon covered.
         return 360.0 if cards[rules.row_stock_count] else 450.0
-    return 300.0 + (table.tops[source] >> 2)
+    return 300.0 + (scratch.tops[source] >> 2)
 
 
 @jit
-def _score(rules, table, cards, action, source, target, count):  # type: ignore[no-untyped-def]
+def _score(rules, scratch, cards, action, source, target, count):  # type: ignore[no-untyped-def]
     """The score of a legal action."""
     if action < rules.home_actions:
         return 350.0
     if action < rules.cell_actions:
-        return 1000.0 - (table.tops[source] >> 2)
+        return 1000.0 - (scratch.tops[source] >> 2)
     if action < rules.tableau_actions:
         if source >= rules.piles:
             return 10.0
-        return 100.0 if source == table.dug[0] else LAST
+        return 100.0 if source == scratch.dig_pile[0] else LAST
     if action < rules.space_actions:
-        return _score_to_pile(rules, table, cards, source, target)
-    return _score_to_space(rules, table, cards, source, count)
+        return _score_to_pile(rules, scratch, cards, source, target)
+    return _score_to_space(rules, scratch, cards, source, count)
 
 
 @jit_kernel
 def _choose(  # type: ignore[no-untyped-def]
-    rules, table, sources, targets, counts, observations, masks, chosen
+    rules, scratch, sources, targets, counts, observations, masks, chosen
 ):  # fmt: skip
     """Write the legal action with the highest score of each game; the first of equal ones."""
     for game in range(masks.shape[0]):
         cards = observations[game]
-        _lay(rules, table, cards)
+        _read_cards(rules, scratch, cards)
         if rules.cells:
-            _find_dug(rules, table, cards)
+            _find_dig_pile(rules, scratch, cards)
         most = 2.0 * LAST
         chosen[game] = 0
         for action in range(masks.shape[1]):
             if masks[game, action] != 0:
                 score = _score(
-                    rules, table, cards, action, sources[action], targets[action], counts[action]
+                    rules, scratch, cards, action, sources[action], targets[action], counts[action]
                 )  # fmt: skip
                 if score > most:
                     most = score
@@ -204,23 +204,23 @@ def _choose(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _find_varied_dug(rules, state):  # type: ignore[no-untyped-def]
+def _find_varied_dig_pile(rules, state):  # type: ignore[no-untyped-def]
     """The pile where a card that goes home lies under the fewest cards; -1 if there is none."""
-    dug = -1
+    dig_pile = -1
     fewest = rules.pile_capacity
     for pile in range(rules.piles):
         height = int(state.heights[GAME, pile])
         for above in range(min(height, fewest)):
             card = int(state.rows[GAME, pile * rules.pile_capacity + height - 1 - above])
-            if is_in(card, int(state.welcome[GAME])):
+            if is_in(card, int(state.next_home[GAME])):
                 fewest = above
-                dug = pile
+                dig_pile = pile
                 break
-    return dug
+    return dig_pile
 
 
 @jit
-def _score_varied_pile(rules, state, source, target, count, dug):  # type: ignore[no-untyped-def]
+def _score_varied_pile(rules, state, source, target, count, dig_pile):  # type: ignore[no-untyped-def]
     """From a pile onto another or to a space: never cards off one that they fit onto; turning up a card
     counts like a space.
     """
@@ -231,11 +231,11 @@ def _score_varied_pile(rules, state, source, target, count, dug):  # type: ignor
         return LAST
     if int(state.heights[GAME, target]) == 0:
         return 400.0 - 10.0 * height + count if under else LAST
-    return LAST if rules.cells and target == dug else 800.0 + 20.0 * (under < SUITS) - height
+    return LAST if rules.cells and target == dig_pile else 800.0 + 20.0 * (under < SUITS) - height
 
 
 @jit_called
-def _score_varied(rules, state, action, dug):  # type: ignore[no-untyped-def]
+def _score_varied(rules, state, action, dig_pile):  # type: ignore[no-untyped-def]
     """The score of a legal action of a varied game."""
     if action < rules.home_actions:
         return 350.0 if action == 0 else 5.0
@@ -246,11 +246,11 @@ def _score_varied(rules, state, action, dug):  # type: ignore[no-untyped-def]
     if action < rules.cell_actions:
         return 1000.0 - place_home(rules, state, int(GAME), int(state.tops[GAME, source]))
     if action < rules.tableau_actions:
-        return 10.0 if source >= rules.piles else (100.0 if source == dug else LAST)
+        return 10.0 if source >= rules.piles else (100.0 if source == dig_pile else LAST)
     if source < rules.piles:
-        return _score_varied_pile(rules, state, source, target, count, dug)
+        return _score_varied_pile(rules, state, source, target, count, dig_pile)
     if action < rules.space_actions:
-        return LAST if rules.cells and target == dug else 700.0 + rank
+        return LAST if rules.cells and target == dig_pile else 700.0 + rank
     if source < rules.first_cell:
         # A card of the waste that is not placed is soon covered.
         return 360.0 if int(state.stock[GAME]) else 450.0
@@ -262,7 +262,7 @@ def _choose_varied(rules, state, observations, masks, chosen):  # type: ignore[n
     """The same in varied games."""
     for game in range(masks.shape[0]):
         place_cards(rules, state, int(GAME), observations[game])
-        dug = _find_varied_dug(rules, state) if rules.cells else -1
+        dig_pile = _find_varied_dig_pile(rules, state) if rules.cells else -1
         most = 2.0 * LAST
         chosen[game] = 0
         finished = True
@@ -270,7 +270,7 @@ def _choose_varied(rules, state, observations, masks, chosen):  # type: ignore[n
             finished = finished and masks[game, action] != 0
         for action in range(masks.shape[1]):
             if masks[game, action] != 0 and not finished:
-                score = _score_varied(rules, state, action, dug)
+                score = _score_varied(rules, state, action, dig_pile)
                 if score > most:
                     most = score
                     chosen[game] = action

@@ -53,15 +53,15 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     spec = game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game))
     text = str(name)
     if text in BUILT_IN:
-        return _made(text, BUILT_IN[text], _fitting(BUILT_IN[text], spec, moves))
+        return _create(text, BUILT_IN[text], _view_for(BUILT_IN[text], spec, moves))
     added = {point.name: point for point in entry_points(group=GROUP)}
     if text in added and text != "folder":
-        return _made(text, lambda seen: _loaded(added[text])(text, seen), spec)
+        return _create(text, lambda seen: _load_point(added[text])(text, seen), spec)
     if _is_folder(text):
         return _load_folder(Path(text), spec, added)
     if ":" in text:
         made = load_class(text)
-        return with_moves(_made(text, made, _fitting(made, spec, moves)), moves)
+        return with_moves(_create(text, made, _view_for(made, spec, moves)), moves)
     names = (*BUILT_IN, *(name for name in added if name != "folder"))
     raise ValueError(
         f"unknown policy {shown(text)}, allowed: {', '.join(names)}, a run or model folder, or module:Class"
@@ -113,7 +113,7 @@ def load_class(path: str) -> Callable[..., Any]:
     return made  # type: ignore[no-any-return]
 
 
-def _fitting(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
+def _view_for(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
     """The game as a class of policies declares that it needs to see it."""
     return spec.seen(
         moves=getattr(made, "moves", None) or moves,
@@ -134,11 +134,11 @@ def _load_folder(path: Path, spec: GameSpec, added: dict[str, Any]) -> Policy:
 
     if playable(path) or "folder" not in added:
         return load_network(path, spec)
-    policy: Policy = _loaded(added["folder"])(str(path), spec)
+    policy: Policy = _load_point(added["folder"])(str(path), spec)
     return policy
 
 
-def _loaded(point: Any) -> Callable[..., Any]:
+def _load_point(point: Any) -> Callable[..., Any]:
     try:
         return point.load()  # type: ignore[no-any-return]
     except ImportError as error:
@@ -148,11 +148,11 @@ def _loaded(point: Any) -> Callable[..., Any]:
         ) from None
 
 
-def _made(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:
+def _create(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:
     try:
         return as_policy(make(spec), spec)
     except Exception as error:
-        raise _failed(name, "made", error) from error
+        raise _failed(name, "created", error) from error
 
 
 def _failed(name: str, what: str, error: Exception) -> ValueError:

@@ -143,7 +143,7 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
         raise ValueError(f"{folder / CARD}: the model reads other features than this version has")
     for name, tensor in weights.items():
         if tensor.dtype != np.float32 or not np.isfinite(tensor).all():
-            raise model.wrong_weights(f"{name} holds others than finite numbers of 32 bits")
+            raise model.wrong_weights(f"{name} contains other values than finite 32-bit floats")
     return model
 
 

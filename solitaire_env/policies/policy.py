@@ -119,7 +119,7 @@ class FunctionPolicy(Policy):
     def __init__(self, function: Callable[..., Any]) -> None:
         for old, new in _OLD_NAMES.items():
             if hasattr(function, old):
-                raise TypeError(f"policy {shown(function)} declares {old}, which is {new} now")
+                raise TypeError(f"policy {shown(function)} declares {old}, which is now called {new}")
         self.function = function
         self.name = str(
             getattr(function, "name", None) or getattr(function, "__name__", None) or type(function).__name__
@@ -322,7 +322,7 @@ def ask(
     chosen = np.asarray(policy(observations, masks, uniforms=uniforms, games=games))
     if chosen.shape != (n,) or not np.issubdtype(chosen.dtype, np.integer):
         raise ValueError(
-            f"the policy answered shape {chosen.shape} of {chosen.dtype}, allowed: ({n},) whole numbers"
+            f"the policy returned shape {chosen.shape} of {chosen.dtype}, allowed: ({n},) whole numbers"
         )
     return chosen.astype(np.int64)
 

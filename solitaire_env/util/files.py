@@ -38,7 +38,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not JSON ({one_line(error)})") from None
     if not isinstance(data, dict):
-        raise ValueError(f"{path}: holds {type(data).__name__}, allowed: an object")
+        raise ValueError(f"{path}: contains a {type(data).__name__}, allowed: an object")
     return data
 
 

@@ -37,7 +37,7 @@ class ProgressLine:
         if self.quiet or now < self._next:
             return
         self._next = now + self._every
-        line = _made(text)
+        line = _as_text(text)
         if self.live:
             line = CLEAR + line[: shutil.get_terminal_size().columns - 1]
         print(line, end="" if self.live else "\n", file=sys.stderr, flush=True)
@@ -50,8 +50,8 @@ class ProgressLine:
 
         def with_time() -> str:
             if done <= before or now < began + 1:
-                return _made(text)
-            return f"{_made(text)}, {clock((now - began) * (total - done) / (done - before))} left"
+                return _as_text(text)
+            return f"{_as_text(text)}, {clock((now - began) * (total - done) / (done - before))} left"
 
         self.show(with_time)
 
@@ -63,7 +63,7 @@ class ProgressLine:
             self._shown = False
 
 
-def _made(text: Text) -> str:
+def _as_text(text: Text) -> str:
     return text if isinstance(text, str) else text()
 
 

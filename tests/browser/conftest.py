@@ -59,10 +59,9 @@ def home() -> Iterator[str]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """``open_page(url, width=, scheme=)``: a page that logs nothing and asks nobody but its own server.
-
-    Cards do not fly, and nothing finishes by itself, unless a test asks for it. ``refused=True`` lets the
-    server refuse what the page asks.
+    """``open_page(url, width=, scheme=)``: open a page; the test fails if it logs an error or sends a request
+    to another server. Animations and automatic finishing are off, unless a test turns them on.
+    ``refused=True`` allows the server to refuse requests.
     """
     pages: list[Page] = []
     faults: list[str] = []

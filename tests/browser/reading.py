@@ -1,4 +1,4 @@
-"""What a page in the browser shows of a game."""
+"""Reads a game from a page in the browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READ = """() => Object.fromEntries([...document.querySelectorAll("#board [data-p
 
 
 def drawn(page: Page, variant: Variant) -> str:
-    """The position text of the board that a page shows."""
+    """The position text of the board on a page."""
     piles: dict[str, list[str]] = page.evaluate(READ)
     lines = [f"variant: {variant.name}"]
     if variant.stock:
@@ -54,5 +54,5 @@ def top(page: Page, name: str) -> Any:
 
 
 def moves(page: Page, number: int) -> None:
-    """Wait for the position after so many moves."""
+    """Wait until the page shows the position after this number of moves."""
     expect(page.locator("#board")).to_have_attribute("data-moves", str(number))

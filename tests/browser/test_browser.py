@@ -1,4 +1,4 @@
-"""The pages in Chromium: games played to their end by mouse and keys, and replayed."""
+"""The pages in Chromium: games played to their end with mouse and keys, and replayed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FAMILY = ["klondike-draw-3", "yukon", "double-klondike", "zebra", "little-forty"
 
 
 def places(env: SolitaireEnv, action: int) -> tuple[Move, str]:
-    """What an action moves, and a pile of the page that it goes to."""
+    """The pile of the page that an action starts from, the number of cards, and a pile that it goes to."""
     move = env.move(action)
     position = parse_position(env.position(), env.variant)
     if move.target != "foundations":
@@ -48,7 +48,7 @@ def by_click(page: Page, move: Move, target: str) -> None:
     if target[0] == "f":
         card.dblclick()
         return
-    # The upper edge: all that shows of a card that others lie on.
+    # The upper edge: the visible part of a covered card.
     card.click(position={"x": 6, "y": 6})
     expect(pile(page, target)).to_have_class(re.compile("target"))
     top(page, target).click(position={"x": 6, "y": 6})
@@ -114,8 +114,10 @@ WAYS: dict[str, Callable[[Page, Move, str], None]] = {
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_groups_redeals_and_worrying_back(open_page: OpenPage, home: str, name: str) -> None:
-    """A random game by clicks and drags, each kind of action as often as the others."""
+def test_clicks_and_drags_play_groups_redeals_and_worrying_back(
+    open_page: OpenPage, home: str, name: str
+) -> None:
+    """A random game by clicks and drags, with each kind of action equally likely."""
     page = open_page(f"{home}?game={name}&deal=5")
     env, chance = SolitaireEnv(name, on_invalid="raise"), np.random.default_rng(4)
     env.reset(options={"deal": 5})
@@ -144,7 +146,7 @@ def test_a_game_is_played_to_its_end(home: str, open_page: OpenPage, tmp_path: P
     game = recorded_game(name)
     env = SolitaireEnv(game.variant, on_invalid="raise")
     env.reset(options={"deal": game.deal})
-    # So high that a card is dragged without scrolling.
+    # High enough to drag a card without scrolling.
     page = open_page(f"{home}?game={name}&deal={game.deal}", height=1200, has_touch=True)
     expect(page.locator("h1")).to_have_text(f"{game.variant.title}, deal {game.deal}")
     assert drawn(page, game.variant) == env.position(hidden=True)
@@ -193,7 +195,7 @@ def test_a_game_is_replayed_from_a_file(open_page: OpenPage, tmp_path: Path, nam
     for key, step in (("End", last), ("ArrowLeft", last - 1), ("Home", 0), ("ArrowRight", 1)):
         page.keyboard.press(key)
         shows(step)
-    expect(page.locator("#said")).to_contain_text(f"Move 1 of {last}: ")
+    expect(page.locator("#announcement")).to_contain_text(f"Move 1 of {last}: ")
     for button, step in (("last", last), ("back", last - 1), ("forward", last), ("first", 0)):
         page.locator(f"#{button}").click()
         shows(step)
@@ -216,7 +218,7 @@ def test_a_game_is_replayed_from_a_file(open_page: OpenPage, tmp_path: Path, nam
     shows(last)
 
 
-def test_the_address_and_the_thoughts_of_a_replay(open_page: OpenPage, tmp_path: Path) -> None:
+def test_a_replay_follows_its_address_and_shows_thoughts(open_page: OpenPage, tmp_path: Path) -> None:
     game = recorded_game("eights-down")
     thoughts = [Thought(k / 100, ((text, 0.75), ("c1>s", 0.125))) for k, text in enumerate(game.actions)]
     object.__setattr__(game, "thoughts", (*thoughts[:-1], None))
@@ -229,7 +231,7 @@ def test_the_address_and_the_thoughts_of_a_replay(open_page: OpenPage, tmp_path:
     page.locator("#forward").click()
     assert page.url.endswith("#move=1")
     expect(page.locator("#wrong")).to_be_empty()
-    # Words, and a code only where the move is not legal.
+    # Words; action text only if the move is illegal.
     expect(page.locator("#evaluation, .evaluation")).to_have_text("Value 0.01")
     words = page.locator("#moves button").nth(1).inner_text().removeprefix("2").strip()
     expect(page.locator("#thought tr").first).to_have_text(f"{words}, played next75.0 %")
@@ -242,7 +244,7 @@ def test_the_address_and_the_thoughts_of_a_replay(open_page: OpenPage, tmp_path:
     page.keyboard.press("End")
     expect(page.locator("#thought")).to_have_text("The game is over.")
     page.keyboard.press("ArrowLeft")
-    expect(page.locator("#thought")).to_have_text("Nothing is told of this position.")
+    expect(page.locator("#thought")).to_have_text("The transcript has no thought about this position.")
     page.evaluate("() => { location.hash = '#move=40' }")
     moves(page, 40)
     page.evaluate("() => { location.hash = '#move=84' }")

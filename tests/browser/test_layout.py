@@ -1,4 +1,4 @@
-"""The pages in Chromium at every size, light and dark: the whole board is seen, and axe finds no fault."""
+"""The pages in Chromium at every size, light and dark: the whole board is visible, and axe finds no fault."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ MEASURE = """() => {
 
 
 def fits(page: Page, name: str) -> Any:
-    """The board is seen whole, and no corner of a card is cut off; the measures."""
-    # The cards get their size in the frame after that of the window.
+    """Check that the board is completely visible and no corner of a card is cut off; return the measures."""
+    # The cards are resized one frame after the window.
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     found = page.evaluate(MEASURE)
     assert found["sideways"] <= 0 and found["hidden"] <= 0 and found["below"] <= 0.5, (name, found)
@@ -55,7 +55,7 @@ def fits(page: Page, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", PROBES)
-def test_the_whole_board_is_seen_at_every_size(home: str, open_page: OpenPage, name: str) -> None:
+def test_the_whole_board_is_visible_at_every_size(home: str, open_page: OpenPage, name: str) -> None:
     page = open_page(f"{home}?game={name}&deal=7")
     expect(page.locator("#one")).to_be_enabled()
     if page.locator(".pile-stock").count():
@@ -73,7 +73,7 @@ def test_the_whole_board_is_seen_at_every_size(home: str, open_page: OpenPage, n
         assert cards["desktop"]["card"] >= 110, cards
 
 
-def test_dialogs_and_long_names_move_nothing(home: str, open_page: OpenPage) -> None:
+def test_dialogs_and_long_names_do_not_move_the_board(home: str, open_page: OpenPage) -> None:
     page = open_page(f"{home}?game=eights-down&deal=7")
     expect(page.locator("#one")).to_be_enabled()
     before = page.locator("#board").bounding_box()
@@ -87,7 +87,9 @@ def test_dialogs_and_long_names_move_nothing(home: str, open_page: OpenPage) -> 
 
 
 def looks_right(page: Page, name: str) -> None:
-    """At every size, light and dark: no sideways scrolling, no fault that axe finds; a screenshot."""
+    """Check at every size, light and dark, that nothing scrolls sideways and axe finds no fault; take a
+    screenshot.
+    """
     for size, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
         for scheme in ("light", "dark"):

@@ -1,4 +1,4 @@
-"""The page to play in Chromium: what it says, undo and redo, what it keeps, help from policies."""
+"""The page to play in Chromium: its messages, undo and redo, what it stores, help from policies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EIGHTS = get_variant("eights-down")
 
 
 def ready(page: Page) -> Page:
-    """The page when its policies are known."""
+    """The page, after its policies have loaded."""
     expect(page.locator("#one")).to_be_enabled()
     return page
 
@@ -31,7 +31,7 @@ def says(page: Page, text: str | re.Pattern[str]) -> None:
 # ------------------------------------------------------------------------------- what it says
 
 
-def test_what_is_refused_is_told(home: str, open_page: OpenPage) -> None:
+def test_refused_requests_show_the_reason(home: str, open_page: OpenPage) -> None:
     page = open_page(f"{home}?game=nonsense&deal=7", refused=True)
     expect(page.locator("#status.error")).to_contain_text("unknown variant 'nonsense'")
     expect(page.locator("h1")).to_have_text("Solitaire")
@@ -51,7 +51,7 @@ def test_what_is_refused_is_told(home: str, open_page: OpenPage) -> None:
     expect(page.locator("#status.error")).to_have_count(0)
 
 
-def test_a_server_that_does_not_answer(home: str, open_page: OpenPage) -> None:
+def test_a_server_that_does_not_answer_is_reported(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=busy-aces&deal=7", refused=True))
     page.route("**/api/**", lambda route: route.abort())
     page.keyboard.press("d")
@@ -65,7 +65,7 @@ def test_a_server_that_does_not_answer(home: str, open_page: OpenPage) -> None:
     says(page, "draw a card from the stock (draw)")
 
 
-def test_a_card_that_is_dragged_and_let_go(home: str, open_page: OpenPage) -> None:
+def test_dragged_cards_return_if_they_are_not_dropped_on_a_target(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=eights-down&deal=132"))
     before = drawn(page, EIGHTS)
     top(page, "t4").click()
@@ -90,7 +90,7 @@ def test_a_card_that_is_dragged_and_let_go(home: str, open_page: OpenPage) -> No
     page.mouse.move(5, 5, steps=3)
     page.mouse.up()
     expect(page.locator(".dragged, .target, .picked, .over")).to_have_count(0)
-    says(page, "They cannot go there.")
+    says(page, "The cards cannot go there.")
     assert drawn(page, EIGHTS) == before
     moves(page, 0)
     page.locator("#hint").click()
@@ -131,7 +131,7 @@ def test_undo_redo_restart_and_the_list_of_moves(home: str, open_page: OpenPage)
     assert drawn(page, get_variant("busy-aces")) == start
     page.locator("#undo").click()
     moves(page, 3)
-    # Another move ends what could be redone.
+    # Another move clears the moves that could be redone.
     page.keyboard.press("u")
     moves(page, 2)
     page.locator("#board .card.playable").last.dblclick()
@@ -140,7 +140,7 @@ def test_undo_redo_restart_and_the_list_of_moves(home: str, open_page: OpenPage)
     expect(page.locator("#redo")).to_be_disabled()
 
 
-def test_a_game_is_kept_over_a_reload_and_shared(home: str, open_page: OpenPage, browser: Any) -> None:
+def test_a_game_survives_a_reload_and_is_shared_by_link(home: str, open_page: OpenPage, browser: Any) -> None:
     page = ready(open_page(f"{home}?game=busy-aces&deal=7", refused=True))
     for number in (1, 2, 3):
         page.keyboard.press("d")
@@ -150,11 +150,11 @@ def test_a_game_is_kept_over_a_reload_and_shared(home: str, open_page: OpenPage,
     board = drawn(page, get_variant("busy-aces"))
     page.reload()
     moves(page, 2)
-    says(page, "Continued at move 2. Restart begins again.")
+    says(page, "Continued at move 2. Restart returns to the start.")
     assert drawn(page, get_variant("busy-aces")) == board
     ready(page).keyboard.press("r")
     moves(page, 3)
-    # Neither a server that has forgotten the game nor another tab loses it.
+    # The game survives a server that has forgotten it, and another tab.
     page.evaluate("() => sessionStorage.clear()")
     page.goto(home)
     moves(page, 3)
@@ -205,7 +205,7 @@ def test_games_are_chosen_and_shared(home: str, open_page: OpenPage) -> None:
 # ------------------------------------------------------------------------------------ policies
 
 
-def test_help_from_policies(home: str, open_page: OpenPage) -> None:
+def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> None:
     page = open_page(f"{home}?game=eights-down&deal=132")
     names = page.locator("#policy option")
     expect(names).to_have_text(["hint", "greedy", "first", "whim"])
@@ -234,22 +234,22 @@ def test_help_from_policies(home: str, open_page: OpenPage) -> None:
     page.locator("#measure").click()
     expect(page.locator("#table tbody tr")).to_have_count(3)
     expect(page.locator("#measure")).to_be_enabled(timeout=60_000)
-    expect(page.locator("#table tbody tr").first).to_contain_text("greedy1/1always so52.0")
+    expect(page.locator("#table tbody tr").first).to_contain_text("greedy1/1deterministic52.0")
     expect(page.locator("#table tbody tr").last).to_contain_text("/2")
-    # A policy that wins proves that the deal can be won.
+    # A win of a policy proves that the deal can be won.
     expect(page.locator("#verdict")).to_contain_text("This deal can be won: greedy wins in ")
     page.locator("#solve").click()
     expect(page.locator("#verdict")).to_contain_text("This deal can be won, in 83 moves.")
     page.locator("#estimate").click()
     expect(page.locator("#evaluation")).to_have_text("greedy wins 1 of 1 from here")
     page.locator("#show-line").click()
-    says(page, "Redo plays the moves that win.")
+    says(page, "Redo plays the winning moves.")
     expect(page.locator("#restart")).to_be_disabled()
     page.locator("#line button").last.click()
     expect(page.locator("#status")).to_contain_text("Won, in ")
     page.locator("#restart").click()
     moves(page, 0)
-    # With a hint for every position it needs no click.
+    # With a hint for every position no click is needed.
     page.locator("#policy").select_option(label="first")
     page.locator("#thinking").check()
     expect(page.locator(".arrow.first")).to_have_count(1)
@@ -258,12 +258,12 @@ def test_help_from_policies(home: str, open_page: OpenPage) -> None:
     expect(page.locator(".arrow.first")).to_have_count(1)
 
 
-def test_playing_on_stops_where_the_policy_goes_in_a_circle(home: str, open_page: OpenPage) -> None:
+def test_play_on_stops_when_the_policy_repeats_a_position(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=freecell&deal=7"))
     page.locator("#policy").select_option(label="first")
     page.locator("#speed").select_option("20")
     page.locator("#on").click()
-    said = "Stopped: first goes in a circle. The position is the same as after move [0-9]+."
+    said = "Stopped: first repeats itself. The position is the same as after move [0-9]+."
     expect(page.locator("#status")).to_have_text(re.compile(said), timeout=60_000)
     expect(page.locator("#on")).to_have_text("Play on")
 
@@ -271,7 +271,7 @@ def test_playing_on_stops_where_the_policy_goes_in_a_circle(home: str, open_page
 # ---------------------------------------------------------------------- movement, and the end
 
 
-def test_cards_fly_only_for_those_who_like_it(home: str, open_page: OpenPage) -> None:
+def test_reduced_motion_disables_animations(home: str, open_page: OpenPage) -> None:
     flights = "() => document.getAnimations().length"
     page = open_page(f"{home}?game=busy-aces&deal=7", reduced_motion="no-preference")
     ready(page)
@@ -299,7 +299,7 @@ def test_cards_fly_only_for_those_who_like_it(home: str, open_page: OpenPage) ->
     assert page.evaluate(flights) == 0
 
 
-def test_a_game_finishes_by_itself_and_is_celebrated(home: str, open_page: OpenPage) -> None:
+def test_a_game_finishes_automatically_and_celebrates_the_win(home: str, open_page: OpenPage) -> None:
     game = recorded_game("eights-down")
     link = f"{home}?game=eights-down&deal=132#moves={','.join(game.actions[:-6])}"
     page = ready(open_page(link))
@@ -308,7 +308,7 @@ def test_a_game_finishes_by_itself_and_is_celebrated(home: str, open_page: OpenP
     expect(page.locator("#won")).to_be_visible()
     expect(page.locator("#status")).to_contain_text("Won, in ")
     expect(page.locator("#next")).to_have_text("Next deal: 133")
-    # Not by itself after an undo, but after a move.
+    # Automatically after a move, but not after an undo.
     page.locator("#close-won").click()
     for _ in range(6):
         page.keyboard.press("u")
@@ -330,7 +330,7 @@ def test_a_game_finishes_by_itself_and_is_celebrated(home: str, open_page: OpenP
     expect(page.locator("#won")).to_be_hidden()
 
 
-def test_taps_on_a_phone(home: str, open_page: OpenPage) -> None:
+def test_taps_move_cards_on_a_phone(home: str, open_page: OpenPage) -> None:
     page = open_page(
         f"{home}?game=eights-down&deal=132", width=375, height=760, has_touch=True, is_mobile=True
     )

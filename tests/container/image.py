@@ -19,9 +19,9 @@ PROJECT = Path(__file__).parents[2]
 SYSTEM = ("/bin", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/usr")
 DEVICES = ("/dev/null", "/dev/random", "/dev/urandom", "/dev/zero")
 PATH = "/image/bin:/usr/bin:/bin"
-"""What ``FROM`` gives; ``python`` is in the first folder."""
+"""The environment variable that ``FROM`` sets; ``python`` is in the first folder."""
 PASSED_ON = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "PIP_CERT", "PIP_INDEX_URL", "SSL_CERT_FILE")
-"""How this machine reaches a package index, while the image is built."""
+"""Environment variables for reaching a package index while the image is built."""
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
@@ -45,11 +45,11 @@ class Image:
             getattr(self, f"_do_{instruction.lower()}")(rest)
 
     def start(self, command: Sequence[str]) -> subprocess.Popen[str]:
-        """Start a command as the image's user; nothing but /dev/shm can be written to."""
+        """Start a command as the image's user; only /dev/shm is writable."""
         return self._start(command, self.environment, self.user, read_only=True)
 
     def run(self, command: Sequence[str]) -> tuple[str, str, int]:
-        """Run a command in the same way; what it says, on stdout and stderr, and its exit code."""
+        """Run a command in the same way; return its stdout and stderr, and its exit code."""
         process = self.start(command)
         output, errors = process.communicate(timeout=300)
         return output, errors, process.returncode
@@ -65,7 +65,7 @@ class Image:
 
     @staticmethod
     def _mounted() -> list[str]:
-        """Folders of this machine that the image has too."""
+        """Folders of this machine that are also in the image."""
         return [place for place in (*SYSTEM, sys.base_prefix) if os.path.isdir(place)]
 
     def _start(

@@ -1,4 +1,4 @@
-"""The container image: a user without rights, a file system that cannot be written to, nothing to compile."""
+"""The container image: no root rights, a read-only file system, nothing to compile."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     return Image(tmp_path_factory.mktemp("image"))
 
 
-def test_nothing_can_be_written(image: Image) -> None:
+def test_the_file_system_is_read_only(image: Image) -> None:
     output, errors, code = image.run(["python", "-c", WRITE])
     assert (errors, code) == ("", 0)
     lines = output.splitlines()
@@ -61,8 +61,8 @@ def test_nothing_can_be_written(image: Image) -> None:
     assert {line.split(maxsplit=1)[1] for line in lines[1:-1]} == {"Read-only file system"}
 
 
-def test_plays_the_stored_games_and_compiles_nothing(image: Image) -> None:
-    """A notice on stderr would say that something is compiled or cannot be kept."""
+def test_stored_games_are_played_without_compiling(image: Image) -> None:
+    """A notice on stderr would report that something is compiled or that compiled code is not kept."""
     output, errors, code = image.run(["python", "-c", PLAY])
     assert (errors, code) == ("", 0)
     stored = (PROJECT / "results/leaderboard/busy-aces/shipped.jsonl").open(encoding="utf-8")
@@ -79,13 +79,13 @@ def test_plays_the_stored_games_and_compiles_nothing(image: Image) -> None:
         (["watch", "eights-down", "--policy", "shipped", "--deal", "7"], "deal 7, played by shipped."),
     ],
 )
-def test_commands(image: Image, command: list[str], words: str) -> None:
+def test_commands_run_in_the_image(image: Image, command: list[str], words: str) -> None:
     output, errors, code = image.run([*image.entrypoint, *command])
     assert (errors, code) == ("", 0) and words in output
 
 
-def test_serves(image: Image) -> None:
-    """By the image's own command, on a free port."""
+def test_the_server_answers_requests(image: Image) -> None:
+    """With the image's own command, on a free port."""
     process = image.start([*image.entrypoint, *image.command, "--port", "0"])
     try:
         assert process.stdout is not None
@@ -100,8 +100,8 @@ def test_serves(image: Image) -> None:
     assert errors.splitlines() == ["warning: whoever reaches 0.0.0.0 can play here and ask the policies"]
 
 
-def test_the_context_is_small() -> None:
-    """Docker sends what .dockerignore leaves: the package and what builds it."""
+def test_the_build_context_contains_only_the_package() -> None:
+    """.dockerignore leaves only the package and the files that build it."""
     lines = (PROJECT / ".dockerignore").read_text(encoding="utf-8").split()
     assert lines[0] == "*" and lines[-1] == "**/__pycache__"
     assert all(Path(PROJECT, line[1:]).exists() for line in lines[1:-1])

@@ -1,4 +1,4 @@
-"""Cards, the record of a variant, and the numbers that follow from it."""
+"""Cards, variants, and the layouts that follow from them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_every_card_has_a_code_and_a_text() -> None:
 
 
 @pytest.mark.parametrize("code", [-1, 2, 3, 56, 1000])
-def test_codes_that_are_no_card(code: int, refuses: Refuses) -> None:
+def test_invalid_card_codes_raise_an_error(code: int, refuses: Refuses) -> None:
     refuses(lambda: card_name(code), str(code), "4..55")
 
 
@@ -72,11 +72,11 @@ def test_codes_that_are_no_card(code: int, refuses: Refuses) -> None:
         pytest.param("7H" * 1000, id="long"),
     ],
 )
-def test_texts_that_are_no_card(text: str, refuses: Refuses) -> None:
+def test_invalid_card_texts_raise_an_error(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_card(text), repr(text[:20]), "A23456789TJQK", "CDHS")
 
 
-def test_ranks_and_suits_that_no_card_has(refuses: Refuses) -> None:
+def test_invalid_ranks_and_suits_raise_an_error(refuses: Refuses) -> None:
     for rank, suit in ((0, 0), (14, 0), (1, 4), (1, -1)):
         refuses(lambda rank=rank, suit=suit: make_card(rank, suit), str(rank), str(suit), "1..13", "0..3")
 
@@ -84,8 +84,8 @@ def test_ranks_and_suits_that_no_card_has(refuses: Refuses) -> None:
 # ------------------------------------------------------------------------------------- variants
 
 
-def test_the_first_five_games() -> None:
-    """The table of the rules."""
+def test_the_first_five_games_have_the_listed_rules() -> None:
+    """As in the table of the rules."""
     table = {
         v.name: (v.decks, v.cards, v.tableau, v.foundations, v.cells, v.cells_filled, v.stock)
         for v in THE_FIVE.values()
@@ -110,8 +110,8 @@ def test_the_first_five_games() -> None:
         assert all(getattr(v, field.name) == field.default for field in others), v.name
 
 
-def test_the_published_games() -> None:
-    """Each has a name, a title and rules of its own, and says where they are from."""
+def test_published_games_are_unique_and_name_their_sources() -> None:
+    """Each has its own name, title and rules."""
     assert len(VARIANTS) == 76 and tuple(THE_FIVE) == tuple(v.name for v in VARIANTS[:5])
     assert all(v.sources for v in VARIANTS)
     texts = ("name", "title", "sources", "aliases", "differs", "pysol_order")
@@ -198,7 +198,7 @@ def test_every_name_finds_its_game() -> None:
         ("title", "a \x1b[31m title", "a line of text"),
     ],
 )
-def test_fields_that_are_refused(field: str, value: Any, allowed: str, refuses: Refuses) -> None:
+def test_invalid_fields_raise_an_error(field: str, value: Any, allowed: str, refuses: Refuses) -> None:
     name = shown(value) if field == "name" else "'tiny'"
     refuses(
         lambda: replace(TINY, **{field: value}), f"variant {name}", f"{field} is {shown(value, 200)}", allowed
@@ -210,11 +210,11 @@ def test_fields_that_are_refused(field: str, value: Any, allowed: str, refuses: 
     ["name", "title", "decks", "tableau", "build", "aliases", "face_down", "base", "fill", "pysol_order"],
 )
 @pytest.mark.parametrize("value", [10**5000, nested(10_000), "x" * 100_000, np.arange(3)], ids=type)
-def test_fields_of_any_value(field: str, value: Any, refuses: Refuses) -> None:
+def test_fields_of_any_type_raise_an_error_that_names_them(field: str, value: Any, refuses: Refuses) -> None:
     refuses(lambda: replace(TINY, **{field: value}), f"{field} is ", "allowed")
 
 
-def test_more_cards_than_the_pack_has(refuses: Refuses) -> None:
+def test_dealing_more_cards_than_the_pack_raises_an_error(refuses: Refuses) -> None:
     refuses(lambda: replace(TINY, tableau=(10, 3)), "'tiny'", "13 cards", "a deck of 12")
     refuses(lambda: replace(TINY, tableau=(10, 2), cells_filled=1), "13 cards", "a deck of 12")
     assert replace(TINY, tableau=(10, 2)).stock == 0
@@ -268,7 +268,7 @@ def test_more_cards_than_the_pack_has(refuses: Refuses) -> None:
         ({"base": "dealt", "tableau": (6, 4)}, "deals 13 cards of a deck of 12"),
     ],
 )
-def test_rules_that_do_not_go_together(rules: dict[str, Any], says: str, refuses: Refuses) -> None:
+def test_conflicting_rules_raise_an_error(rules: dict[str, Any], says: str, refuses: Refuses) -> None:
     refuses(lambda: replace(TINY, **rules), "variant 'tiny': ", says)
 
 
@@ -286,12 +286,12 @@ def test_rules_that_do_not_go_together(rules: dict[str, Any], says: str, refuses
         {"cells_filled": 1, "pysol_order": (2, 1, 0, 0)},
     ],
 )
-def test_rules_that_go_together(rules: dict[str, Any]) -> None:
+def test_compatible_rules_are_accepted(rules: dict[str, Any]) -> None:
     assert replace(TINY, **rules).stock >= 0
 
 
-def test_which_cards_lie_face_down() -> None:
-    """The last card of a pile never does."""
+def test_face_down_rows_follow_the_field() -> None:
+    """The last card of a pile is never face down."""
     rows = {
         0: ((), (), ()),
         1: ((0,), (0,), ()),
@@ -308,18 +308,18 @@ def test_which_cards_lie_face_down() -> None:
         assert variant.hides_cards == any(places)
 
 
-def test_other_rules(refuses: Refuses) -> None:
+def test_with_rules_replaces_rules(refuses: Refuses) -> None:
     assert TINY.with_rules(build=None, spaces="kings") == replace(TINY, spaces="kings")
     refuses(lambda: TINY.with_rules(decks=2), "decks")  # type: ignore[call-arg]
     refuses(lambda: TINY.with_rules(moves="two cards"), "'two cards'", "'supermove'")
 
 
-def test_plain_data() -> None:
+def test_plain_data_round_trips() -> None:
     for variant in EVERY.values():
         assert variant_from_dict(json.loads(json.dumps(variant_to_dict(variant)))) == variant
 
 
-def test_plain_data_that_is_refused(refuses: Refuses) -> None:
+def test_invalid_plain_data_raises_an_error(refuses: Refuses) -> None:
     data = variant_to_dict(TINY)
     refuses(lambda: variant_from_dict({**data, "deck": 1}), "'deck'", "decks")
     refuses(lambda: variant_from_dict({"name": "tiny"}), "title", "decks", "tableau")
@@ -329,12 +329,12 @@ def test_plain_data_that_is_refused(refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("name", ["busy-aces", "Busy Aces", "busyaces", "BUSY ACES"])
-def test_names_of_a_game(name: str) -> None:
+def test_games_are_found_by_name_title_and_alias(name: str) -> None:
     assert get_variant(name).name == "busy-aces"
     assert get_variant("Josephine").name == "forty-bandits"
 
 
-def test_unknown_name(refuses: Refuses) -> None:
+def test_an_unknown_name_raises_an_error(refuses: Refuses) -> None:
     refuses(
         lambda: get_variant("spider"), "'spider'", "one of the 76 games that python -m solitaire_env list"
     )
@@ -354,15 +354,15 @@ def test_unknown_name(refuses: Refuses) -> None:
         ({}, "Tableau: 2 piles of 2, 1 cards, all face up."),
         ({"tableau": (3, 3)}, "Tableau: 2 piles of 3 cards each, all face up."),
         ({}, "Cells: 1, one card each."),
-        ({"cells": 4, "cells_filled": 2}, "the first 2 filled at the deal"),
+        ({"cells": 4, "cells_filled": 2}, "the first 2 of them filled at the deal"),
         ({}, "Foundations: 4, built up in suit from Ace to 3."),
         ({}, "Stock: 9 cards, turned up to the waste one at a time, once: there is no redeal."),
-        ({}, "Building: on the tableau, down by one, in the same suit. Nothing goes onto an Ace."),
+        ({}, "Building: on the tableau, down by one, in the same suit. No card goes onto an Ace."),
         ({"build": "alternate color"}, "down by one, in the other color."),
-        ({"build": "any suit"}, "down by one, whatever the suit."),
+        ({"build": "any suit"}, "down by one, in any suit."),
         ({}, "Moves: one card at a time."),
         ({"moves": "sequence"}, "Moves: any sequence at the end of a pile moves as one"),
-        ({"moves": "supermove"}, "at most (empty cells + 1) x 2 for each space, the target not counted."),
+        ({"moves": "supermove"}, "at most (empty cells + 1) x 2 for each space other than the target."),
         ({"moves": "supermove", "spaces": "kings"}, "at most empty cells + 1."),
         ({}, "Spaces: any card may fill an empty pile."),
         ({"moves": "sequence"}, "Spaces: any card or sequence may fill an empty pile."),
@@ -375,7 +375,7 @@ def test_unknown_name(refuses: Refuses) -> None:
         ({"aliases": ("Wee", "Small")}, "Also called Wee, Small."),
         ({"differs": ("Elsewhere it does.",)}, "Differs: Elsewhere it does."),
         ({"sources": ("A Book",)}, "Source: A Book"),
-        ({"build": "other suit"}, "down by one, in any suit but its own."),
+        ({"build": "other suit"}, "down by one, in any other suit."),
         ({"build": "same color"}, "down by one, in the same color."),
         ({"face_down": 1}, "the lowest 1 card of each face down."),
         ({"face_down": 2}, "the lowest 2 cards of each face down."),
@@ -383,30 +383,36 @@ def test_unknown_name(refuses: Refuses) -> None:
         ({"tableau": (3, 1), "face_down": (1, 0)}, "the lowest 1, 0 face down."),
         ({"face_down": "rows 1, 3"}, "rows 1, 3 from the bottom face down."),
         ({"draw": 2}, "turned up to the waste two at a time, once: there is no redeal."),
-        ({"draw": 3, "passes": 4}, "three at a time, 4 times: when it is empty, the waste is turned over."),
-        ({"passes": 0}, "as often as you like: when it is empty, the waste is turned over."),
+        (
+            {"draw": 3, "passes": 4},
+            "three at a time, 4 times: when the stock is empty, the waste is turned over.",
+        ),
+        ({"passes": 0}, "any number of times: when the stock is empty, the waste is turned over."),
         ({"aces_home": True}, "from Ace to 3; the Aces start there."),
         ({"base": 2}, "from 2 through 3 and Ace. Cards on"),
         ({"base": 2, "aces_home": True}, "through 3 and Ace; the 2s start there."),
         ({"base": 2}, "in the same suit. A 3 goes onto an Ace."),
-        ({"base": "dealt"}, "from the base, the rank of the first card of the deal,"),
+        ({"base": "dealt"}, "from the base, which is the rank of the first card of the deal,"),
         ({"base": "dealt", "spaces": "base - 1"}, "only a card of the rank below the base may fill"),
         ({"spaces": "base - 1"}, "only a 3 may fill an empty pile."),
         ({"foundation_build": "alternate color"}, "built up in alternating colors from Ace to 3."),
         ({}, "Cards on a foundation stay there."),
         ({"worrying_back": True}, "The last card of a foundation may go back onto a card of the tableau."),
-        ({"moves": "sequence", "sequence": "any suit"}, "whole or in part. A sequence is whatever the suit."),
-        ({"moves": "supermove", "sequence": "any suit"}, " A sequence is whatever the suit."),
+        ({"moves": "sequence", "sequence": "any suit"}, "whole or in part. A sequence is in any suit."),
+        ({"moves": "supermove", "sequence": "any suit"}, " A sequence is in any suit."),
         ({"moves": "any group"}, "any face-up card moves with all cards on it, in order or not."),
         ({"moves": "any group", "spaces": "kings"}, "only a 3, with the cards on it, may fill"),
-        ({"fill": "waste"}, "Filling: a pile that becomes empty gets the last card of the waste at once;"),
+        (
+            {"fill": "waste"},
+            "Filling: a pile that becomes empty immediately gets the last card of the waste;",
+        ),
     ],
 )
-def test_describe(rules: dict[str, Any], sentence: str) -> None:
+def test_describe_writes_the_rules(rules: dict[str, Any], sentence: str) -> None:
     assert sentence in replace(TINY, **rules).describe()
 
 
-def test_describe_leaves_out_what_is_not_there() -> None:
+def test_describe_leaves_out_absent_parts() -> None:
     text = get_variant("eights-down").describe()
     assert text.startswith("Eights Down\n===========\n")
     assert "Stock" not in text
@@ -416,7 +422,7 @@ def test_describe_leaves_out_what_is_not_there() -> None:
 # --------------------------------------------------------------------------------------- layout
 
 
-def test_order_of_actions() -> None:
+def test_actions_are_numbered_by_kind_and_source() -> None:
     """Draw; each source home; to a cell; onto a pile; to a space. Sources are piles, the waste, cells."""
     two_cells = replace(TINY, cells=2, tableau=(2, 1, 0))
     texts = [action_text(two_cells, number) for number in range(action_layout(two_cells).size)]
@@ -427,7 +433,7 @@ def test_order_of_actions() -> None:
     )
 
 
-def test_order_of_actions_where_counts_differ() -> None:
+def test_actions_with_counts_start_with_one_card() -> None:
     variant = replace(TINY, moves="sequence", cells=0, tableau=(10, 2))
     texts = [action_text(variant, number) for number in range(action_layout(variant).size)]
     assert " ".join(texts) == "t1>f t2>f t1>t2 t2>t1 t1>s t1x2>s t1x3>s t2>s t2x2>s t2x3>s"
@@ -439,16 +445,16 @@ def test_a_stock_of_one_card_is_drawn() -> None:
     assert [make_rules(variant).row_size - make_rules(variant).row_stock for variant in (one, none)] == [1, 0]
 
 
-def test_no_action_to_spaces_that_stay() -> None:
+def test_spaces_that_stay_empty_have_no_actions() -> None:
     assert "space" not in action_layout(replace(TINY, spaces="none")).offsets
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_number_of_actions(name: str) -> None:
+def test_layouts_have_the_expected_number_of_actions(name: str) -> None:
     v = EVERY[name]
     has_stock = int(v.stock > 0)
     others = has_stock + v.cells
-    # No more than all cards but the one that they go onto.
+    # At most all cards except the one that they go onto.
     group = v.cards - 1 if v.moves == "any group" else 1
     chosen = {"one card": 1, "supermove": v.ranks, "sequence": v.ranks, "any group": group}[v.moves]
     if v.spaces != "any" and v.moves != "any group":
@@ -469,8 +475,8 @@ def test_number_of_actions(name: str) -> None:
     assert kinds == [layout.decode(number).kind for number in range(layout.size)]
 
 
-def test_sizes_of_the_published_games() -> None:
-    """Frozen: they are part of an environment's version."""
+def test_sizes_of_published_games_do_not_change() -> None:
+    """They are part of an environment's version."""
     sizes = {v.name: (r.actions, r.row_stock, r.row_size) for v in VARIANTS for r in [make_rules(v)]}
     assert sizes == {
         "forty-thieves": (123, 233, 297),
@@ -552,7 +558,7 @@ def test_sizes_of_the_published_games() -> None:
     }
 
 
-def test_actions_that_a_game_has_not(refuses: Refuses) -> None:
+def test_unknown_actions_raise_an_error(refuses: Refuses) -> None:
     layout = action_layout(TINY)
     for number in (-1, layout.size, 10**30):
         refuses(lambda number=number: layout.decode(number), str(number), "tiny", f"0..{layout.size - 1}")
@@ -566,14 +572,14 @@ def test_actions_that_a_game_has_not(refuses: Refuses) -> None:
 
 
 def test_rules_are_plain_ints() -> None:
-    """Another type would compile every kernel a second time."""
+    """Another type would compile every kernel again."""
     for name, variant in EVERY.items():
         assert {type(value) for value in make_rules(variant)} == {int}, name
 
 
 @pytest.mark.parametrize("information", ["player", "thoughtful"])
-def test_observation_slices(information: str) -> None:
-    """The parts follow each other without a gap and fill the row."""
+def test_observation_slices_cover_the_row(information: str) -> None:
+    """The parts follow each other without a gap."""
     for name, variant in EVERY.items():
         rules = make_rules(variant)
         layout = observation_layout(variant, information)

@@ -1,4 +1,4 @@
-"""Files of compiled code: what they are valid for, where they are kept, and what becomes of damaged ones."""
+"""Files of compiled code: when they are valid, where they are stored, and what happens to damaged ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="on Windows they ar
 
 @pytest.fixture(autouse=True)
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """Where compiled code may be kept, best first, and where its source is; nothing is said or edited yet."""
+    """The folders for compiled code, best first, and the source folder; nothing is reported or edited yet."""
     monkeypatch.setattr(code_cache, "_edited", set())
     monkeypatch.setattr(Folders, "_reported", False)
     monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
@@ -36,7 +36,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 
 def files(source: Path, chosen: Path | str = "", stamp: str = "0123456789abcdef") -> CodeFiles:
-    """The files of a function, as a new process would find them."""
+    """The files of a function, as a new process finds them."""
     code_cache.folders_of.cache_clear()
     return CodeFiles(str(source / "kernels.py"), stamp, "outer.<locals>.kernel", str(chosen))
 
@@ -48,7 +48,7 @@ def kept(folder: Path) -> list[Path]:
 # ----------------------------------------------------------------------------------- what is kept
 
 
-def test_what_was_saved_is_loaded(places: dict[str, Path]) -> None:
+def test_saved_code_is_loaded(places: dict[str, Path]) -> None:
     source = places["source"]
     assert files(source).load("key", bytes) is None
     files(source).save("key", CONTENT)
@@ -92,7 +92,7 @@ def test_a_file_under_the_name_of_another_is_a_miss(places: dict[str, Path]) -> 
     assert [files(source).load(key, bytes) for key in ("key", "other key")] == [None, None]
 
 
-def test_what_cannot_be_rebuilt_is_a_miss(places: dict[str, Path]) -> None:
+def test_code_that_cannot_be_rebuilt_is_a_miss(places: dict[str, Path]) -> None:
     def fail(content: bytes) -> bytes:
         raise TypeError("not what was expected")
 
@@ -127,7 +127,7 @@ print("released", flush=True)
 
 @pytest.fixture
 def holder(places: dict[str, Path]) -> Iterator[subprocess.Popen[str]]:
-    """A process that compiles something, until its input ends."""
+    """A process that compiles something until its input ends."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(places["source"] / "kernels.py")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -157,7 +157,7 @@ def test_a_process_waits_for_another_that_compiles_the_same(
 
 
 @posix
-def test_a_killed_process_keeps_nobody_waiting(
+def test_a_killed_process_releases_its_lock(
     places: dict[str, Path], holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(code_cache, "PATIENCE", 10.0)
@@ -169,7 +169,7 @@ def test_a_killed_process_keeps_nobody_waiting(
 
 
 @posix
-def test_where_nothing_can_be_kept_nobody_waits(places: dict[str, Path]) -> None:
+def test_processes_do_not_wait_if_no_folder_is_writable(places: dict[str, Path]) -> None:
     for folder in roots(places):
         block(folder)
     assert files(places["source"], places["chosen"] / "cache").claim("key") is None
@@ -179,13 +179,13 @@ def test_where_nothing_can_be_kept_nobody_waits(places: dict[str, Path]) -> None
 
 
 def block(folder: Path) -> None:
-    """Make it impossible to have such a folder, for the superuser too: a file has its name."""
+    """Make it impossible to create such a folder, also for the superuser: a file has its name."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.touch()
 
 
 def roots(places: dict[str, Path]) -> list[Path]:
-    """The folders in which compiled code is kept, best first."""
+    """The folders for compiled code, best first."""
     temporary = code_cache._temporary_folder()
     assert temporary is not None and temporary.parent == places["temporary"]
     user = places["user"] / "solitaire-env"
@@ -193,10 +193,12 @@ def roots(places: dict[str, Path]) -> list[Path]:
 
 
 @pytest.mark.parametrize("blocked", range(5))
-def test_the_first_folder_that_can_be_written_is_taken(
+def test_the_first_writable_folder_is_used(
     places: dict[str, Path], blocked: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The user's choice, the source's folder, the user's cache, a temporary one, none; one line says it."""
+    """The user's choice, the source's folder, the user's cache, a temporary folder, none; one notice reports
+    it.
+    """
     folders = roots(places)
     for folder in folders[:blocked]:
         block(folder)
@@ -215,7 +217,7 @@ def test_the_first_folder_that_can_be_written_is_taken(
         assert all(f"is kept in {folder}" in said for folder in expected)
 
 
-def test_without_a_choice_the_source_s_own_folder_is_the_first(
+def test_the_source_folder_comes_first_by_default(
     places: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     files(places["source"]).save("key", CONTENT)
@@ -223,10 +225,8 @@ def test_without_a_choice_the_source_s_own_folder_is_the_first(
     assert capsys.readouterr().err == ""
 
 
-def test_a_folder_that_cannot_be_written_is_still_read(
-    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever installed the package may have compiled it."""
+def test_a_read_only_folder_is_still_read(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user who installed the package may have compiled it."""
     files(places["source"]).save("key", CONTENT)
     original = tempfile.TemporaryFile
 
@@ -243,10 +243,10 @@ def test_a_folder_that_cannot_be_written_is_still_read(
 
 
 @pytest.mark.parametrize("where", ["open", "write", "replace"])
-def test_a_full_disk(
+def test_a_full_disk_uses_the_next_folder(
     places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, where: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The next folder is tried, and nothing is left of the file that was not written whole."""
+    """Nothing is left of the file that was not completely written."""
     full = OSError(errno.ENOSPC, "No space left on device")
 
     def fails(path: Any, *rest: Any) -> Any:
@@ -283,7 +283,7 @@ def test_a_full_disk(
     assert "No space left on device" in said and len(said.splitlines()) == 1
 
 
-def test_a_folder_that_was_removed_is_made_anew(places: dict[str, Path]) -> None:
+def test_a_removed_folder_is_created_again(places: dict[str, Path]) -> None:
     ours = files(places["source"])
     ours.save("key", CONTENT)
     [path] = kept(places["source"])
@@ -296,10 +296,10 @@ def test_a_folder_that_was_removed_is_made_anew(places: dict[str, Path]) -> None
 
 @posix
 @pytest.mark.parametrize("fault", ["link", "group", "everybody", "another user", "around"])
-def test_a_folder_that_others_can_fill_is_not_used(
+def test_a_folder_that_others_can_write_to_is_not_used(
     places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, fault: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is in it is executed. It was filled before, and is not read either."""
+    """Its files would be executed. It was filled before, and is not read either."""
     _, beside, user, temporary = roots(places)
     for folder in (beside, user):
         block(folder)
@@ -326,8 +326,8 @@ def test_a_folder_that_others_can_fill_is_not_used(
     assert "is not kept" in capsys.readouterr().err
 
 
-def test_a_temporary_folder_around_which_files_are_safe(places: dict[str, Path]) -> None:
-    """As /tmp is: everybody writes to it, and nobody can remove another's folder."""
+def test_a_temporary_folder_with_a_sticky_bit_is_used(places: dict[str, Path]) -> None:
+    """Like /tmp: everybody can write to it, and nobody can remove another user's folder."""
     for folder in roots(places)[1:3]:
         block(folder)
     places["temporary"].chmod(0o1777)
@@ -346,7 +346,7 @@ def test_a_temporary_folder_around_which_files_are_safe(places: dict[str, Path])
     ],
 )
 @posix
-def test_the_user_s_cache_folder(
+def test_the_cache_folder_depends_on_the_platform(
     monkeypatch: pytest.MonkeyPatch, platform: str, variables: dict[str, str], expected: str | None
 ) -> None:
     monkeypatch.undo()
@@ -357,7 +357,7 @@ def test_the_user_s_cache_folder(
     assert found == (None if expected is None else Path(expected))
 
 
-def test_neither_home_nor_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_home_and_temporary_folders_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> Any:
         raise FileNotFoundError("no usable temporary directory")
 
@@ -376,10 +376,8 @@ def test_neither_home_nor_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @posix
-def test_windows_folders_are_private_already(
-    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are in the user's profile, and there are no modes to look at."""
+def test_windows_folders_need_no_check(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are in the user's profile, and have no modes."""
     block(places["source"] / "__pycache__")
     block(places["user"] / "solitaire-env")
     monkeypatch.delattr(os, "getuid")
@@ -388,7 +386,7 @@ def test_windows_folders_are_private_already(
     assert path.parent.parent.name == "solitaire-env"
 
 
-def test_a_file_that_another_process_reads_on_windows(
+def test_a_file_that_another_process_reads_on_windows_is_kept(
     places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It cannot be replaced there, and need not be: it has the same content."""
@@ -428,7 +426,7 @@ def make_package(folder: Path) -> dict[str, Path]:
 
 
 def stamp(path: Path) -> str | None:
-    """What a new process would find."""
+    """The stamp that a new process would make."""
     code_cache._edited.clear()
     for function in (code_cache._digests, code_cache._stamp, code_cache._top):
         function.cache_clear()
@@ -453,8 +451,8 @@ def test_a_stamp_covers_the_core_and_the_package_s_kernels() -> None:
     assert str(core.parent / "cli.py") not in covered
 
 
-def test_a_file_in_no_package_is_of_its_folder(tmp_path: Path) -> None:
-    """A script's folder may be somebody's whole home: folders inside it are not looked at."""
+def test_a_file_outside_packages_is_stamped_with_its_folder(tmp_path: Path) -> None:
+    """A script's folder may be a whole home folder: its subfolders are not read."""
     paths = make_package(tmp_path)
     paths["__init__"].unlink()
     before = stamp(paths["kernels"])
@@ -465,19 +463,19 @@ def test_a_file_in_no_package_is_of_its_folder(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
-    """An editor marks a file as open by a link to nowhere."""
+    """An editor marks an open file with a broken link."""
     paths = make_package(tmp_path / "package")
     before = stamp(paths["kernels"])
     (tmp_path / "package" / ".#kernels.py").symlink_to(tmp_path / "nowhere")
     assert stamp(paths["kernels"]) == before
 
 
-def test_source_that_is_in_no_file_has_no_stamp(tmp_path: Path) -> None:
+def test_source_without_a_file_has_no_stamp(tmp_path: Path) -> None:
     assert stamp(tmp_path / "<stdin>") is None
 
 
-def test_what_is_imported_after_an_edit_has_no_stamp(tmp_path: Path) -> None:
-    """A process holds old code of one file and new code of another: kept, it would be wrong for both."""
+def test_files_imported_after_an_edit_have_no_stamp(tmp_path: Path) -> None:
+    """The process has old code of one file and new code of another: kept, it would be wrong for both."""
     paths = make_package(tmp_path / "package")
     other = make_package(tmp_path / "other")
     assert stamp(paths["kernels"]) is not None

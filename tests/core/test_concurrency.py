@@ -1,7 +1,7 @@
-"""Many ways of running at once: threads, forks, processes, other libraries' threads.
+"""Concurrency: threads, forks, processes, threads of other libraries.
 
-Each runs in a process of its own, which a hang or a crash leaves without harm to the others: how many threads
-there may be is settled when numba is imported, and the test process must not start any.
+Each test runs in its own process, so that a hang or a crash does not harm the others: the maximum number of
+threads is fixed when numba is imported, and the test process must not start any.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
 
 TIMEOUT = 120
-"""Seconds for each process: compilation takes most, where the cache is empty."""
+"""Seconds for each process, most of it for compilation if the cache is empty."""
 
 GAMES = 4 * GAMES_PER_THREAD
 TASKS = Path("/proc/self/task")
@@ -40,7 +40,7 @@ ID = "solitaire_env:Solitaire/BusyAces-v0"
 
 
 def layers() -> list[str]:
-    """Numba's threading layers that are here; OpenMP needs a library of the system's."""
+    """The installed threading layers of numba; OpenMP needs a library of the system."""
     found = ["workqueue"]
     for layer in ("omp", "tbb"):
         try:
@@ -53,7 +53,7 @@ def layers() -> list[str]:
 
 compiled = pytest.mark.skipif(not COMPILED, reason="interpreted kernels run in one thread")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc tells how many threads there are")
+counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc has the number of threads")
 each_layer = pytest.mark.parametrize("layer", layers())
 fork_first = pytest.mark.parametrize(
     "method",
@@ -68,11 +68,11 @@ fork_first = pytest.mark.parametrize(
 def run(
     function: Callable[..., None], *args: Any, layer: str = "default", threads: int = 2, **environ: str
 ) -> None:
-    """Call a function of this file in a new process, with so many of numba's threads."""
+    """Call a function of this file in a new process, with a number of numba threads."""
     call = f"from tests.core.test_concurrency import {function.__name__} as call; call(*{args!r})"
     environ = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": str(threads), **environ}
     with tempfile.TemporaryFile("w+") as output:
-        # A session of its own, so that children which hang end too. They would keep a pipe open.
+        # A new session, so that children that hang end too. They would keep a pipe open.
         process = subprocess.Popen(
             [sys.executable, "-c", call],
             cwd=Path(__file__).parents[2],
@@ -102,7 +102,7 @@ def vector(num_envs: int = GAMES, seed: int = 0, observation: str = "cards") -> 
 
 
 def play(env: SolitaireVectorEnv, calls: int = 40) -> int:
-    """Random legal actions; a checksum of all that the steps return."""
+    """Play random legal actions; return a checksum of everything that the steps return."""
     chance = np.random.default_rng(0)
     check = 0
     for _ in range(calls):
@@ -115,12 +115,12 @@ def play(env: SolitaireVectorEnv, calls: int = 40) -> int:
 
 
 def tasks() -> int:
-    """How many threads this process has, of whatever library; 0 where that cannot be told."""
+    """Number of threads of this process, of any library; 0 if the system does not provide it."""
     return len(list(TASKS.iterdir())) if TASKS.exists() else 0
 
 
 def equal(got: Any, expected: Any, where: str) -> None:
-    """As ``assert``, which says little outside of pytest."""
+    """Like ``assert``, with a message outside of pytest."""
     if got != expected:
         raise AssertionError(f"{where}: {got}, expected {expected}")
 
@@ -130,7 +130,7 @@ def equal(got: Any, expected: Any, where: str) -> None:
 
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Numba's thread count, and after it all that was set; the first may be changed."""
+    """Numba's thread count, then every value that was set; the first may be changed."""
     said = [4]
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 4)
     monkeypatch.setattr(numba, "get_num_threads", lambda: said[0])
@@ -144,13 +144,15 @@ KERNEL = ParallelKernel(lambda *args: "alone", lambda *args: "spread")
 @pytest.mark.parametrize(
     ("games", "set_to"), [(1, []), (511, []), (512, [2, 4]), (1023, [3, 4]), (1024, []), (9999, [])]
 )
-def test_games_are_worth_threads(limit: list[int], games: int, set_to: list[int]) -> None:
-    """The thread count is set, and set back, where fewer are worth it than the caller allows."""
+def test_the_thread_count_depends_on_the_number_of_games(
+    limit: list[int], games: int, set_to: list[int]
+) -> None:
+    """It is lower for few games, and restored afterwards."""
     assert KERNEL("state", np.zeros(games)) == ("spread" if games >= 512 else "alone")
     assert limit[1:] == set_to
 
 
-def test_the_callers_limit(limit: list[int]) -> None:
+def test_kernels_respect_the_callers_limit(limit: list[int]) -> None:
     limit[0] = 1
     assert KERNEL(np.zeros(9999)) == "alone"
     limit[0] = 2
@@ -158,14 +160,14 @@ def test_the_callers_limit(limit: list[int]) -> None:
     assert limit == [2]
 
 
-def test_one_at_a_time(limit: list[int]) -> None:
-    """A kernel that is called while another has the threads does not wait for them."""
+def test_a_kernel_runs_alone_while_another_uses_the_threads(limit: list[int]) -> None:
+    """It does not wait for them."""
     rows = np.zeros(9999)
     assert ParallelKernel(KERNEL, KERNEL)(rows) == "alone"
     assert KERNEL(rows) == "spread"
 
 
-def test_an_error_gives_the_threads_back(limit: list[int]) -> None:
+def test_an_error_releases_the_threads(limit: list[int]) -> None:
     def fail(rows: Any) -> None:
         raise ValueError("no")
 
@@ -175,7 +177,7 @@ def test_an_error_gives_the_threads_back(limit: list[int]) -> None:
     assert KERNEL(np.zeros(9999)) == "spread"
 
 
-def test_a_child_that_was_forked_uses_no_threads(limit: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_child_uses_no_threads(limit: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_jit._pool, "forked", False)
     assert KERNEL(np.zeros(9999)) == "spread"
     _jit._pool.after_fork()
@@ -199,15 +201,15 @@ def count_threads(threads: int) -> None:
     if threads > 1:
         numba.set_num_threads(1)
     equal(play(vector()), check, "in one thread")
-    equal(numba.get_num_threads(), 1, "what numba.set_num_threads was told, after steps")
+    equal(numba.get_num_threads(), 1, "the argument of numba.set_num_threads, after steps")
 
 
 @compiled
 @counts
 @each_layer
 @pytest.mark.parametrize("threads", [1, 2])
-def test_thread_count(threads: int, layer: str) -> None:
-    """As NUMBA_NUM_THREADS says, and none is started for few games."""
+def test_thread_count_follows_numba_num_threads(threads: int, layer: str) -> None:
+    """No thread is started for few games."""
     run(count_threads, threads, layer=layer, threads=threads)
 
 
@@ -215,7 +217,7 @@ def test_thread_count(threads: int, layer: str) -> None:
 
 
 def in_fork(function: Callable[[], None], deep: int = 1) -> None:
-    """Call a function in a child, or a child's child; its error is the child's exit code."""
+    """Call a function in a child, or in a child's child; its error is the child's exit code."""
     child = os.fork()
     if not child:
         code = 1
@@ -246,12 +248,12 @@ def fork_after_threads(observation: str) -> None:
 
     for deep in (1, 2):
         in_fork(child, deep)
-    equal(play(inherited), goes_on, "the parent's games go on")
+    equal(play(inherited), goes_on, "the parent's games continue")
     equal(play(vector(observation=observation)), first, "the parent's threads work on")
 
 
 def fork_beside_threads() -> None:
-    """Forks while another Python thread is in a step."""
+    """Fork while another Python thread is in a step."""
     expected = play(vector(), 10)
     done = threading.Event()
     checks = set()
@@ -275,20 +277,20 @@ def fork_beside_threads() -> None:
 @forks
 @each_layer
 @pytest.mark.parametrize("observation", ["cards", pytest.param("features", marks=pytest.mark.proof)])
-def test_fork(observation: str, layer: str) -> None:
-    """A child steps its own games and those that it inherited, in one thread; so does a child's child."""
+def test_a_forked_child_steps_games(observation: str, layer: str) -> None:
+    """It steps its own games and those that it inherited, in one thread; a child's child does too."""
     run(fork_after_threads, observation, layer=layer)
 
 
 @compiled
 @forks
 @each_layer
-def test_fork_beside_threads(layer: str) -> None:
+def test_forking_during_a_step_does_not_hang(layer: str) -> None:
     run(fork_beside_threads, layer=layer)
 
 
 def play_seed(seed: int) -> tuple[int, int]:
-    """Checksum of games, and threads that they started."""
+    """The checksum of some games, and the number of threads that they started."""
     before = tasks()
     check = play(vector(seed=seed))
     return check, tasks() - before
@@ -308,7 +310,7 @@ def work_in_processes(method: str) -> None:
 
 @compiled
 @fork_first
-def test_processes(method: str) -> None:
+def test_worker_processes_play_like_one_process(method: str) -> None:
     run(work_in_processes, method)
 
 
@@ -316,7 +318,7 @@ def test_processes(method: str) -> None:
 
 
 class CountsThreads(gym.Wrapper[Any, Any, Any, Any]):
-    """Adds to each info how many threads the process has started since the environment was made."""
+    """Adds to each info the number of threads that the process has started since the environment was made."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
@@ -361,8 +363,8 @@ def async_vector_env(method: str) -> None:
 
 @compiled
 @fork_first
-def test_gymnasium_async_vector_env(method: str) -> None:
-    """After large steps in the parent, its worker processes (forked by default) play as one process."""
+def test_async_vector_env_plays_like_one_process(method: str) -> None:
+    """After large steps in the parent; the workers are forked by default."""
     run(async_vector_env, method)
 
 
@@ -390,8 +392,8 @@ def subproc_vec_env(methods: Sequence[str | None]) -> None:
 @compiled
 @pytest.mark.proof
 @pytest.mark.skipif(find_spec("stable_baselines3") is None, reason="needs stable-baselines3")
-def test_sb3_subproc_vec_env() -> None:
-    """SB3's worker processes (its default, and forked) play as one process, each in one thread."""
+def test_subproc_vec_env_plays_like_one_process() -> None:
+    """With SB3's default start method and with fork, each process in one thread."""
     run(subproc_vec_env, [None, *set(multiprocessing.get_all_start_methods()) & {"fork"}])
 
 
@@ -399,7 +401,7 @@ def test_sb3_subproc_vec_env() -> None:
 
 
 def step_in_python_threads(rounds: int) -> None:
-    """Large and small vector environments at once; kernels release the interpreter lock."""
+    """Step large and small vector environments in parallel; kernels release the interpreter lock."""
     kinds = [(GAMES, 1, "cards"), (GAMES, 2, "features"), (3, 3, "features"), (GAMES, 4, "cards")]
     expected = [play(vector(*kind)) for kind in kinds]
     start = threading.Barrier(len(kinds))
@@ -419,7 +421,7 @@ def step_in_python_threads(rounds: int) -> None:
 
 @compiled
 @each_layer
-def test_python_threads(layer: str) -> None:
+def test_python_threads_step_in_parallel(layer: str) -> None:
     run(step_in_python_threads, 8, layer=layer)
 
 
@@ -427,7 +429,7 @@ def test_python_threads(layer: str) -> None:
 
 
 def with_torch() -> None:
-    """Torch's threads, of an OpenMP of its own, before, between and beside steps, and before a fork."""
+    """Run torch's threads, with their own OpenMP, before, between and during steps, and before a fork."""
     import torch
 
     torch.set_num_threads(2)
@@ -453,5 +455,5 @@ def with_torch() -> None:
 @pytest.mark.proof
 @pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
 @each_layer
-def test_torch(layer: str) -> None:
+def test_torch_threads_do_not_disturb_steps(layer: str) -> None:
     run(with_torch, layer=layer)

@@ -1,4 +1,4 @@
-"""Deals: the order of the cards that a number names never changes."""
+"""Deals: a number always gives the same order of the cards."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ BY_DECKS = {1: get_variant("eights-down"), 2: get_variant("forty-thieves"), 4: g
 SHORT = Variant("short", "Short", decks=1, tableau=(3,) * 4, ranks=3)
 
 REJECTED = 2**64 - 0x9E3779B97F4A7C15
-"""The first number drawn for this deal is 0, which is drawn again to be fair; deal 0 begins there."""
+"""The first number drawn for this deal is 0, which is rejected to avoid bias; deal 0 begins there."""
 
 
 class SplitMix64:
-    """The generator as it is published, in plain Python."""
+    """The published generator, in plain Python."""
 
     def __init__(self, state: int) -> None:
         self.state = state
@@ -60,7 +60,7 @@ class SplitMix64:
 
 
 def stream_before(draw: int) -> int:
-    """The state in which the generator draws these 64 bits next: SplitMix64 run backwards."""
+    """The state from which the generator draws these 64 bits next: SplitMix64 run backwards."""
     z = draw ^ draw >> 31 ^ draw >> 62
     z = z * pow(0x94D049BB133111EB, -1, 2**64) & BITS_64
     z = z ^ z >> 27 ^ z >> 54
@@ -83,7 +83,7 @@ def names(variant: Variant, deal: Deal) -> list[str]:
     return [card_name(code) for code in deal_order(variant, deal).tolist()]
 
 
-def test_generator_gives_its_published_numbers() -> None:
+def test_the_generator_gives_its_published_numbers() -> None:
     generator = SplitMix64(1234567)
     assert [generator.next() for _ in range(5)] == [
         6457827717110365317,
@@ -118,15 +118,15 @@ def test_generator_gives_its_published_numbers() -> None:
         (4, MAX_DEAL, "3D 3S 9C 8D KH 4D 5H 2S", "9H"),
     ],
 )
-def test_golden_deals(decks: int, number: int, first: str, last: str) -> None:
-    """Frozen: another order is another version of every environment."""
+def test_deals_do_not_change(decks: int, number: int, first: str, last: str) -> None:
+    """Another order is another version of every environment."""
     cards = names(BY_DECKS[decks], number)
     assert " ".join(cards[:8]) == first
     assert cards[-1] == last
 
 
 @pytest.mark.parametrize("variant", [*BY_DECKS.values(), SHORT], ids=lambda variant: variant.name)
-def test_whole_deals(variant: Variant) -> None:
+def test_whole_deals_equal_plain_python(variant: Variant) -> None:
     numbers = [*range(20), 2**20, 2**32, 2**63 - 1, REJECTED, 123456789012345678]
     for number, cards in zip(numbers, shuffled(variant, numbers).tolist(), strict=True):
         assert list(map(card_name, cards)) == plain_deal(number, variant.decks, variant.ranks)
@@ -137,8 +137,8 @@ def test_whole_deals(variant: Variant) -> None:
     ("cards", "low"),
     [(16, 0), (16, 16), (51, 0), (51, 1), (51, 50), (51, 51), (52, 44), (52, 48), (52, 52)],
 )
-def test_what_is_drawn_again(cards: int, low: int) -> None:
-    """A first draw whose product ends in less than ``2**32 mod n`` (0, 1 and 48 here) is made again."""
+def test_biased_draws_are_rejected(cards: int, low: int) -> None:
+    """A first draw whose product ends in less than ``2**32 mod n`` (0, 1 and 48 here) is drawn again."""
     even = cards & -cards
     high = low // even * pow(cards // even, -1, 2**32) % 2**32
     assert high * cards % 2**32 == low
@@ -152,23 +152,23 @@ def test_what_is_drawn_again(cards: int, low: int) -> None:
     assert order.tolist() == expected
 
 
-def test_draws_of_large_numbers() -> None:
-    """Every other one is made again, some several times."""
+def test_draws_below_large_numbers_are_unbiased() -> None:
+    """Every other draw is rejected, some several times."""
     n = 2**31 + 1
     generator, states = SplitMix64(7), np.array([0, 7], dtype=np.uint64)
-    # What compiled functions call is not for Python to call.
+    # Python must not call a function that is only for compiled functions.
     below = njit(lambda states, n: engine._below(states, 1, n))
     drawn = [int(below(states, n)) for _ in range(100)]
     assert drawn == [generator.below(n) for _ in range(100)]
     assert states.tolist() == [0, generator.state]
 
 
-def test_games_of_one_pack_share_their_deals() -> None:
+def test_games_with_the_same_pack_share_their_deals() -> None:
     assert names(get_variant("busy-aces"), 5) == names(get_variant("forty-bandits"), 5)
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_deal_is_the_pack(name: str) -> None:
+def test_a_deal_contains_each_card_once_per_deck(name: str) -> None:
     variant = EVERY[name]
     pack = Counter(ordered_pack(variant).tolist())
     assert Counter(deal_order(variant, 3).tolist()) == pack
@@ -179,7 +179,7 @@ def test_a_deal_is_the_pack(name: str) -> None:
     ("decks", "first"),
     [(1, "JD 2D 9H JC 5D 7H 7C 5H"), (2, "3D 5H JC KH 5S 5H KC KC"), (4, "3D 6D QD 4C 3D 3D JC KC")],
 )
-def test_deals_of_other_programs(decks: int, first: str) -> None:
+def test_deals_of_other_programs_have_their_order(decks: int, first: str) -> None:
     pytest.importorskip("pysol_cards")
     variant = BY_DECKS[decks]
     assert " ".join(names(variant, "pysol:1")[:8]) == first
@@ -187,7 +187,7 @@ def test_deals_of_other_programs(decks: int, first: str) -> None:
     assert Counter(names(variant, "pysol:12345678901234567890")) == Counter(names(variant, 0))
 
 
-def test_deals_of_other_programs_are_laid_out_as_theirs() -> None:
+def test_an_eight_off_deal_equals_pysolfc() -> None:
     """The piles of PySolFC's Eight Off number 1, as pysol-cards prints them."""
     pysol_cards = pytest.importorskip("pysol_cards.deal_game")
     renderer = pytest.importorskip("pysol_cards.cards").CardRenderer(print_ts=True)
@@ -206,11 +206,11 @@ def test_deals_of_other_programs_are_laid_out_as_theirs() -> None:
 
 
 DEALT = [line for line in lines() if line["step"] == 0 and unused(line) is None]
-"""PySolFC's positions at the deal; where the waste is not empty, after a first draw."""
+"""PySolFC's positions after the deal; if the waste is not empty, after a first draw."""
 
 
-def test_deals_of_pysolfc_are_laid_out_as_there() -> None:
-    """Card by card, but for cells, which are alike."""
+def test_pysol_deals_equal_pysolfc() -> None:
+    """Card by card, except for cells, which are alike."""
     pytest.importorskip("pysol_cards")
     for line in DEALT:
         variant = by_game_number()[line["id"]]
@@ -225,13 +225,13 @@ def test_deals_of_pysolfc_are_laid_out_as_there() -> None:
 
 
 def test_every_game_of_pysolfc_has_a_deal() -> None:
-    """But for one of which the file has later positions alone."""
+    """Except for one whose file has only later positions."""
     found = {by_game_number()[line["id"]].name for line in DEALT}
     assert {variant.name for variant in VARIANTS} - found == {"double-seahaven-towers"}
 
 
 def test_reserved_deals_are_never_picked() -> None:
-    """The generator is made to draw reserved numbers on its way."""
+    """The generator is made to draw reserved numbers."""
     streams = np.array([0, 1, REJECTED, 2**64 - 1], dtype=np.uint64)
     rows = np.arange(4)
     picked = [pick_deals(streams, rows) for _ in range(2000 if COMPILED else 100)]
@@ -240,8 +240,8 @@ def test_reserved_deals_are_never_picked() -> None:
     assert len({int(number) for numbers in picked for number in numbers}) > len(picked)
 
 
-def test_which_deals_there_are() -> None:
-    """Frozen: what is kept for evaluation stays unseen in training."""
+def test_the_range_of_deal_numbers_does_not_change() -> None:
+    """Deals reserved for evaluation stay unseen in training."""
     assert (RESERVED_DEALS, MAX_DEAL) == (1_048_576, 9_223_372_036_854_775_807)
 
 
@@ -252,8 +252,8 @@ def test_rows_pick_from_their_own_streams() -> None:
     assert streams[1] == 6
 
 
-def test_a_drawn_reserved_deal_is_passed_over() -> None:
-    """The stream of REJECTED draws 0 first, and then goes on as the stream of 0."""
+def test_a_reserved_deal_is_skipped() -> None:
+    """The stream of REJECTED draws 0 first, then continues as the stream of 0."""
     one, other = np.array([[REJECTED], [0]], dtype=np.uint64)
     row = np.zeros(1, dtype=np.int64)
     assert SplitMix64(REJECTED).next() == 0
@@ -283,28 +283,30 @@ def test_a_drawn_reserved_deal_is_passed_over() -> None:
         ("pysol:100000000000000000000", "a whole number, 'ms:N' or 'pysol:N'"),
     ],
 )
-def test_deals_that_are_refused(deal: object, allowed: str, refuses: Refuses) -> None:
+def test_invalid_deals_raise_an_error(deal: object, allowed: str, refuses: Refuses) -> None:
     for variant in VARIANTS:
         refuses(lambda variant=variant: deal_order(variant, deal), repr(deal)[:20], allowed)
 
 
-def test_long_nonsense_is_cut(refuses: Refuses) -> None:
+def test_errors_shorten_long_values(refuses: Refuses) -> None:
     refuses(lambda: deal_order(SHORT, "ms:" * 1000), "'ms:ms:", "'pysol:N'")
     refuses(lambda: deal_order(SHORT, 10**5000), "a number of 16610 bits", "0 to 2**63 - 1")
     refuses(lambda: deal_order(SHORT, nested(10_000)), "[[[...]]] is a list", "a whole number")
     refuses(lambda: deal_order(SHORT, [0] * 100_000), "[0, 0,", "is a list", "a whole number")
 
 
-def test_a_short_pack_has_no_deals_of_other_programs(refuses: Refuses) -> None:
+def test_a_short_pack_refuses_deals_of_other_programs(refuses: Refuses) -> None:
     refuses(lambda: deal_order(SHORT, "ms:1"), "'ms:1'", "short has 3 ranks")
 
 
-def test_deals_of_other_programs_need_an_extra(monkeypatch: pytest.MonkeyPatch, refuses: Refuses) -> None:
+def test_deals_of_other_programs_name_the_missing_extra(
+    monkeypatch: pytest.MonkeyPatch, refuses: Refuses
+) -> None:
     monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
     refuses(lambda: deal_order(BY_DECKS[1], "ms:1"), "'ms:1'", "pip install 'solitaire-env[deals]'")
 
 
-def test_three_decks_of_another_program() -> None:
+def test_deals_of_other_programs_support_three_decks() -> None:
     pytest.importorskip("pysol_cards")
     variant = replace(BY_DECKS[2], decks=3)
     assert Counter(deal_order(variant, "pysol:5").tolist()) == Counter(ordered_pack(variant).tolist())

@@ -1,4 +1,4 @@
-"""The engine's kernels: how they are compiled, and what they keep beside the position."""
+"""The engine's kernels: how they are compiled, and the data that they derive from a position."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def kernels(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 @pytest.mark.parametrize("module", KERNEL_FILES, ids=lambda module: module.__name__)
 def test_parallel_kernels_write_to_plain_arrays(module: ModuleType) -> None:
-    """What a parallel loop writes itself to an array of a named tuple is lost (numba issue 5872)."""
+    """Assignments of a parallel loop itself to an array of a named tuple are lost (numba issue 5872)."""
     for function in kernels(ast.parse(Path(str(module.__file__)).read_text())).values():
         if any(isinstance(mark, ast.Name) and mark.id == "jit_parallel" for mark in function.decorator_list):
             written = [
@@ -74,7 +74,7 @@ def project_files() -> dict[str, ast.Module]:
 
 
 def calls_from_python(tree: ast.Module, own: set[str], inner: set[str]) -> list[str]:
-    """What a file uses of ``inner`` outside of compiled functions; ``own`` are names of its own."""
+    """Uses of ``inner`` in a file outside of compiled functions; ``own`` are names defined in the file."""
     full = {name.rpartition(".")[2]: name for name in own}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -100,18 +100,18 @@ def inner_kernels(module: str, tree: ast.Module) -> set[str]:
     }
 
 
-def test_python_calls_kernels_only() -> None:
+def test_python_calls_only_kernels() -> None:
     """A function that only compiled functions may call would crash the process."""
     files = project_files()
     inner = {name for module, tree in files.items() for name in inner_kernels(module, tree)}
     assert "solitaire_env.core.engine.step" in inner
-    # The core gives its kernels on under shorter names.
+    # The core exports its kernels under shorter names.
     inner |= {f"solitaire_env.core.{name.rpartition('.')[2]}" for name in inner if ".core." in name}
     for module, tree in files.items():
         assert calls_from_python(tree, inner_kernels(module, tree), inner) == [], module
 
 
-def test_the_check_of_calls_sees_a_fault() -> None:
+def test_the_check_of_calls_finds_a_fault() -> None:
     tree = ast.parse(
         """
 from solitaire_env.core import engine, step as play
@@ -125,7 +125,7 @@ def plain(x): return _mine(x) + play(x) + engine.copy(x) + other.copy(x)
 
 
 def test_every_file_with_kernels_is_checked() -> None:
-    """No other file of the core jits."""
+    """No other file of the core uses a jit decorator."""
     package = Path(str(engine.__file__)).parent
     checked = {Path(str(module.__file__)).name for module in KERNEL_FILES}
     for path in package.rglob("*.py"):
@@ -166,7 +166,7 @@ def play_everything(variant: Variant) -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 def test_each_kernel_is_compiled_once() -> None:
-    """One set of compiled kernels for all variants: another type of an argument would make a second."""
+    """All variants share one set of compiled kernels: another argument type would compile them again."""
     for variant in ALL.values():
         play_everything(variant)
     variant = get_variant("klondike")
@@ -196,7 +196,7 @@ def started(variant: Variant, size: int, deal: int = 0) -> Batch:
     return batch
 
 
-def test_inactive_rows_are_left_alone() -> None:
+def test_inactive_rows_do_not_change() -> None:
     batch = started(get_variant("busy-aces"), 4)
     before = batch.state.rows.copy()
     batch.events.drew[:] = 1
@@ -206,8 +206,8 @@ def test_inactive_rows_are_left_alone() -> None:
     assert batch.steps.tolist() == [1, 0, 0, 1]
 
 
-def test_rows_do_not_depend_on_their_neighbours() -> None:
-    """A batch plays each game as a batch of one does."""
+def test_rows_are_independent() -> None:
+    """A batch plays each game like a batch of one."""
     variant = get_variant("forty-bandits")
     together, alone = started(variant, 5), [started(variant, 1, deal) for deal in range(5)]
     rng = np.random.default_rng(0)
@@ -221,7 +221,7 @@ def test_rows_do_not_depend_on_their_neighbours() -> None:
 
 
 @pytest.mark.parametrize("name", ["eights-down", "forty-bandits", "short-4, any suit, any, supermove"])
-def test_every_array_of_a_game_is_copied(name: str) -> None:
+def test_copying_a_game_copies_every_array(name: str) -> None:
     rules = make_rules(ALL[name])
     state = engine.make_state(rules, 5)
     for array in state:
@@ -247,8 +247,8 @@ def test_stock_count_stops_at_127() -> None:
     assert counts == [127, 127, 126]
 
 
-def test_a_waste_of_128() -> None:
-    """Nor does the whole stock on the waste fit an int8."""
+def test_a_waste_of_128_cards_is_counted() -> None:
+    """The whole stock on the waste does not fit an int8 either."""
     batch = started(get_variant("eighty-thieves"), 1)
     cards = batch.position(0).stock[::-1]
     for _ in cards:
@@ -260,7 +260,7 @@ def test_a_waste_of_128() -> None:
 
 @pytest.mark.parametrize(("name", "moved"), [("forty-thieves", ["QS"]), ("forty-bandits", ["QS", "JS"])])
 def test_a_full_pile_takes_no_card(name: str, moved: list[str]) -> None:
-    """No game leads there; a position made by hand may. The card would lie in the next pile's place."""
+    """No game leads there, but a position made by hand may. The card would overwrite the next pile."""
     variant = get_variant(name)
     pack = list(map(card_name, ordered_pack(variant).tolist()))
     for card in ("KS", *moved):
@@ -283,26 +283,26 @@ def test_a_full_pile_takes_no_card(name: str, moved: list[str]) -> None:
 
 
 @pytest.mark.parametrize("pile", range(10))
-def test_a_pile_that_might_get_full_is_known(pile: int) -> None:
-    """One that has a card more below its sequence than was dealt to it; until the next deal."""
+def test_a_pile_that_may_get_full_is_flagged(pile: int) -> None:
+    """A pile with one card more below its sequence than was dealt to it; until the next deal."""
     batch = started(get_variant("forty-thieves"), 1)
-    assert batch.state.tight[0] == 0
+    assert batch.state.may_get_full[0] == 0
     lines = format_position(batch.position(0)).splitlines()
     lines[1], _, card = lines[1].rpartition(" ")
     line = next(n for n, line in enumerate(lines) if line.startswith(f"t{pile + 1}:"))
     lines[line] += f" {card}"
     batch.place(0, parse_position("\n".join(lines)))
-    assert batch.state.tight[0] == 1
+    assert batch.state.may_get_full[0] == 1
     assert check_state(batch) == []
     batch.deal(np.array([0]), [1])
-    assert batch.state.tight[0] == 0
+    assert batch.state.may_get_full[0] == 0
     assert check_state(batch) == []
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 12])
 @pytest.mark.parametrize("below", [3, 4])
-def test_room_for_a_sequence(below: int, length: int) -> None:
-    """Upon three cards, one less than are dealt, there is room for all that may come; not upon four."""
+def test_a_pile_has_room_for_every_sequence(below: int, length: int) -> None:
+    """On three cards, one fewer than are dealt, every sequence has room; on four it may not."""
     variant = get_variant("forty-thieves")
     pack = list(map(card_name, ordered_pack(variant).tolist()))
     sequence = run("KS", length).split()
@@ -320,7 +320,7 @@ def test_room_for_a_sequence(below: int, length: int) -> None:
             "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines])
         ),
     )
-    assert batch.state.tight[0] == (below > 3)
+    assert batch.state.may_get_full[0] == (below > 3)
     assert check_state(batch) == []
 
 
@@ -346,8 +346,8 @@ MOVES = {
 
 
 @pytest.mark.parametrize("name", MOVES)
-def test_moves(name: str) -> None:
-    """Source, target and number of cards, each of its own game in a batch."""
+def test_decode_gives_source_target_and_count(name: str) -> None:
+    """Each action in its own game of a batch."""
     variant = get_variant(name)
     batch = Batch(GameSpec(variant), len(MOVES[name]))
     for row, partial in enumerate(MOVES[name]):
@@ -362,7 +362,7 @@ def test_moves(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["busy-aces", "eights-down"])
-def test_a_finished_game_changes_no_more(name: str) -> None:
+def test_a_finished_game_does_not_change(name: str) -> None:
     variant = get_variant(name)
     batch = Batch(GameSpec(variant), 1)
     rules = ReferenceRules.of(variant)
@@ -396,8 +396,8 @@ def test_a_finished_game_changes_no_more(name: str) -> None:
         ),
     ],
 )
-def test_supermoves_are_single_moves(name: str, filled_by: str, empty: int, free: int, onto: str) -> None:
-    """As long as the capacity allows, and the same position results."""
+def test_supermoves_equal_single_moves(name: str, filled_by: str, empty: int, free: int, onto: str) -> None:
+    """Up to the capacity, with the same resulting position."""
     variant = replace(get_variant(name), spaces=filled_by, moves="supermove")  # type: ignore[arg-type]
     rules = ReferenceRules.of(variant)
     batch = Batch(GameSpec(variant), 1)

@@ -25,7 +25,7 @@ def placed(variant: Variant, positions: list[str]) -> Batch:
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-def test_legal_actions(variant: Variant) -> None:
+def test_legal_actions_equal_pysolfc(variant: Variant) -> None:
     positions = of(variant)
     batch = placed(variant, [position.position for position in positions])
     for row, position in enumerate(positions):
@@ -37,7 +37,7 @@ def test_legal_actions(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-def test_position_after_a_move(variant: Variant) -> None:
+def test_positions_after_moves_equal_pysolfc(variant: Variant) -> None:
     played = [(p.position, p.move, p.after, p.label) for p in of(variant) if p.move is not None]
     batch = placed(variant, [position for position, _, _, _ in played])
     actions = np.array([parse_action(variant, str(move)) for _, move, _, _ in played])

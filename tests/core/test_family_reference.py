@@ -22,13 +22,13 @@ from tests.reference import ReferenceGame, ReferenceRules
 pytestmark = pytest.mark.reference
 
 FEWEST = 15
-"""Positions of each game."""
+"""Minimum number of positions of each game."""
 
 UNUSED = {NO_VARIANT: 22, ACE_FROM_OTHER_SUIT: 5}
-"""Positions of the file that are not used, by the reason; the second only in Waterloo."""
+"""Number of positions of the file that are not used, by reason; the second reason only in Waterloo."""
 
 WITHOUT_MOVE = {"nothing was played": 77, "it takes a card from a foundation": 110}
-"""Positions of which no move is compared, by the reason."""
+"""Number of positions whose move is not compared, by reason."""
 
 
 def of(variant: Variant) -> list[FamilyPosition]:
@@ -40,25 +40,29 @@ def game(position: FamilyPosition) -> ReferenceGame:
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-def test_legal_actions(variant: Variant) -> None:
+def test_legal_actions_equal_pysolfc(variant: Variant) -> None:
     for position in of(variant):
-        twin = game(position)
-        assert twin.text() == position.position
-        assert sorted(twin.legal_actions()) == list(position.legal), f"{position.label}\n{position.position}"
+        reference = game(position)
+        assert reference.text() == position.position
+        assert sorted(reference.legal_actions()) == list(position.legal), (
+            f"{position.label}\n{position.position}"
+        )
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-def test_position_after_a_move(variant: Variant) -> None:
+def test_positions_after_moves_equal_pysolfc(variant: Variant) -> None:
     for position in of(variant):
         if position.move is not None:
-            twin = game(position)
-            twin.play(position.move)
-            assert twin.text() == position.after, f"{position.label}, {position.move}\n{position.position}"
+            reference = game(position)
+            reference.play(position.move)
+            assert reference.text() == position.after, (
+                f"{position.label}, {position.move}\n{position.position}"
+            )
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-def test_positions_hold_the_pack(variant: Variant) -> None:
-    """The text does not tell which suits lie on foundations in alternating colors: ranks count there."""
+def test_positions_have_all_cards(variant: Variant) -> None:
+    """The text does not show the suits on foundations of alternating colors: only ranks are counted there."""
     rules = ReferenceRules.of(variant)
     length = 2 if variant.foundation_build == "same suit" else 1
     pack = Counter(card[:length] for card in rules.pack())
@@ -66,7 +70,7 @@ def test_positions_hold_the_pack(variant: Variant) -> None:
         assert Counter(card[:length] for card in game(position).cards()) == pack, position.position
 
 
-def test_no_position_is_left_out() -> None:
+def test_every_position_is_used_or_has_a_reason() -> None:
     assert Counter(filter(None, map(unused, lines()))) == UNUSED
     assert len(family_positions()) == len(lines()) - sum(UNUSED.values())
     assert {line["game"] for line in lines() if unused(line) == NO_VARIANT} == {"Alaska"}
@@ -83,28 +87,36 @@ def test_random_games_keep_the_cards(variant: Variant) -> None:
     choose = random.Random(0)
     cards = rules.pack()
     choose.shuffle(cards)
-    twin = ReferenceGame.deal_from(cards, rules, variant.name)
-    assert len(twin.stock) == variant.stock
-    assert twin.cards_home() == variant.home_at_deal
+    reference = ReferenceGame.deal_from(cards, rules, variant.name)
+    assert len(reference.stock) == variant.stock
+    assert reference.cards_home() == variant.home_at_deal
     for step in range(80):
-        if not (legal := twin.legal_actions()):
+        if not (legal := reference.legal_actions()):
             break
-        before = twin.text()
-        twin.play(choose.choice(legal))
-        assert sorted(twin.cards()) == sorted(rules.pack()), before
-        assert twin.text() != before, "an action that changes nothing"
-        assert not any(pile and pile[-1].startswith("(") for pile in twin.tableau), before
+        before = reference.text()
+        reference.play(choose.choice(legal))
+        assert sorted(reference.cards()) == sorted(rules.pack()), before
+        assert reference.text() != before, "an action that changes nothing"
+        assert not any(pile and pile[-1].startswith("(") for pile in reference.tableau), before
         if step % 8 == 0:
-            read = ReferenceGame.from_text(twin.text(), rules)
-            assert read.text() == twin.text()
-            assert read.legal_actions() == twin.legal_actions()
-            assert not tells_suits or alike(read) == alike(twin)
+            read = ReferenceGame.from_text(reference.text(), rules)
+            assert read.text() == reference.text()
+            assert read.legal_actions() == reference.legal_actions()
+            assert not tells_suits or alike(read) == alike(reference)
 
 
-def alike(twin: ReferenceGame) -> tuple[object, ...]:
-    """A position whose foundations of a suit have no order."""
-    foundations = {suit: sorted(piles) for suit, piles in twin.foundations.items()}
-    return foundations, twin.stock, twin.waste, twin.cells, twin.tableau, twin.redeals, twin.base
+def alike(reference: ReferenceGame) -> tuple[object, ...]:
+    """A position with the foundations of each suit in a fixed order."""
+    foundations = {suit: sorted(piles) for suit, piles in reference.foundations.items()}
+    return (
+        foundations,
+        reference.stock,
+        reference.waste,
+        reference.cells,
+        reference.tableau,
+        reference.redeals,
+        reference.base,
+    )
 
 
 def small(**rules: Any) -> ReferenceRules:
@@ -132,7 +144,7 @@ def small(**rules: Any) -> ReferenceRules:
         ),
     ],
 )
-def test_deal(rules: ReferenceRules, order: str, text: str) -> None:
-    """Cards that start at home are taken out, wherever they are; the last card of a pile lies face up."""
+def test_the_deal_follows_the_rules(rules: ReferenceRules, order: str, text: str) -> None:
+    """Cards that start at home are removed wherever they are; the last card of a pile is face up."""
     dealt = ReferenceGame.deal_from(order.split(), rules, "small")
     assert dealt.text() == f"variant: small|{text}".replace("|", "\n")

@@ -26,7 +26,7 @@ compiled = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
 
 def run(script: str, folder: Path, check: bool = True, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in a new process that imports from a folder, and compiles for one thread."""
+    """Run a script in a new process that imports from a folder and compiles for one thread."""
     environ = {"PYTHONPATH": str(folder), "SOLITAIRE_ENV_QUIET": "1", "NUMBA_CACHE_DIR": "", **environ}
     return subprocess.run(
         [sys.executable, "-c", script],
@@ -47,7 +47,7 @@ CALLS = {
     "solitaire_env/move_features/autoplay.py": "agents/search/rollouts.py",
     "agents/search/positions.py": "agents/search/rollouts.py",
 }
-"""Files of the project, and for each another one that calls its kernels or takes a constant from it."""
+"""Files of the project, each with another file that calls its kernels or uses a constant of it."""
 
 CALLED = (
     "from solitaire_env.core._jit import jit_inline\n@jit_inline\ndef probe_{n}(x):\n    return x + {value}\n"
@@ -66,8 +66,8 @@ def module_name(file: str) -> str:
 
 
 @compiled
-def test_an_edit_of_another_file_is_seen(tmp_path: Path) -> None:
-    """Numba's own cache would go on with the old code. Kernels are appended to copies of the real files."""
+def test_an_edit_in_another_file_recompiles(tmp_path: Path) -> None:
+    """Numba's own cache would use the old code. Kernels are appended to copies of the real files."""
     for package in ("solitaire_env", "agents"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     texts = {}
@@ -110,7 +110,7 @@ def kernels(tree: ast.Module) -> list[ast.FunctionDef]:
 
 
 def not_stamped(file: Path) -> list[str]:
-    """Names that the kernels of a file take from files of the project that its stamp does not cover."""
+    """Names that the kernels of a file use from files of the project that its stamp does not cover."""
     tree = ast.parse(file.read_text())
     origin = {
         alias.asname or alias.name: node.module or ""
@@ -132,14 +132,14 @@ def not_stamped(file: Path) -> list[str]:
     return found
 
 
-def test_kernels_take_names_from_files_that_the_stamp_covers() -> None:
+def test_stamps_cover_all_files_that_kernels_use() -> None:
     files = [path for package in ("solitaire_env", "agents") for path in (ROOT / package).rglob("*.py")]
     with_kernels = [path for path in files if kernels(ast.parse(path.read_text()))]
     assert len(with_kernels) > 5
     assert [fault for path in with_kernels for fault in not_stamped(path)] == []
 
 
-def test_that_check_sees_a_fault(tmp_path: Path) -> None:
+def test_the_stamp_check_finds_a_fault(tmp_path: Path) -> None:
     file = tmp_path / "kernels.py"
     file.write_text(
         "from solitaire_env.registration import LIMIT\n"
@@ -194,7 +194,7 @@ def double(values):
 
 
 class Kernels:
-    """A file of kernels, imported again and again as new processes would do it."""
+    """A file of kernels, imported repeatedly as new processes would do."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "kernels.py"
@@ -247,7 +247,7 @@ def test_compiled_code_is_kept(ours: Kernels) -> None:
 
 
 @compiled
-def test_both_kinds_of_a_parallel_kernel_are_kept(ours: Kernels) -> None:
+def test_both_versions_of_a_parallel_kernel_are_kept(ours: Kernels) -> None:
     import numpy as np
 
     for misses in (1, 0):
@@ -260,7 +260,7 @@ def test_both_kinds_of_a_parallel_kernel_are_kept(ours: Kernels) -> None:
 
 
 @compiled
-def test_a_constant_argument_needs_no_code_of_its_own(ours: Kernels) -> None:
+def test_constant_arguments_share_compiled_code(ours: Kernels) -> None:
     """Numba alone would compile ``_inner`` for 1, for 2 and for a variable."""
     ours.file.write_text(KERNELS.replace("return _inner(x)", "return _inner(1) + _inner(2) + _inner(x)"))
     module = ours.load()
@@ -269,7 +269,7 @@ def test_a_constant_argument_needs_no_code_of_its_own(ours: Kernels) -> None:
 
 
 @compiled
-def test_a_flag_has_code_for_each_constant(ours: Kernels) -> None:
+def test_flags_are_compiled_for_each_constant(ours: Kernels) -> None:
     text = KERNELS.replace("return _inner(x)", "return _inner(1) + _inner(2) + _inner(x)")
     gate = "from solitaire_env.core._jit import jit_flagged"
     ours.file.write_text(text.replace("@jit\ndef _inner", f"{gate}\n@jit_flagged\ndef _inner"))
@@ -279,8 +279,8 @@ def test_a_flag_has_code_for_each_constant(ours: Kernels) -> None:
 
 
 @compiled
-def test_an_edit_is_seen_in_the_same_process(ours: Kernels) -> None:
-    """A notebook reloads a file. Nothing is kept then: the process may hold old code of other files."""
+def test_an_edit_is_used_in_the_same_process(ours: Kernels) -> None:
+    """A notebook reloads a file. Nothing is kept then: the process may have old code of other files."""
     assert ours.load().kernel(1) == 4
     before = ours.files()
     ours.file.write_text(KERNELS.replace("LIMIT = 3", "LIMIT = 4"))
@@ -294,8 +294,8 @@ def test_an_edit_is_seen_in_the_same_process(ours: Kernels) -> None:
 
 
 @compiled
-def test_settings_of_numba_do_not_mix(ours: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code with bounds checks and code without may be kept in one folder."""
+def test_numba_settings_have_separate_code(ours: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One folder may have code with bounds checks and code without."""
     import numpy as np
 
     for _ in range(2):
@@ -309,7 +309,7 @@ def test_settings_of_numba_do_not_mix(ours: Kernels, monkeypatch: pytest.MonkeyP
 
 @compiled
 def test_a_closure_is_not_kept(ours: Kernels) -> None:
-    """What it holds is in no source file."""
+    """The values that it captures are in no source file."""
     ours.file.write_text(
         "from solitaire_env.core import jit_kernel\n"
         "def make(n):\n    @jit_kernel\n    def kernel(x):\n        return x + n\n    return kernel\n"
@@ -332,10 +332,10 @@ def test_damaged_files_are_replaced(ours: Kernels, content: bytes) -> None:
 
 @compiled
 @pytest.mark.parametrize("content", ["whatever", (1, 2), tuple(range(9))], ids=repr)
-def test_a_file_of_something_else_is_replaced(
+def test_a_file_with_other_content_is_replaced(
     ours: Kernels, content: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is whole, and its content is no compiled function."""
+    """It is complete, but its content is no compiled function."""
     import pickle
 
     from solitaire_env.core import _jit
@@ -349,10 +349,10 @@ def test_a_file_of_something_else_is_replaced(
 
 
 @compiled
-def test_nowhere_to_keep_compiled_code(
+def test_kernels_work_if_no_folder_is_writable(
     ours: Kernels, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Kernels work all the same, which is said in one line."""
+    """One notice reports it."""
     blocked = tmp_path / "file"
     blocked.touch()
     ours.cache.touch()
@@ -376,8 +376,8 @@ print(kernel(1))
 
 @compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
-def test_writing_fails_half_way(tmp_path: Path) -> None:
-    """In a process that may write 1,000 bytes a file. No part of one stays."""
+def test_an_incomplete_file_is_removed(tmp_path: Path) -> None:
+    """The process may write 1,000 bytes per file."""
     (tmp_path / "kernels.py").write_text(KERNELS)
     places = {name: str(tmp_path / name) for name in ("XDG_CACHE_HOME", "TMPDIR", "NUMBA_CACHE_DIR")}
     for place in places.values():
@@ -393,7 +393,7 @@ def test_writing_fails_half_way(tmp_path: Path) -> None:
 
 
 @compiled
-def test_of_several_processes_one_compiles(tmp_path: Path) -> None:
+def test_only_one_of_several_processes_compiles(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(KERNELS)
     script = "from kernels import kernel; print(kernel(1), sum(kernel.stats.cache_misses.values()))"
     environ = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -430,8 +430,8 @@ read(np.arange(3), 1)
 
 
 @compiled
-def test_compiling_is_said_in_one_line(tmp_path: Path) -> None:
-    """What is compiled, how many functions, where they are kept; nothing of other people's functions."""
+def test_compiling_is_reported_in_one_line(tmp_path: Path) -> None:
+    """The function, the number of functions and the folder; functions of other libraries are not reported."""
     (tmp_path / "kernels.py").write_text(KERNELS)
     environ = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "SOLITAIRE_ENV_QUIET": ""}
     said = run(NOTICED, tmp_path, **environ).stderr
@@ -444,7 +444,7 @@ def test_compiling_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 @compiled
-def test_parts_are_not_counted_but_what_they_call(tmp_path: Path) -> None:
+def test_parts_are_not_counted_but_their_callees_are(tmp_path: Path) -> None:
     text = KERNELS.replace("import jit,", "import jit, jit_part,").replace(
         "return _inner(x)", "return _part(x)"
     )
@@ -458,8 +458,8 @@ def test_parts_are_not_counted_but_what_they_call(tmp_path: Path) -> None:
 
 @compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
-def test_on_a_terminal_the_notice_is_a_live_line(tmp_path: Path) -> None:
-    """How far it is, cleared at the end."""
+def test_a_terminal_shows_a_live_line(tmp_path: Path) -> None:
+    """It shows the progress, and is cleared at the end."""
     import pty
 
     (tmp_path / "kernels.py").write_text(KERNELS)
@@ -498,7 +498,7 @@ def limit() -> Any:
     set_num_threads(before)
 
 
-def test_the_number_of_threads(limit: int, refuses: Callable[..., None]) -> None:
+def test_the_number_of_threads_is_set_and_checked(limit: int, refuses: Callable[..., None]) -> None:
     assert 1 <= limit <= max_threads()
     set_num_threads(1)
     assert get_num_threads() == numba.get_num_threads() == 1

@@ -1,4 +1,4 @@
-"""What moves cards alone does to them what a step does."""
+"""Functions that only move cards have the same effect as a step."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from tests.games import EVERY
 
-CARDS = ("heights", "waste", "home", "spaces", "empty_cells", "welcome")
-"""What follows from the cards, and is kept up to date as they move."""
+CARDS = ("heights", "waste", "home", "spaces", "empty_cells", "next_home")
+"""Arrays that follow from the cards and are updated as they move."""
 
 
 @jit_kernel
 def move_cards(rules, state, b, action, allowed):  # type: ignore[no-untyped-def]
-    """Play an action of game 0 in row ``b``, a draw in varied games alone; what the rules say of it goes into
-    ``allowed``.
+    """Play an action of game 0 in row ``b``; write to ``allowed`` whether the rules allow it, except in
+    varied games.
     """
     source, target, count = decode(rules, state, 0, action)
     if rules.varied:
@@ -64,7 +64,7 @@ def move_cards(rules, state, b, action, allowed):  # type: ignore[no-untyped-def
 def copy_row(rules, state, source, target):  # type: ignore[no-untyped-def]
     copy_cards(rules, state, source, target)
     if rules.varied:
-        # What a move of a varied game reads besides.
+        # A move of a varied game also reads these.
         for place in range(rules.row_stock, rules.row_size):
             state.rows[target, place] = state.rows[source, place]
         for place in range(rules.sources):
@@ -74,7 +74,7 @@ def copy_row(rules, state, source, target):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_moved_cards_lie_where_a_step_puts_them(name: str) -> None:
+def test_moved_cards_are_where_a_step_puts_them(name: str) -> None:
     variant = EVERY[name]
     batch = Batch(GameSpec(variant), 2)
     rules, state = batch.rules, batch.state

@@ -1,4 +1,4 @@
-"""Ways to play on, counted by the engine as they were by the slow twin: see tests/counts.py."""
+"""Lines of play, counted by the engine and by the reference implementation: see tests/counts.py."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ COUNTED = [name for name in VARIANTS if COMPILED or VARIANTS[name] in THE_FIVE.v
 LONG = ENOUGH["long deal"]
 """Starts with this many nodes at their last depth are left to the proofs."""
 MOST_NODES = math.inf if COMPILED else 40
-"""No depth with more nodes is counted."""
+"""Depths with more nodes are not counted."""
 MOST_UNIQUE = 20_000 if COMPILED else 20
-"""Nor are different positions, where there are more of them."""
+"""Different positions are not counted at depths with more of them."""
 RECOUNTED = 60
-"""The twin counts again where it found no more positions than this."""
+"""The reference implementation counts again if it found at most this many positions."""
 
 
 def position_of(variant: Variant, start: Start) -> Position:
-    """The position that a start names."""
+    """The position of a start."""
     if start.deal is None:
         return parse_position(start.position, variant)
     batch = Batch(GameSpec(variant), 1)
@@ -44,7 +44,7 @@ def position_of(variant: Variant, start: Start) -> Position:
 
 
 @pytest.mark.parametrize("name", COUNTED)
-def test_counts(name: str) -> None:
+def test_counts_equal_the_files(name: str) -> None:
     for start in FILES[name]:
         if start.nodes[-1] < LONG:
             check(VARIANTS[name], start)
@@ -52,14 +52,14 @@ def test_counts(name: str) -> None:
 
 @pytest.mark.proof
 @pytest.mark.parametrize("name", VARIANTS)
-def test_long_counts(name: str) -> None:
+def test_long_counts_equal_the_files(name: str) -> None:
     for start in FILES[name]:
         if start.nodes[-1] >= LONG:
             check(VARIANTS[name], start)
 
 
 def check(variant: Variant, start: Start) -> None:
-    """Count on from a start, and fail with the first difference from the file."""
+    """Count from a start; fail with the first difference from the file."""
     position = position_of(variant, start)
     for depth, nodes in enumerate(start.nodes, 1):
         if nodes <= MOST_NODES and (got := count_nodes(position, depth)) != nodes:
@@ -73,16 +73,16 @@ def check(variant: Variant, start: Start) -> None:
 
 
 def explain(position: Position, depth: int, what: str) -> str:
-    """Where the engine and the twin part: the nodes through each action, and the first position that
-    differs.
+    """The difference between the engine and the reference implementation: nodes below each action, and the
+    first position that differs.
     """
     variant = position.variant
     batch = Batch(GameSpec(variant), 1)
     batch.place(0, position)
-    twin = ReferenceGame.from_text(format_position(batch.position(0)), ReferenceRules.of(variant))
+    reference = ReferenceGame.from_text(format_position(batch.position(0)), ReferenceRules.of(variant))
     expected = {}
-    for action in twin.legal_actions():
-        after = twin.copy()
+    for action in reference.legal_actions():
+        after = reference.copy()
         after.play(action)
         nodes, _ = counts.count(after, 10**12, depth - 1)
         expected[action] = (1, *nodes)[depth - 1] if len(nodes) == depth - 1 else 0
@@ -92,11 +92,13 @@ def explain(position: Position, depth: int, what: str) -> str:
         numbers = (expected.get(action, "illegal"), got.get(action, "illegal"))
         differs = "  differs" if numbers[0] != numbers[1] else ""
         table.append(f"{action:<8}{numbers[0]:>12}{numbers[1]:>12}{differs}")
-    return "\n".join([f"expected {what}, from", twin.text(), *table, first_difference(batch, twin, depth)])
+    return "\n".join(
+        [f"expected {what}, from", reference.text(), *table, first_difference(batch, reference, depth)]
+    )
 
 
 def first_difference(batch: Batch, start: ReferenceGame, depth: int) -> str:
-    """The shortest way to a position that is not the twin's, or whose legal actions are not."""
+    """The shortest line to a position that differs, or whose legal actions differ."""
     variant = batch.variant
     texts = [action_text(variant, action) for action in range(batch.rules.actions)]
     saved = batch.state.rows[0].copy()
@@ -104,27 +106,27 @@ def first_difference(batch: Batch, start: ReferenceGame, depth: int) -> str:
     for _ in range(depth + 1):
         longer: list[list[str]] = []
         for way in ways:
-            # Played from the start each time: what is wrong may depend on the way.
+            # Played from the start each time: the fault may depend on the line.
             batch.set_row(0, saved)
-            twin = start.copy()
+            reference = start.copy()
             for action in way:
-                before = twin.copy()
-                twin.play(action)
+                before = reference.copy()
+                reference.play(action)
                 batch.step(np.array([texts.index(action)]), batch.everyone)
-            if twin.text() != format_position(batch.position(0)):
+            if reference.text() != format_position(batch.position(0)):
                 return (
                     f"after {' '.join(way[:-1]) or 'nothing'}, in\n{before.text()}\n"
-                    f"{way[-1]} is expected to lead to\n{twin.text()}\n"
+                    f"{way[-1]} is expected to lead to\n{reference.text()}\n"
                     f"got\n{format_position(batch.position(0))}"
                 )
             playing = batch.state.status[0] == PLAYING
             got = [texts[action] for action in np.flatnonzero(batch.state.mask[0])] if playing else []
-            expected = twin.legal_actions()
+            expected = reference.legal_actions()
             if got != expected:
                 missing = [action for action in expected if action not in got]
                 extra = [action for action in got if action not in expected]
                 return (
-                    f"after {' '.join(way) or 'nothing'}, in\n{twin.text()}\nlegal actions expected: "
+                    f"after {' '.join(way) or 'nothing'}, in\n{reference.text()}\nlegal actions expected: "
                     f"{' '.join(expected) or 'none'}\ngot: {' '.join(got) or 'none'}\nwrongly illegal: "
                     f"{' '.join(missing) or 'none'}; wrongly legal: {' '.join(extra) or 'none'}"
                 )
@@ -139,8 +141,8 @@ def first_difference(batch: Batch, start: ReferenceGame, depth: int) -> str:
 @pytest.mark.proof
 @pytest.mark.reference
 @pytest.mark.parametrize("name", list(VARIANTS)[::4])
-def test_files_are_whole(name: str) -> None:
-    """Every start that the twin is to count stands there with its position, and in the file's form."""
+def test_files_are_complete(name: str) -> None:
+    """Every start is in its file with its position, and the file has the right format."""
     variant, starts = VARIANTS[name], FILES[name]
     assert path_of(name).read_text(encoding="utf-8") == counts.format_file(variant, starts)
     expected = [
@@ -155,14 +157,14 @@ def test_files_are_whole(name: str) -> None:
             assert few or start.nodes[-1] >= ENOUGH[kind]
 
 
-def test_no_file_is_left_over() -> None:
+def test_every_file_is_used() -> None:
     assert {path.name for path in counts.FOLDER.iterdir()} == {path_of(name).name for name in VARIANTS}
 
 
 @pytest.mark.reference
 @pytest.mark.parametrize("name", VARIANTS)
-def test_the_twin_counts_the_same_again(name: str) -> None:
-    """A file is what the twin counted, as far as that is soon done."""
+def test_the_reference_implementation_counts_the_same(name: str) -> None:
+    """For counts that take little time."""
     variant = VARIANTS[name]
     for start in FILES[name]:
         depth = sum(sum(start.unique[: n + 1]) <= RECOUNTED for n in range(len(start.unique)))
@@ -178,7 +180,7 @@ def test_the_twin_counts_the_same_again(name: str) -> None:
 # ----------------------------------------------------------------------------------- the package
 
 
-def test_it_is_told_how_many_positions_were_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_counts_the_positions_that_were_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perft, "_CHUNK", 4)
     start = FILES["eights-down"][0]
     told: list[tuple[int, int]] = []
@@ -189,7 +191,7 @@ def test_it_is_told_how_many_positions_were_set_up(monkeypatch: pytest.MonkeyPat
     assert told == [(min(done + 4, of), of) for of in (1, *start.unique[:2]) for done in range(0, of, 4)]
 
 
-def test_divide_adds_up() -> None:
+def test_divide_sums_to_the_nodes() -> None:
     position = position_of(VARIANTS["eights-down"], FILES["eights-down"][0])
     nodes = FILES["eights-down"][0].nodes
     for depth in (1, 2, 3) if COMPILED else (1, 2):
@@ -199,7 +201,7 @@ def test_divide_adds_up() -> None:
     assert set(divide(position, 1).values()) == {1}
 
 
-def test_bad_input(refuses: Refuses) -> None:
+def test_invalid_arguments_raise_an_error(refuses: Refuses) -> None:
     position = position_of(VARIANTS["forty-thieves"], FILES["forty-thieves"][0])
     for depth in (-1, 1.0, True, "2", None):
         refuses(lambda depth=depth: count_nodes(position, depth), f"depth is {depth!r}", "from 0")
@@ -212,7 +214,7 @@ def test_bad_input(refuses: Refuses) -> None:
 
 
 def test_a_wrong_rule_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against a twin that has no draw."""
+    """Against a reference implementation without draws."""
     moves = ReferenceGame.moves
 
     def without_draw(game: ReferenceGame) -> dict[str, Move]:
@@ -227,7 +229,7 @@ def test_a_wrong_rule_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_move_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against a twin that draws two cards."""
+    """Against a reference implementation that draws two cards."""
     play = ReferenceGame.play
 
     def draw_two(game: ReferenceGame, action: str) -> None:
@@ -241,6 +243,6 @@ def test_a_wrong_move_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_count_is_named() -> None:
-    """The engine is right, and what was counted is not."""
+    """The engine is right, and the stored count is wrong."""
     position = position_of(VARIANTS["busy-aces"], FILES["busy-aces"][0])
     assert explain(position, 2, "1 node").endswith("the counting is at fault")

@@ -1,4 +1,6 @@
-"""Every hand-made position, played by the slow twin and by the engine through its public face."""
+"""Every hand-made position, played by the reference implementation and by the engine through its public
+interface.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ PAIRS = [pytest.param(case, game, id=f"{game}: {case.id}") for case in CASES for
 
 
 class Game(Protocol):
-    """What a position is asked."""
+    """The interface for checking a position."""
 
     def legal_actions(self) -> list[str]: ...
     def status(self) -> str: ...
@@ -27,7 +29,7 @@ class Game(Protocol):
 
 
 class EngineGame:
-    """A game of the package, seen through the single environment."""
+    """A game of the package, played in the single environment."""
 
     def __init__(self, game: str, options: dict[str, Any], text: str) -> None:
         self.env: Any = gym.make(f"solitaire_env:{IDS[game]}", on_invalid="raise", **options).unwrapped
@@ -35,7 +37,7 @@ class EngineGame:
         self.mask = info["action_mask"]
         self.ended = ""
         if self.mask.all():
-            # The mask of a finished position is all ones; its first step, whatever it is, says how it ended.
+            # The mask of a finished position is all ones; its first step shows how it ended.
             self._step(0)
             assert self.ended, f"every action is legal, and a step does not end the game, in\n{text}"
 
@@ -63,7 +65,7 @@ class EngineGame:
 
 
 def check(case: Case, game: Game, rules: ReferenceRules) -> None:
-    """Compare a game at the position of a case with what is expected there and after some more actions."""
+    """Check a game at the position of a case, and after the actions of the case."""
     played: list[str] = []
     for expected in (case, *case.then):
         if isinstance(expected, Then):
@@ -85,8 +87,8 @@ def test_games_are_the_published_ones(game: str) -> None:
 
 @pytest.mark.reference
 @pytest.mark.parametrize(("case", "game"), PAIRS)
-def test_position_is_whole(case: Case, game: str) -> None:
-    """No test stands on a position that the game cannot have."""
+def test_positions_are_possible(case: Case, game: str) -> None:
+    """No test uses a position that the game cannot have."""
     rules = case.rules(game)
     text = fill(f"variant: {game}|{case.position}", rules)
     position = ReferenceGame.from_text(text, rules)
@@ -101,13 +103,13 @@ def test_position_is_whole(case: Case, game: str) -> None:
 
 @pytest.mark.reference
 @pytest.mark.parametrize(("case", "game"), PAIRS)
-def test_twin(case: Case, game: str) -> None:
+def test_the_reference_implementation_agrees(case: Case, game: str) -> None:
     rules = case.rules(game)
     check(case, ReferenceGame.from_text(fill(f"variant: {game}|{case.position}", rules), rules), rules)
 
 
 @pytest.mark.parametrize(("case", "game"), PAIRS)
-def test_engine(case: Case, game: str) -> None:
+def test_the_engine_agrees(case: Case, game: str) -> None:
     rules = case.rules(game)
     text = fill(f"variant: {game}|{case.position}", rules)
     engine = EngineGame(game, case.options, text)
@@ -115,7 +117,7 @@ def test_engine(case: Case, game: str) -> None:
     check(case, engine, rules)
 
 
-def test_no_file_is_left_out() -> None:
+def test_every_file_is_read() -> None:
     assert sorted(TOPICS) == sorted(path.stem for path in FOLDER.iterdir())
 
 
@@ -126,5 +128,5 @@ def test_no_file_is_left_out() -> None:
         ("games: eights-down", ["title", "'games' is written twice"]),
     ],
 )
-def test_lines_that_are_refused(line: str, words: list[str], refuses: Refuses) -> None:
+def test_invalid_lines_raise_an_error(line: str, words: list[str], refuses: Refuses) -> None:
     refuses(lambda: read_cases(f"# comment\ntitle\n  games: forty-thieves\n  {line}\n"), *words)

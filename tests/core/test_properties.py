@@ -1,9 +1,9 @@
-"""What holds in every position of every variant, tried by hypothesis on games that it makes up.
+"""Properties of every position of every variant, tested by hypothesis on games that it makes up.
 
-:class:`Games` plays one game in several ways at once, beside the slow twin, and compares them all after every
-move. It starts from deals, from hand-made positions, from positions where only a few cards are left, and goes
-back to positions where it has been. A failure is shrunk to few cards and few moves, and tells the variant,
-where the game began, the moves, and the position.
+:class:`Games` plays one game in several ways, next to the reference implementation, and compares them all
+after every move. It starts from deals, from hand-made positions and from positions with few cards left, and
+returns to earlier positions. A failure is shrunk to few cards and few moves, and names the variant, the start
+of the game, the moves, and the position.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from solitaire_env.notation import action_text, format_position, parse_action, p
 from solitaire_env.testing import check_state, expect, expect_results
 from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.core.test_twin import CARDS, taste
+from tests.core.test_random_games import CARDS, taste
 from tests.games import ALL, COMPILED, EACH, EVERY, FURTHER, PLAYED, THE_FIVE
 from tests.positions import CASES, fill
 from tests.reference import SUITS, ReferenceGame, ReferenceRules
@@ -58,7 +58,7 @@ ROWS = 3
 """Games of the vector environment."""
 
 ENOUGH = 10
-"""Moves after which a game that is not over may be left for another."""
+"""Moves after which an unfinished game may be replaced by another."""
 
 SETTINGS = settings(
     max_examples=8 if COMPILED else 2,
@@ -67,7 +67,7 @@ SETTINGS = settings(
     database=None,
     deadline=None,
     phases=[phase for phase in Phase if phase is not Phase.explain],
-    # Clocks say how busy the machine is, not whether the rules are right.
+    # Times measure how busy the machine is, not whether the rules are right.
     suppress_health_check=[HealthCheck.too_slow],
 )
 FEW = settings(SETTINGS, max_examples=3 if COMPILED else 2)
@@ -78,7 +78,7 @@ MANY = settings(SETTINGS, max_examples=60, stateful_step_count=50, derandomize=F
 
 
 def action_texts(rules: ReferenceRules) -> list[str]:
-    """The text of every action in the order of the numbers, as the documentation tells it."""
+    """The text of every action in the order of the numbers, as documented."""
     piles = [f"t{n}" for n, _ in enumerate(rules.tableau, 1)]
     waste = ["w"] if rules.stock_size else []
     cells = [f"c{n}" for n in range(1, rules.cells + 1)]
@@ -105,9 +105,9 @@ def action_texts(rules: ReferenceRules) -> list[str]:
 
 
 def scatter(name: str, rules: ReferenceRules, left: int, rng: random.Random) -> ReferenceGame:
-    """A position with so many cards left to bring home, which lie anywhere.
+    """A position with a number of cards left to bring home, in random places.
 
-    A pile holds no more of them than it was dealt: whatever is built on them then has room.
+    A pile gets at most as many of them as are dealt to it, so whatever is built on them has room.
     """
     redeals = rng.randrange(rules.passes) if rules.passes else None
     base = {"ace": 1, "dealt": rng.randint(1, rules.ranks)}.get(str(rules.base)) or int(rules.base)
@@ -145,27 +145,27 @@ def scatter(name: str, rules: ReferenceRules, left: int, rng: random.Random) -> 
 
 
 def face_down(game: ReferenceGame) -> list[tuple[list[str], int]]:
-    """The piles and places in them of the cards that lie face down."""
+    """The piles and places of the face-down cards."""
     return [(pile, n) for pile in game.tableau for n, card in enumerate(pile) if card.startswith("(")]
 
 
 def reached(variant: Variant, left: int, moves: int, seed: int) -> str:
-    """The position that the twin comes to when it plays so many moves from a scattered one."""
+    """The position that the reference implementation reaches by some moves from a scattered one."""
     rng = random.Random(seed)
-    twin = scatter(variant.name, ReferenceRules.of(variant), left, rng)
+    reference = scatter(variant.name, ReferenceRules.of(variant), left, rng)
     prefers = taste(rng)
     for _ in range(moves):
-        legal = twin.moves()
+        legal = reference.moves()
         if not legal:
             break
         action = prefers.choose(list(legal), rng)
-        twin.make(action, legal[action])
-    return twin.text()
+        reference.make(action, legal[action])
+    return reference.text()
 
 
 @cache
 def positions(variant: Variant) -> st.SearchStrategy[str]:
-    """Positions to start from. The fewer cards are left, the simpler; then the fewer moves were made."""
+    """Start positions. Fewer cards left are simpler, then fewer moves."""
     rules = ReferenceRules.of(variant)
     made = st.builds(
         partial(reached, variant),
@@ -185,16 +185,16 @@ def positions(variant: Variant) -> st.SearchStrategy[str]:
 
 
 class Saved(NamedTuple):
-    """A moment of a game to which it is possible to go back."""
+    """A moment of a game that can be restored."""
 
     calls: int
-    """How many calls had been made."""
+    """Number of calls up to now."""
     answer: tuple[Any, dict[str, Any]]
     """The observation and info of that moment."""
     state: dict[str, Any]
     position: str
     copies: dict[str, SolitaireEnv]
-    """Environments that are to go on from there in the same way, by how they were made."""
+    """Environments that must continue from there in the same way, by how they were made."""
 
 
 def expect_alike(
@@ -204,7 +204,7 @@ def expect_alike(
     position: Callable[[], str],
     other_position: Callable[[], str],
 ) -> None:
-    """Two games answer alike. If not, their positions say more than the answers."""
+    """Check that two games answer alike; their positions explain more than the answers."""
     try:
         expect_results(what, expected, got)
     except AssertionError:
@@ -218,7 +218,7 @@ def expect_state(what: str, expected: dict[str, Any], got: dict[str, Any]) -> No
 
 
 def legal(kind: str) -> Any:
-    """A legal action with this in its text."""
+    """A legal action whose text contains this."""
     return st.runner().flatmap(lambda games: st.sampled_from(games.choices(kind)))
 
 
@@ -226,12 +226,12 @@ POSITION = st.runner().flatmap(lambda games: positions(games.variant))
 
 
 class Games(RuleBasedStateMachine):
-    """One game, played beside the twin by
+    """One game, played in parallel by the reference implementation and by
 
-    - ``env``, alone, which raises when an illegal action is tried;
-    - ``careless``, alone, which tries an illegal action after every move, to no effect;
-    - ``other``, alone, where the hidden cards lie in another order until one of them is drawn;
-    - row 0 of ``vector``, whose other rows play games of their own as ``neighbours`` do alone.
+    - ``env``, which raises an error for an illegal action;
+    - ``careless``, which tries an illegal action after every move, without effect;
+    - ``other``, with the hidden cards in another order until one of them is drawn;
+    - row 0 of ``vector``, whose other rows play the same games as ``neighbours``.
     """
 
     saved: Bundle[Saved] = Bundle("saved")
@@ -263,7 +263,7 @@ class Games(RuleBasedStateMachine):
             ROWS, self.variant, observation=observation, autoreset_mode=AutoresetMode.DISABLED
         )
         answers = self.vector.reset(seed=seed)
-        with self.told(f"seed {seed}"):
+        with self.story(f"seed {seed}"):
             self.reset(seed=seed)
             for row, neighbour in enumerate(self.neighbours, 1):
                 self.compare_row("reset with a seed", row, neighbour.reset(seed=seed + row), answers)
@@ -274,14 +274,14 @@ class Games(RuleBasedStateMachine):
     @precondition(lambda self: self.may_leave())
     @rule()
     def next_deal(self) -> None:
-        with self.told("a deal by chance"):
+        with self.story("a random deal"):
             self.reset()
         self.check()
 
     @precondition(lambda self: self.may_leave())
     @rule(number=st.integers(0, MAX_DEAL))
     def deal(self, number: int) -> None:
-        with self.told(f"deal {number}"):
+        with self.story(f"deal {number}"):
             self.reset(options={"deal": number})
             expect("deal", number, self.answer[-1]["deal"])
         self.check()
@@ -289,16 +289,16 @@ class Games(RuleBasedStateMachine):
     @precondition(lambda self: self.may_leave())
     @rule(position=POSITION)
     def place(self, position: str) -> None:
-        with self.told(f"position\n{position}"):
+        with self.story(f"position\n{position}"):
             self.reset(options={"position": position})
         self.check()
 
     @precondition(lambda self: self.may_leave())
     @rule(saved=saved)
     def place_hidden(self, saved: Saved) -> None:
-        """From what a player saw of a position: the stock is dealt by chance."""
+        """Start from the visible part of a position: the stock is shuffled."""
         hidden = format_position(parse_position(saved.position, self.variant).hidden())
-        with self.told(f"position\n{hidden}"):
+        with self.story(f"position\n{hidden}"):
             self.reset(options={"position": hidden})
             expect("position as the player sees it", hidden, self.env.position(hidden=True))
         self.check()
@@ -306,7 +306,7 @@ class Games(RuleBasedStateMachine):
     @precondition(lambda self: self.may_leave())
     @rule(saved=saved)
     def go_back(self, saved: Saved) -> None:
-        with self.told(f"the state saved in\n{saved.position}"):
+        with self.story(f"the state saved in\n{saved.position}"):
             self.call("set_state", state=saved.state)
             self.vector.set_state(0, saved.state)
             expect_results("of set_state", saved.answer, self.answer)
@@ -331,15 +331,15 @@ class Games(RuleBasedStateMachine):
             self.start(ReferenceGame.from_text(text, self.rules))
         self.compare_row("reset", 0, self.answer, answers)
 
-    def start(self, twin: ReferenceGame) -> None:
-        self.twin = twin
-        self.moves = twin.moves()
+    def start(self, reference: ReferenceGame) -> None:
+        self.reference = reference
+        self.moves = reference.moves()
         self.check_rules()
         self.deal_other_stock()
 
     def deal_other_stock(self) -> None:
-        """What is hidden from the player lies in another order."""
-        permuted = self.twin.copy()
+        """Put the hidden cards in another order."""
+        permuted = self.reference.copy()
         places = [(permuted.stock, n) for n in range(len(permuted.stock))] + face_down(permuted)
         hidden = [pile[n].strip("()") for pile, n in places]
         self.random.shuffle(hidden)
@@ -385,15 +385,15 @@ class Games(RuleBasedStateMachine):
 
     def play(self, action: str) -> None:
         number = self.texts.index(action)
-        with self.told():
+        with self.story():
             beside = [self.beside(neighbour) for neighbour in self.neighbours]
             self.played.append(action)
-            hidden, home = self.hidden(), self.twin.cards_home()
-            self.twin.make(action, self.moves[action])
-            self.moves = self.twin.moves()
+            hidden, home = self.hidden(), self.reference.cards_home()
+            self.reference.make(action, self.moves[action])
+            self.moves = self.reference.moves()
             self.call("step", action=number)
             self.check_rules()
-            pays = (self.twin.cards_home() - home) * (1 / self.cards_to_bring)
+            pays = (self.reference.cards_home() - home) * (1 / self.cards_to_bring)
             expect("reward, terminated and truncated", (pays, not self.moves, False), self.answer[1:4])
             answers = self.vector.step(np.array([number, *beside]))
             self.compare_row(action, 0, self.answer, answers)
@@ -413,11 +413,11 @@ class Games(RuleBasedStateMachine):
         self.check()
 
     def hidden(self) -> tuple[int, int]:
-        """How many cards are in the stock and face down."""
-        return len(self.twin.stock), len(face_down(self.twin))
+        """Number of cards in the stock and face down."""
+        return len(self.reference.stock), len(face_down(self.reference))
 
     def beside(self, neighbour: SolitaireEnv) -> int:
-        """What is played in another row: mostly a legal action."""
+        """An action for another row: mostly a legal one."""
         if self.random.random() < 0.1:
             return self.random.randrange(len(self.texts))
         return int(self.random.choice(np.flatnonzero(neighbour.action_masks())))
@@ -427,7 +427,7 @@ class Games(RuleBasedStateMachine):
     @precondition(lambda self: len(self.calls) % 4 == 1)  # copies take time
     @rule(target=saved)
     def save(self) -> Saved:
-        with self.told():
+        with self.story():
             state = self.env.get_state()
             restored = self.make(on_invalid="raise")
             restored.set_state(json.loads(json.dumps(state)))
@@ -442,8 +442,8 @@ class Games(RuleBasedStateMachine):
 
     @rule(saved=consumes(saved))
     def repeat(self, saved: Saved) -> None:
-        """The same calls have the same answers from a moment on, and so has the next one."""
-        with self.told():
+        """The same calls give the same answers after a restore, and so does the next game."""
+        with self.story():
             next_deal = self.env.clone().reset()
             for how, other in saved.copies.items():
                 for name, arguments, answer in self.calls[saved.calls :]:
@@ -459,8 +459,8 @@ class Games(RuleBasedStateMachine):
     # -------------------------------------------------------------------------------- checks
 
     @contextmanager
-    def told(self, begun: str = "") -> Iterator[None]:
-        """Whatever goes wrong comes with the story of the game, which may begin here."""
+    def story(self, begun: str = "") -> Iterator[None]:
+        """Add the story of the game to any failure; the story may begin here."""
         if begun:
             self.begun, self.played = begun, []
         try:
@@ -476,7 +476,7 @@ class Games(RuleBasedStateMachine):
             ) from (error if name else None)
 
     def call(self, name: str, **arguments: Any) -> None:
-        """Call a method of the environment, and of the careless one, which has the same answer."""
+        """Call a method of ``env`` and of ``careless``, which must give the same answer."""
         self.answer = getattr(self.env, name)(**arguments)
         self.calls.append((name, arguments, self.answer))
         careless = getattr(self.careless, name)(**arguments)
@@ -484,7 +484,7 @@ class Games(RuleBasedStateMachine):
         expect_alike(what, self.answer, careless, self.env.position, self.careless.position)
 
     def compare_row(self, what: str, row: int, answer: tuple[Any, ...], answers: tuple[Any, ...]) -> None:
-        """A row of the vector environment answers as a game that is played alone."""
+        """A row of the vector environment answers like a single environment."""
         *arrays, infos = answers
         info = {key: infos[key][row] for key in answer[-1] if infos[f"_{key}"][row]}
         got = (*(array[row] for array in arrays), info)
@@ -493,7 +493,7 @@ class Games(RuleBasedStateMachine):
         expect_alike(what, answer, got, alone.position, partial(self.vector.position, row))
 
     def compare_other(self, what: str, answer: tuple[Any, ...]) -> None:
-        """Nothing tells in which order the hidden cards lie."""
+        """No answer depends on the order of the hidden cards."""
         *values, info = self.answer if len(answer) == len(self.answer) else (self.answer[0], self.answer[-1])
         expected = (*values, {**info, "deal": NO_NUMBER})
         seen = [partial(env.position, hidden=True) for env in (self.env, self.other)]
@@ -502,17 +502,19 @@ class Games(RuleBasedStateMachine):
         expect(f"faults of the state {what}", [], check_state(self.other))
 
     def check(self) -> None:
-        """All that holds in every position, but for what :meth:`check_rules` has seen before."""
-        with self.told():
+        """Everything that holds in every position, except what :meth:`check_rules` has checked before."""
+        with self.story():
             self.check_texts()
-            self.check_side_by_side()
+            self.check_vector_rows()
             self.check_illegal()
 
     def check_rules(self) -> None:
-        """Cards, legal actions and end are the twin's; a game is won when all cards are home."""
+        """Cards, legal actions and status equal the reference implementation; a game is won when all cards
+        are home.
+        """
         text, info, mask = self.env.position(), self.answer[-1], self.env.action_masks()
-        expect("position", self.twin.text(), text)
-        # Where colors alternate, the text does not say which suits are at home.
+        expect("position", self.reference.text(), text)
+        # With alternating colors the text does not show which suits are at home.
         length = 2 if self.rules.foundation_build == "same suit" else 1
         cards = ReferenceGame.from_text(text, self.rules).cards()
         pack = [sorted(card[:length] for card in of) for of in (self.rules.pack(), cards)]
@@ -522,13 +524,13 @@ class Games(RuleBasedStateMachine):
         shown = [text for text, one in zip(self.texts, mask.tolist(), strict=True) if one]
         expect("legal actions", " ".join(legal), " ".join(shown))
         expect("action_mask in info", mask.astype(np.int8), info["action_mask"])
-        home = self.twin.cards_home()
+        home = self.reference.cards_home()
         expect("cards home", home, info["cards_home"])
         expect("won", home == len(self.rules.pack()), info["is_success"])
         expect("faults of the state", [], check_state(self.env))
 
     def check_texts(self) -> None:
-        """Position text is read as what it was written from; the observation shows what is not hidden."""
+        """Position text round-trips; the observation shows what is not hidden."""
         full, hidden = self.env.position(), self.env.position(hidden=True)
         position = parse_position(full, self.variant)
         expect("position text, read and written", full, format_position(position))
@@ -540,8 +542,8 @@ class Games(RuleBasedStateMachine):
             observed = self.env.decode_observation(self.answer[0])
             expect("position observed", hidden, format_position(observed))
 
-    def check_side_by_side(self) -> None:
-        """The rows of the vector environment are in the states of games that are played alone."""
+    def check_vector_rows(self) -> None:
+        """The rows of the vector environment have the states of single environments."""
         for row, alone in enumerate((self.env, *self.neighbours)):
             what = f"of row {row}, played alone and in the vector environment"
             expect_state(what, alone.get_state(), self.vector.get_state(row))
@@ -551,7 +553,9 @@ class Games(RuleBasedStateMachine):
             expect(f"faults of row {row}, played alone", [], check_state(alone), alone.position())
 
     def check_illegal(self) -> None:
-        """An illegal action raises and changes nothing, or only counts as a step; so does any at the end."""
+        """An illegal action raises an error and changes nothing, or only counts as a step; so does any action
+        at the end.
+        """
         state, mask = self.env.get_state(), self.env.action_masks()
         number = self.random.choice(np.flatnonzero(~mask).tolist() or [None])
         if number is None and self.moves:
@@ -585,7 +589,7 @@ class Games(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_every_position(name: str) -> None:
+def test_properties_hold_in_every_position(name: str) -> None:
     games = seed(crc32(name.encode()))(lambda: Games(EVERY[name]))
     further = name in FURTHER or (name in PLAYED and name not in THE_FIVE)
     run_state_machine_as_test(games, settings=FEW if further else SETTINGS)
@@ -593,12 +597,12 @@ def test_every_position(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
-def test_many_positions(name: str) -> None:
+def test_properties_hold_in_many_positions(name: str) -> None:
     run_state_machine_as_test(lambda: Games(ALL[name]), settings=MANY)
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_actions_there_and_back(name: str) -> None:
+def test_action_texts_round_trip(name: str) -> None:
     variant = EVERY[name]
     layout = action_layout(variant)
     texts = action_texts(ReferenceRules.of(variant))
@@ -608,7 +612,7 @@ def test_actions_there_and_back(name: str) -> None:
 
 
 def play_together(games: int, moves: int, threads: int) -> None:
-    """Play games of one batch in so many threads, and beside it as many batches of one game."""
+    """Play games in one batch with a number of threads, and in as many batches of one game."""
     assert numba.get_num_threads() == threads <= max(1, games // GAMES_PER_THREAD)
     variant = ALL["short-4, same suit, any, sequence"]
     settings = Settings(observation="features", max_episode_steps=moves - 1)
@@ -619,7 +623,7 @@ def play_together(games: int, moves: int, threads: int) -> None:
         batch.deal(np.zeros(1, dtype=np.int64), [deal])
     rng = np.random.default_rng(0)
     for move in range(moves):
-        # Mostly legal actions, and some games have to wait.
+        # Mostly legal actions; some games wait.
         actions = np.argmax(together.state.mask + 1.1 * rng.random(together.state.mask.shape), axis=1)
         active = (rng.random(games) < 0.9).astype(np.int8)
         together.step(actions, active)
@@ -634,7 +638,7 @@ def play_together(games: int, moves: int, threads: int) -> None:
 
 
 def everything(batch: Batch, active: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """All arrays of a batch that a step writes to; nothing has happened to a game that waits."""
+    """All arrays that a step writes to; a game that waits has no events."""
     outcome = ("rewards", "terminated", "truncated", "steps", "stalls")
     return {
         "observations": batch.observations(),
@@ -644,10 +648,10 @@ def everything(batch: Batch, active: np.ndarray[Any, Any]) -> dict[str, np.ndarr
     }
 
 
-def test_threads() -> None:
-    """A batch that is shared among threads plays as its games do alone.
+def test_threads_do_not_change_the_games() -> None:
+    """A batch with several threads plays like its games alone.
 
-    In a process of its own: how many threads there may be is settled when numba is imported.
+    In a process of its own: the maximum number of threads is fixed when numba is imported.
     """
     threads, games, moves = (4, 1024, 20) if COMPILED else (1, 64, 8)
     play = f"from tests.core.test_properties import play_together as play; play({games}, {moves}, {threads})"

@@ -1,4 +1,4 @@
-"""The public face of the core: its names, and games that are placed from rows by compiled callers."""
+"""The public interface of the core: its names, and games that compiled callers place from rows."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def test_place_sets_a_game_to_a_position_row(variant: Variant) -> None:
 
 
 def test_json_files_are_written_and_read(tmp_path: Path) -> None:
-    write_json(tmp_path / "told.json", {"deal": 7})
-    assert read_json(tmp_path / "told.json") == {"deal": 7}
+    write_json(tmp_path / "file.json", {"deal": 7})
+    assert read_json(tmp_path / "file.json") == {"deal": 7}

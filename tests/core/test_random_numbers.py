@@ -1,8 +1,8 @@
-"""Chance: shuffles are uniform, deals and seeds independent, and deals kept for evaluation are never picked.
+"""Random numbers: shuffles are uniform, deals and seeds are independent, and reserved deals are never picked.
 
-Nothing here is left to luck: the numbers tried are always the same. A test that compares frequencies wants
-its p-values between :data:`ALPHA` and 1 - :data:`ALPHA`, so for each of them a perfect generator would have
-failed, once and for all, with probability 2 * :data:`ALPHA`; with some 100 of them, one time in 500.
+Nothing is random here: the tested numbers are always the same. A test that compares frequencies requires
+p-values between :data:`ALPHA` and 1 - :data:`ALPHA`. A perfect generator would have failed each of these
+checks, once and for all, with probability 2 * :data:`ALPHA`; one of some 100 checks, one time in 500.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ ALPHA = 1e-5
 DEALS = 20_000 if COMPILED else 2_000
 MANY = 1_000_000
 CHUNK = 50_000
-"""Deals that are counted at once."""
+"""Number of deals that are counted in one call."""
 
 GAMMA = 0x9E3779B97F4A7C15
-"""What each draw adds to the state of the generator: all streams go round one circle of 2**64 states."""
+"""Added to the generator's state by each draw: all streams run along one cycle of 2**64 states."""
 
 # ------------------------------------------------------------------------------------ statistics
 
@@ -61,7 +61,7 @@ def pearson(counts: Counts, shares: npt.NDArray[np.float64] | float) -> float:
 
 
 def pairs(one: Numbers, other: Numbers, kinds: int) -> Counts:
-    """How often each of so many kinds meets each, ``[kinds, kinds]``."""
+    """Number of times that each kind meets each other kind, ``[kinds, kinds]``."""
     return np.bincount(one * kinds + other, minlength=kinds**2).reshape(kinds, kinds)
 
 
@@ -77,7 +77,7 @@ def test_upper_tail(statistic: float, p: float) -> None:
 
 
 class Shuffles:
-    """What lies where in many deals of full packs, counted some at a time.
+    """Counts of cards by place in many deals of full packs.
 
     A kind of card has as many copies as there are decks. Of every two deals the second is the next one.
     """
@@ -88,7 +88,7 @@ class Shuffles:
         self.cards = n = 52 * decks
         self.deals = 0
         self.by_place = np.zeros((self.kinds, n), dtype=np.int64)
-        # Fisher-Yates settles the last place first, and the first place last.
+        # Fisher-Yates fixes the last place first, and the first place last.
         self.neighbours = {place: self.no_pairs() for place in (0, 1, n // 2, n - 2)}
         self.next_deal = {place: self.no_pairs() for place in (0, 1, n // 2, n - 1)}
         self.matches = 0
@@ -142,7 +142,7 @@ class Shuffles:
 
 
 def numbered(deals: int) -> Iterator[Numbers]:
-    """Deal numbers from 0 upwards: consecutive seeds are what is hard for a generator."""
+    """Consecutive deal numbers from 0: similar seeds are hard for a generator."""
     for first in range(0, deals, CHUNK):
         yield np.arange(first, min(first + CHUNK, deals))
 
@@ -156,7 +156,7 @@ def picked(deals: int) -> Iterator[Numbers]:
 
 
 def implausible(p_values: dict[str, float]) -> dict[str, float]:
-    """Those that a perfect generator is too unlikely to give."""
+    """The p-values that a perfect generator is too unlikely to give."""
     return {what: p for what, p in p_values.items() if not ALPHA < p < 1 - ALPHA}
 
 
@@ -170,19 +170,19 @@ def shuffle_p_values(decks: int, deals: int, numbers: Callable[[int], Iterator[N
 
 @pytest.mark.parametrize("numbers", [numbered, picked])
 @pytest.mark.parametrize("decks", [1, 2])
-def test_shuffles(decks: int, numbers: Callable[[int], Iterator[Numbers]]) -> None:
+def test_shuffles_are_uniform(decks: int, numbers: Callable[[int], Iterator[Numbers]]) -> None:
     assert implausible(shuffle_p_values(decks, DEALS, numbers)) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("numbers", [numbered, picked])
 @pytest.mark.parametrize("decks", [1, 2])
-def test_a_million_shuffles(decks: int, numbers: Callable[[int], Iterator[Numbers]]) -> None:
+def test_a_million_shuffles_are_uniform(decks: int, numbers: Callable[[int], Iterator[Numbers]]) -> None:
     assert implausible(shuffle_p_values(decks, MANY, numbers)) == {}
 
 
 def swapped_with_any_place(orders: Orders, rng: np.random.Generator) -> Orders:
-    """The well-known mistake in Fisher-Yates."""
+    """The well-known error in Fisher-Yates."""
     deals, cards = orders.shape
     orders = np.tile(np.sort(orders[0]), (deals, 1))
     every = np.arange(deals)
@@ -200,7 +200,7 @@ def cut(orders: Orders, rng: np.random.Generator) -> Orders:
 
 
 def one_swap_apart(orders: Orders, rng: np.random.Generator) -> Orders:
-    """Every other deal is the one before but for two cards."""
+    """Every other deal equals the one before, except for two cards."""
     orders = np.repeat(orders[::2], 2, axis=0)
     orders[1::2, -2:] = orders[::2, :-3:-1]
     return orders
@@ -215,7 +215,7 @@ def one_swap_apart(orders: Orders, rng: np.random.Generator) -> Orders:
         (one_swap_apart, {"place 0 of a deal and of the next", "same places of a deal and of the next"}),
     ],
 )
-def test_bad_shuffles_are_seen(decks: int, spoil: Callable[..., Orders], seen: set[str]) -> None:
+def test_bad_shuffles_are_detected(decks: int, spoil: Callable[..., Orders], seen: set[str]) -> None:
     shuffles = Shuffles(decks)
     shuffles.count(spoil(shuffled(BY_DECKS[decks], np.arange(2_000)), np.random.default_rng(0)))
     assert seen <= set(implausible(shuffles.p_values()))
@@ -233,8 +233,8 @@ DIGESTS = {
 
 
 @pytest.mark.parametrize("decks", DIGESTS)
-def test_the_first_thousand_deals(decks: int) -> None:
-    """Frozen, as plain Python shuffles them: another order is another version of every environment."""
+def test_the_first_thousand_deals_do_not_change(decks: int) -> None:
+    """They are shuffled in plain Python: another order is another version of every environment."""
     orders = shuffled(BY_DECKS[decks], np.arange(1000))
     assert hashlib.sha256(orders.tobytes()).hexdigest() == DIGESTS[decks]
 
@@ -244,19 +244,18 @@ def test_the_first_thousand_deals(decks: int) -> None:
 
 KEPT = [0, 1, 999, 2**19, RESERVED_DEALS - 1]
 STREAMS = [stream_before(2 * number + bit) for number in (*KEPT, RESERVED_DEALS) for bit in (0, 1)]
-"""Streams that are about to draw a number that is kept, which chance alone would hardly ever bring, or the
-first that is not."""
+"""Streams that are about to draw a reserved number, which is extremely rare, or the first unreserved one."""
 
 
 def next_deal(stream: int) -> int:
-    """The deal that a stream has next, in plain Python."""
+    """The next deal of a stream, in plain Python."""
     generator = SplitMix64(stream)
     while (number := generator.next() >> 1) < RESERVED_DEALS:
         pass
     return number
 
 
-def test_streams_that_draw_what_is_kept() -> None:
+def test_streams_skip_reserved_deals() -> None:
     draws = [SplitMix64(stream).next() >> 1 for stream in STREAMS]
     assert draws == [number for number in (*KEPT, RESERVED_DEALS) for _ in (0, 1)]
     assert min(map(next_deal, STREAMS)) == next_deal(STREAMS[-1]) == RESERVED_DEALS
@@ -269,7 +268,7 @@ def start_streams(monkeypatch: pytest.MonkeyPatch, streams: list[int]) -> None:
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: f"draws {SplitMix64(stream).next()}")
-def test_kept_deals_are_not_dealt_alone(stream: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_single_environments_skip_reserved_deals(stream: int, monkeypatch: pytest.MonkeyPatch) -> None:
     env = SolitaireEnv(SHORT)
     env.reset(seed=0)
     env.set_state({**env.get_state(), "stream": stream})
@@ -279,8 +278,10 @@ def test_kept_deals_are_not_dealt_alone(stream: int, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.value)
-def test_kept_deals_are_not_dealt_side_by_side(mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither at a reset nor when games start anew by themselves."""
+def test_vector_environments_skip_reserved_deals(
+    mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a reset, and when games restart automatically."""
     expected = list(map(next_deal, STREAMS))
     env = SolitaireVectorEnv(len(STREAMS), SHORT, autoreset_mode=mode, max_episode_steps=1)
     env.reset(seed=0)
@@ -304,8 +305,8 @@ def next_deals(env: SolitaireVectorEnv) -> list[int]:
 
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("seed", [None, 0])
-def test_many_games_by_chance(mode: AutoresetMode, seed: int | None) -> None:
-    """No deal that is kept for evaluation, and none twice."""
+def test_random_deals_are_unreserved_and_different(mode: AutoresetMode, seed: int | None) -> None:
+    """No deal is reserved for evaluation, and none occurs twice."""
     games = SolitaireVectorEnv(64, SHORT, autoreset_mode=mode, max_episode_steps=1)
     dealt: list[int] = games.reset(seed=seed)[1]["deal"].tolist()
     for _ in range(50):
@@ -315,7 +316,7 @@ def test_many_games_by_chance(mode: AutoresetMode, seed: int | None) -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 0])
-def test_many_games_by_chance_alone(seed: int | None) -> None:
+def test_random_deals_of_a_single_environment_are_unreserved_and_different(seed: int | None) -> None:
     env = SolitaireEnv(SHORT)
     dealt = [env.reset(seed=seed)[1]["deal"], *(env.reset()[1]["deal"] for _ in range(1000))]
     assert min(dealt) >= RESERVED_DEALS
@@ -332,8 +333,8 @@ def streams_of(seeds: range) -> npt.NDArray[np.uint64]:
     return batch.streams
 
 
-def test_a_row_is_seeded_as_an_environment_alone() -> None:
-    """Through many games, each seed's stream goes its own way."""
+def test_rows_are_seeded_like_single_environments() -> None:
+    """Through many games, the streams of the seeds are independent."""
     for seed in (0, 1, 2**31 - 5, 12345678901234567890):
         env = SolitaireVectorEnv(5, SHORT, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=1)
         rows = [env.reset(seed=seed)[1]["deal"].tolist(), *(next_deals(env) for _ in range(20))]
@@ -347,7 +348,7 @@ def test_a_row_is_seeded_as_an_environment_alone() -> None:
 
 @pytest.mark.parametrize("first", [0, 1_000_000, 2**31])
 def test_seeds_share_no_deals(first: int) -> None:
-    """1024 seeds, 1000 deals of each: chance would bring an equal pair once in 2**24 times."""
+    """1024 seeds, 1000 deals each: random numbers would have an equal pair once in 2**24 times."""
     streams = streams_of(range(first, first + 1024))
     rows = np.repeat(np.arange(1024), 1000 if COMPILED else 50)
     numbers = pick_deals(streams, rows)
@@ -355,7 +356,7 @@ def test_seeds_share_no_deals(first: int) -> None:
 
 
 def closest(streams: npt.NDArray[np.uint64]) -> int:
-    """The fewest draws after which one of the streams comes to where another began."""
+    """The fewest draws after which one of the streams reaches the start of another."""
     inverse = pow(GAMMA, -1, 2**64)
     places = sorted(state * inverse & BITS_64 for state in streams.tolist())
     return min(
@@ -363,26 +364,26 @@ def closest(streams: npt.NDArray[np.uint64]) -> int:
     )
 
 
-def test_closest() -> None:
+def test_closest_finds_the_fewest_draws() -> None:
     assert closest(np.array([5, 5 + 7 * GAMMA & BITS_64, 5 - 100 * GAMMA & BITS_64], dtype=np.uint64)) == 7
 
 
 @pytest.mark.parametrize("first", [0, 1_000_000, 2**31])
 def test_streams_of_seeds_do_not_meet(first: int) -> None:
-    """Not within a billion deals, for which 1024 streams had one chance in 17,000."""
+    """Not within a billion deals, which 1024 streams would do with a probability of 1 in 17,000."""
     assert closest(streams_of(range(first, first + 1024))) > 10**9
 
 
 @pytest.mark.parametrize(("seed", "apart"), [(0, 10**9), (None, 10**4)])
 def test_streams_of_rows_do_not_meet(seed: int | None, apart: int) -> None:
-    """Without a seed they are others in every run: 10,000 draws leave one chance in a billion."""
+    """Without a seed they differ in every run: with 10,000 draws the test fails once in a billion runs."""
     env = SolitaireVectorEnv(1024, SHORT)
     env.reset(seed=seed)
     assert closest(env.batch.streams) > apart
 
 
 def seed_p_values(seeds: int) -> dict[str, float]:
-    """How the deal numbers of consecutive seeds are spread, and whether they tell anything of each other.
+    """P-values of the deal numbers of consecutive seeds: whether they are spread evenly and independently.
 
     They fall into 16 classes by their low bits, by their high bits, and by some in between.
     """
@@ -402,16 +403,16 @@ def seed_p_values(seeds: int) -> dict[str, float]:
     return found
 
 
-def test_seeds() -> None:
+def test_consecutive_seeds_are_independent() -> None:
     assert implausible(seed_p_values(DEALS)) == {}
 
 
 @pytest.mark.slow
-def test_a_million_seeds() -> None:
+def test_a_million_seeds_are_independent() -> None:
     assert implausible(seed_p_values(MANY)) == {}
 
 
-def test_equal_seeds() -> None:
+def test_equal_seeds_give_equal_deals() -> None:
     one, other = streams_of(range(100)), streams_of(range(100))
     rows = np.arange(100).repeat(20)
     np.testing.assert_array_equal(pick_deals(one, rows), pick_deals(other, rows))

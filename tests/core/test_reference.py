@@ -1,4 +1,4 @@
-"""The slow twin by itself: whole games keep its cards together, and a supermove is what single moves make."""
+"""The reference implementation by itself: games keep their cards, and a supermove equals single moves."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_random_games_keep_the_cards(name: str) -> None:
     print(f"{name}: {positions / (time.perf_counter() - began):,.0f} positions a second")
 
 
-def test_deal() -> None:
-    """Row by row, a pile only until it has its cards, then the cells; the stock's next card last."""
+def test_the_deal_goes_row_by_row() -> None:
+    """Until each pile has its cards, then to the cells; the next card of the stock is last."""
     rules = ReferenceRules(1, (1, 3, 2), 3, 2, "same suit", "any", "one card", ranks=3)
     game = ReferenceGame.deal_from(rules.pack(), rules, "small")
     assert game.text() == (
@@ -76,7 +76,7 @@ def test_deal() -> None:
     assert game.waste == ["3H"]
 
 
-def test_order_of_actions() -> None:
+def test_actions_are_in_the_documented_order() -> None:
     """Draw, then home, to a cell, onto a pile and to a space; piles, waste and cells in each."""
     rules = ReferenceRules(1, (2,) * 4, 3, 0, "any suit", "any", "supermove", ranks=4)
     home = "foundations: C 2 H 2|stock: AD|waste: 4D 3C|cells: 3H AS --"
@@ -91,7 +91,7 @@ def test_order_of_actions() -> None:
     assert ReferenceGame.from_text(text, rules).legal_actions() == " ".join(groups).split()
 
 
-def test_spaces_that_stay() -> None:
+def test_spaces_that_stay_empty_take_no_card() -> None:
     rules = replace(THIEVES, spaces="none")
     text = fill("variant: v|t1: 4H 9S KS|t2:|t3: KH|waste: ... KC", rules)
     assert ReferenceGame.from_text(text, rules).status() == "stuck"
@@ -104,12 +104,12 @@ def test_illegal_action_is_named() -> None:
 
 
 def names_aside(game: ReferenceGame) -> object:
-    """What lies in the piles and cells, whichever they are."""
+    """The cards in the piles and cells, regardless of their names."""
     return tuple(sorted(map(tuple, game.tableau))), tuple(sorted(map(tuple, game.cells)))
 
 
 def within_reach(start: ReferenceGame, movers: list[str]) -> set[object]:
-    """Every position to which moves of some cards lead, none of them home."""
+    """Every position that moves of some cards lead to, without moves home."""
     seen, waiting = {names_aside(start)}, deque([start])
     while waiting:
         game = waiting.popleft()
@@ -135,8 +135,10 @@ def within_reach(start: ReferenceGame, movers: list[str]) -> set[object]:
         *(("eights-down", "kings", empty, free) for empty, free in ((0, 1), (1, 1), (2, 2), (5, 1))),
     ],
 )
-def test_supermove_is_single_moves(game: str, filled_by: str, empty: int, free: int, onto: str) -> None:
-    """A supermove is legal when single moves lead there, if not to the same space, and only then."""
+def test_a_supermove_is_legal_if_and_only_if_single_moves_reach_its_position(
+    game: str, filled_by: str, empty: int, free: int, onto: str
+) -> None:
+    """The single moves may end in another space."""
     rules = replace(GAMES[game], spaces=filled_by, moves="supermove")
     places = [spaces(free), cells(empty) if rules.cells else "waste: ... KC"]
     # One card more than the largest capacity above.

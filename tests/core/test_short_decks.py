@@ -1,9 +1,9 @@
-"""Packs of three to five ranks, played out to the end in every way by the engine and by its slow twin.
+"""Packs of three to five ranks, played in every possible way by the engine and by the reference
+implementation.
 
-All positions that can be reached from a deal must be the same on both sides, and in each the legal actions,
-where they lead and how the game stands; so is then the length of the shortest way to win, if there is one.
-
-pytest compares some deals of every mix of rules; as a script this compares many::
+All positions that can be reached from a deal must be the same on both sides, with the same legal actions,
+successors and status. So must be the length of the shortest line to a win, if there is one. pytest compares
+some deals of every combination of rules; as a script this compares many::
 
     python -m tests.core.test_short_decks --deals 3000
 """
@@ -26,7 +26,7 @@ from solitaire_env.core.perft import successors, unique_rows
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import action_text, format_position, position_from_row
 from solitaire_env.variants import Variant
-from tests.counts import deal as twin_deal
+from tests.counts import deal as reference_deal
 from tests.counts import made
 from tests.games import COMPILED, FURTHER, MIXES
 
@@ -45,25 +45,25 @@ VARIANTS = {
     for shape, build, spaces, moves in product(SHAPES, *MIXES)
 } | FURTHER
 MOST = 1000 if COMPILED else 60
-"""A deal from which more positions can be reached is passed over."""
+"""Deals with more reachable positions are skipped."""
 
 
 class View(NamedTuple):
-    """What is to be said of a position."""
+    """The description of a position."""
 
     depth: int
-    """Actions on the shortest way to it."""
+    """Number of actions on the shortest line to it."""
     status: str
     leads_to: dict[str, str]
-    """Position texts by the legal actions, in their order."""
+    """The text of the position after each legal action, by the action, in order."""
 
 
 Space = dict[str, View]
-"""All positions that can be reached, by their texts."""
+"""All reachable positions, by text."""
 
 
 def can_be_compared(variant: Variant, deal: int) -> bool:
-    """Whether no more positions than MOST can be reached from a deal."""
+    """Whether at most MOST positions can be reached from a deal."""
     rules = make_rules(variant)
     batch = Batch(GameSpec(variant), 1)
     batch.deal(np.array([0]), [deal])
@@ -77,12 +77,12 @@ def can_be_compared(variant: Variant, deal: int) -> bool:
 
 
 def explore_engine(variant: Variant, deal: int) -> Space:
-    """All that can be reached from a deal.
+    """All positions that can be reached from a deal.
 
     Raises
     ------
     AssertionError
-        If what a step brought up to date is not what follows from the position.
+        If the incrementally updated state differs from a rebuild from the position.
     """
     rules = make_rules(variant)
     texts = [action_text(variant, action) for action in range(rules.actions)]
@@ -140,9 +140,9 @@ def said(variant: Variant, field: str, value: np.ndarray) -> str:
     return " ".join(action_text(variant, action) for action in np.flatnonzero(value))
 
 
-def explore_twin(variant: Variant, deal: int) -> Space:
-    """All that can be reached from a deal by the slow twin."""
-    game = twin_deal(variant, deal)
+def explore_reference(variant: Variant, deal: int) -> Space:
+    """All positions that can be reached from a deal, by the reference implementation."""
+    game = reference_deal(variant, deal)
     found: Space = {}
     level = {game.text(): game}
     depth = 0
@@ -167,14 +167,14 @@ def describe(variant: Variant, deal: int) -> str:
 
 
 def compare(variant: Variant, deal: int) -> tuple[int, int | None]:
-    """How many positions can be reached, and the length of the shortest win.
+    """The number of reachable positions, and the length of the shortest line to a win.
 
     Raises
     ------
     AssertionError
-        With the first position that differs and what each side says of it.
+        With the first position that differs, and the description of each side.
     """
-    got, expected = explore_engine(variant, deal), explore_twin(variant, deal)
+    got, expected = explore_engine(variant, deal), explore_reference(variant, deal)
     where = describe(variant, deal)
     for name, view in expected.items():
         assert name in got, f"position of {where} not reached:\n{name}"
@@ -192,20 +192,22 @@ def compare(variant: Variant, deal: int) -> tuple[int, int | None]:
         if COMPILED or (place % 8 == 0 and name not in FURTHER)
     ],
 )
-def test_all_that_can_be_reached(name: str) -> None:
+def test_reachable_positions_are_the_same(name: str) -> None:
     variant = VARIANTS[name]
     positions, _ = compare(variant, next(filter(partial(can_be_compared, variant), count())))
     assert positions > 0
 
 
 @pytest.mark.slow
-def test_thousands_of_deals() -> None:
+def test_reachable_positions_of_thousands_of_deals_are_the_same() -> None:
     deals, positions, won, _ = compare_many(3000)
     assert (deals, won > 100, positions > 100_000) == (3000, True, True)
 
 
 def compare_many(number: int) -> tuple[int, int, int, int]:
-    """Compare deals, shared among the mixes of rules: how many, their positions, winnable and passed over."""
+    """Compare deals, spread over the combinations of rules; return the numbers of deals, of positions, of
+    winnable and of skipped deals.
+    """
     compared = positions = winnable = passed = 0
     for place, variant in enumerate(VARIANTS.values()):
         wanted = (place + 1) * number // len(VARIANTS)
@@ -223,7 +225,9 @@ def compare_many(number: int) -> tuple[int, int, int, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Play short packs out in every way, engine against twin.")
+    parser = argparse.ArgumentParser(
+        description="Compare all positions of short packs, engine and reference implementation."
+    )
     parser.add_argument("--deals", type=int, default=3000, help="deals, shared among the mixes of rules")
     began = time.monotonic()
     deals, positions, won, passed = compare_many(parser.parse_args().deals)

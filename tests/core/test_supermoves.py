@@ -1,4 +1,4 @@
-"""Supermoves as single moves, against the same by recursion."""
+"""Supermoves as single moves, compared with a recursive implementation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def recursively(variant: Variant, state: engine.State, row: int, number: int) ->
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_equals_the_recursion(name: str) -> None:
+def test_expansion_equals_the_recursion(name: str) -> None:
     """All legal actions of random games, one by one and together."""
     variant, size, random = GAMES[name], 8, np.random.default_rng(0)
     batch = Batch(GameSpec(variant), size)
@@ -92,7 +92,7 @@ def test_equals_the_recursion(name: str) -> None:
 
 @cache
 def count_singles(cards: int, most: int, between: int) -> int:
-    """The single moves of a sequence, ``most`` of whose cards can be carried without spaces."""
+    """Number of single moves of a sequence, if ``most`` cards can be carried without spaces."""
     if cards <= most:
         return 2 * cards - 1
     part = max(1, cards - (most << (between - 1)))
@@ -101,7 +101,7 @@ def count_singles(cards: int, most: int, between: int) -> int:
 
 @cache
 def count_tasks(cards: int, most: int, between: int) -> int:
-    """The parts that wait at a time, at most."""
+    """Maximum number of parts that wait at a time."""
     if cards <= most:
         return 1
     part = max(1, cards - (most << (between - 1)))
@@ -109,7 +109,7 @@ def count_tasks(cards: int, most: int, between: int) -> int:
     return max(2 + first, 1 + rest, first)
 
 
-def test_there_is_room_for_every_supermove() -> None:
+def test_scratch_arrays_fit_every_supermove() -> None:
     possible = [
         (cards, cells + 1, between)
         for cells in range(13)

@@ -1,4 +1,4 @@
-"""Work that is spread over threads."""
+"""Work on several threads."""
 
 import multiprocessing
 import threading
@@ -13,7 +13,7 @@ from solitaire_env.variants import get_variant
 
 @pytest.fixture(autouse=True, params=[1, 2])
 def threads(request, monkeypatch):
-    """Each test with one thread and with two; numba may have fewer here."""
+    """Each test runs with one thread and with two; numba may have fewer here."""
     monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: request.param)
     return request.param
 
@@ -28,12 +28,12 @@ def test_two_threads_work_at_the_same_time(threads):
     run_parts(lambda _: meeting.wait(), range(threads))
 
 
-def test_nothing_is_spread_within_a_part(threads):
+def test_nested_calls_stay_in_their_thread(threads):
     inner = run_parts(lambda _: set(run_parts(lambda _: threading.get_ident(), range(8))), range(4))
     assert all(len(idents) == 1 for idents in inner)
 
 
-def test_an_error_is_raised_when_all_parts_have_ended(threads):
+def test_an_error_is_raised_after_all_parts_have_ended(threads):
     running = []
 
     def fail_at_three(part):
@@ -47,7 +47,7 @@ def test_an_error_is_raised_when_all_parts_have_ended(threads):
     with pytest.raises(ValueError, match="three"):
         run_parts(fail_at_three, range(10))
     assert not running
-    assert run_parts(str, range(3)) == ["0", "1", "2"]  # and work goes on
+    assert run_parts(str, range(3)) == ["0", "1", "2"]  # later work succeeds
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 31, 32, 33, 1000])
@@ -64,19 +64,19 @@ def _square_in_child(numbers):
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own(threads):
+def test_a_forked_process_creates_its_own_threads(threads):
     run_parts(str, range(4))
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_square_in_child, ([1, 2, 3],)).get(60) == [1, 4, 9]
 
 
-def test_a_pool_grows_when_more_threads_are_asked_for():
+def test_a_pool_grows_on_demand():
     first = _workers.get(1)
     assert _workers.get(1) is first
     assert _workers.get(_workers.size + 1) is not first
 
 
-def test_a_fast_kernel_adds():
+def test_a_fast_kernel_gives_the_sum():
     def add(numbers):
         total = 0.0
         for number in numbers:
@@ -86,7 +86,7 @@ def test_a_fast_kernel_adds():
     assert jit_fast(add)(np.arange(5.0)) == 10
 
 
-def test_rows_that_are_played_must_be_legal():
+def test_playing_an_illegal_action_raises_an_error():
     batch = Batch(GameSpec(get_variant("busy-aces")), 2)
     batch.deal(np.arange(2), [0, 1])
     illegal = int(batch.state.mask[1].argmin())

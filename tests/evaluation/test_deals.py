@@ -16,7 +16,7 @@ from tests.conftest import Refuses
         ("5, 0:2,ms:11982 ,pysol:24", [5, 0, 1, "ms:11982", "pysol:24"]),
     ],
 )
-def test_parse_deals(text: str, deals: list[int | str]) -> None:
+def test_deals_are_parsed(text: str, deals: list[int | str]) -> None:
     assert parse_deals(text) == deals
 
 
@@ -24,16 +24,16 @@ def test_parse_deals(text: str, deals: list[int | str]) -> None:
     "text",
     ["", "a", "-1", "1.5", "3:3", "4:2", "0:", ":5", "0:10:2", "ms:", "ms:a", "klondike:4", "1,,2", "1;2"],
 )
-def test_unknown_deals(text: str, refuses: Refuses) -> None:
+def test_unknown_deals_raise_an_error(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
 
 
 @pytest.mark.parametrize("text", ["\u0661", "9" * 20, "9" * 5000, "ms:" + "9" * 21, "\x1b[7m", "x" * 5000])
-def test_odd_deals(text: str, refuses: Refuses) -> None:
+def test_other_texts_raise_an_error(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
 
 
-def test_too_many_deals(refuses: Refuses) -> None:
+def test_too_many_deals_raise_an_error(refuses: Refuses) -> None:
     refuses(lambda: parse_deals("0:99999999999"), "0:99999999999", "1,000,000")
     refuses(lambda: parse_deals("0:9999999999999999999"), "0:9999999999999999999", "1,000,000")
     refuses(lambda: parse_deals("0:600000,600000:1000001"), "600000:1000001", "1,000,000")

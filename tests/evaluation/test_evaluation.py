@@ -1,4 +1,4 @@
-"""How well a policy plays: statistics, results files, and games held against single environments."""
+"""Evaluation of policies: statistics, result files, and games compared with single environments."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ from tests.conftest import Refuses
 from tests.games import COMPILED, PLAYED, THE_FIVE
 
 IDS = [env_id(variant) for variant in PLAYED.values() if not (variant.wraps or variant.worrying_back)]
-"""Without games that take no other build, and those in which the cards home go down in a loop."""
+"""Without games that take no other build, and those in which the number of cards home may decrease in a
+cycle."""
 BUSY_ACES = "Solitaire/BusyAces-v0"
 ONE_CARD = [env_id(variant) for variant in THE_FIVE.values() if variant.moves == "one card"]
 LIMIT = 200 if COMPILED else 40
@@ -47,7 +48,7 @@ KEPT: dict[str, Any] = {"transcripts": True, "max_episode_steps": 40}
 
 
 class Whim:
-    """A legal action, as good as any other; the same in the same position."""
+    """A random legal action; the same one in the same position."""
 
     fingerprint = "whim"
 
@@ -62,13 +63,13 @@ class Whim:
         sums = ((observations.astype(np.int64) + 17) * place % 10_007).sum(1, keepdims=True)
         keys = (sums + 1) * (np.arange(masks.shape[1]) + 3) % 1_009 + 1
         actions = (masks * keys).argmax(1)
-        # What a policy does to its arguments is its own affair.
+        # A policy may change its arguments.
         observations[:], masks[:] = 0, 0
         return actions
 
 
 class Interrupted(Whim):
-    """Ctrl-C after some calls."""
+    """Raises KeyboardInterrupt after some calls."""
 
     name = "Whim"
 
@@ -95,11 +96,11 @@ class Interrupted(Whim):
         (0, 0, 0.0, 1.0),
     ],
 )
-def test_wilson_interval(wins: int, games: int, low: float, high: float) -> None:
+def test_wilson_interval_equals_scipy(wins: int, games: int, low: float, high: float) -> None:
     assert wilson_interval(wins, games) == pytest.approx((low, high), abs=1e-8)
 
 
-def test_bootstrap_interval() -> None:
+def test_bootstrap_interval_is_that_of_a_mean() -> None:
     values = [*range(100)]
     low, high = bootstrap_interval(values)
     assert (low, high) == bootstrap_interval(values)
@@ -110,7 +111,7 @@ def test_bootstrap_interval() -> None:
 
 
 def games_won(pattern: str, first_deal: int = 0) -> list[Game]:
-    """A game a letter: won, lost or truncated."""
+    """One game per letter: won, lost or truncated."""
     about = {"env": BUSY_ACES, "policy": "p", "moves": "one card", "rules": "r"}
     return [
         Game(
@@ -137,18 +138,18 @@ def games_won(pattern: str, first_deal: int = 0) -> list[Game]:
         ("", "", (0, 0, 1.0)),
     ],
 )
-def test_mcnemar(first: str, second: str, expected: tuple[int, int, float]) -> None:
+def test_mcnemar_gives_the_exact_p(first: str, second: str, expected: tuple[int, int, float]) -> None:
     assert mcnemar(games_won(first), games_won(second)) == pytest.approx(expected)
     a, b, p = expected
     assert mcnemar(games_won(second), games_won(first)) == pytest.approx((b, a, p))
 
 
-def test_mcnemar_wants_the_same_deals(refuses: Refuses) -> None:
+def test_mcnemar_requires_the_same_deals(refuses: Refuses) -> None:
     first, second = games_won("www"), games_won("ww", 1)
     refuses(lambda: mcnemar(first, second), "different deals", "3 and 2", "2 in common")
 
 
-def test_summary() -> None:
+def test_summary_has_rates_and_intervals() -> None:
     summary = summarize(games_won("wwlt"))
     assert (summary.games, summary.wins, summary.win_rate) == (4, 2, 0.5)
     assert (summary.cards_home, summary.steps, summary.truncated, summary.repeated) == (52, 10, 0.25, 0.75)
@@ -161,7 +162,7 @@ def test_summary() -> None:
 
 
 def play_alone(policy: Any, name: str, deal: int | str, **keywords: Any) -> dict[str, Any]:
-    """One game of a single environment."""
+    """Play one game in a single environment."""
     env = gym.make(f"solitaire_env:{name}", on_invalid="raise", **keywords)
     observation, info = env.reset(options={"deal": deal})
     stood: set[str] = set()
@@ -194,7 +195,7 @@ def play_alone(policy: Any, name: str, deal: int | str, **keywords: Any) -> dict
     ],
     ids=str,
 )
-def test_equals_single_environments(name: str, wishes: dict[str, str]) -> None:
+def test_games_equal_single_environments(name: str, wishes: dict[str, str]) -> None:
     rules = {key: wishes[key] for key in ("moves", "build") if key in wishes}
     seen = {key: wishes[key] for key in ("observation", "information") if key in wishes}
     policy = Whim(**seen)
@@ -207,7 +208,7 @@ def test_equals_single_environments(name: str, wishes: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("attributes", [{}, {"moves": "supermove"}, {"deterministic": True}], ids=str)
-def test_order_and_company_do_not_matter(attributes: dict[str, Any]) -> None:
+def test_results_do_not_depend_on_order_and_batch(attributes: dict[str, Any]) -> None:
     deals = [7, 3, "ms:9", 0, 2**20, 4, 5]
     keywords: dict[str, Any] = {"max_episode_steps": LIMIT, "transcripts": True}
     runs = [
@@ -220,7 +221,7 @@ def test_order_and_company_do_not_matter(attributes: dict[str, Any]) -> None:
 
 
 class Chance:
-    """Any legal action, by the random numbers given."""
+    """A legal action, chosen by the given random number."""
 
     stochastic = True
 
@@ -236,7 +237,7 @@ class Chance:
 
 
 @pytest.mark.parametrize("attributes", [{}, {"moves": "supermove"}], ids=str)
-def test_chance_is_a_game_s_own(attributes: dict[str, Any]) -> None:
+def test_random_numbers_depend_only_on_the_game(attributes: dict[str, Any]) -> None:
     deals = [7, 3, "ms:9", 0, 2**20, 4, 5]
     keywords: dict[str, Any] = {"max_episode_steps": LIMIT}
     runs = [
@@ -248,7 +249,7 @@ def test_chance_is_a_game_s_own(attributes: dict[str, Any]) -> None:
     assert [game.repeated for game in anew] != [game.repeated for game in runs[0]]
 
 
-def test_chances_are_all_alike() -> None:
+def test_random_numbers_are_uniform() -> None:
     policy = Chance()
     done = evaluate(policy, BUSY_ACES, range(100), max_episode_steps=LIMIT)
     assert len(policy.asked) == len(set(policy.asked)) == done.answers
@@ -257,7 +258,7 @@ def test_chances_are_all_alike() -> None:
     assert shares == pytest.approx(np.full(10, 0.1), abs=5 * math.sqrt(0.09 / done.answers))
 
 
-def test_draw() -> None:
+def test_draw_follows_the_weights() -> None:
     weights = np.array([[0.0, 1.0, 3.0, 0.0, 4.0, 0.0]])
     for chance, action in ((0.0, 1), (0.1249, 1), (0.125, 2), (0.499, 2), (0.5, 4), (1 - 2**-53, 4)):
         assert draw(weights, np.array([chance])).tolist() == [action]
@@ -288,7 +289,7 @@ def test_supermoves_are_played_card_by_card(name: str) -> None:
     assert "one card" in done.games[0].rules
 
 
-def test_the_limit_may_fall_into_a_supermove() -> None:
+def test_the_step_limit_may_cut_a_supermove() -> None:
     def play(limit: int) -> tuple[int, tuple[str, ...]]:
         policy = Whim(moves="supermove")
         done = evaluate(policy, "busy-aces", [1], max_episode_steps=limit, transcripts=True)
@@ -304,7 +305,7 @@ def test_the_limit_may_fall_into_a_supermove() -> None:
 @pytest.mark.parametrize(
     ("name", "moves"), [*((name, None) for name in IDS), *((name, "supermove") for name in ONE_CARD)]
 )
-def test_deterministic_saves_time_and_changes_nothing(name: str, moves: str | None) -> None:
+def test_deterministic_policies_give_the_same_results_in_less_time(name: str, moves: str | None) -> None:
     policies = Whim(moves=moves), Whim(moves=moves, deterministic=True)
     first, second = (evaluate(policy, name, range(5), max_episode_steps=LIMIT) for policy in policies)
     for full, short in zip(first.games, second.games, strict=True):
@@ -321,7 +322,7 @@ ACES = Variant("aces", "Aces", decks=1, tableau=(1, 1, 1, 1), ranks=1)
 
 @pytest.mark.parametrize("moves", ["one card", "supermove"])
 def test_a_deal_may_be_stuck(moves: str) -> None:
-    """A third of the deals of Tiny have no legal action at all."""
+    """A third of the deals of Tiny have no legal action."""
     done = evaluate(Whim(moves=moves), TINY, range(30), max_episode_steps=LIMIT, transcripts=True)
     stuck = [game for game in done.games if game.steps == 0]
     assert 3 < len(stuck) < 20
@@ -334,19 +335,19 @@ def test_a_deal_may_be_stuck(moves: str) -> None:
 
 
 @pytest.mark.parametrize("moves", ["one card", "supermove"])
-def test_won(moves: str) -> None:
+def test_won_games_are_counted(moves: str) -> None:
     game = evaluate(Whim(moves=moves), ACES, [0]).games[0]
     assert (game.won, game.cards_home, game.steps, game.truncated) == (True, 4, 4, False)
 
 
-def test_registered_limit() -> None:
+def test_the_registered_step_limit_is_the_default() -> None:
     done = evaluate(Whim(deterministic=True), "forty-thieves", range(4))
     limit = step_limit(get_variant("forty-thieves"))
     assert {game.steps for game in done.games if game.truncated} == {limit}
     assert done.games[0].rules == f"same suit, any, one card, {limit} steps"
 
 
-def test_functions_and_lists_do() -> None:
+def test_functions_and_lists_are_accepted() -> None:
     def first_legal(observations: Any, masks: Any) -> list[int]:
         return [int(mask.argmax()) for mask in masks]
 
@@ -355,7 +356,7 @@ def test_functions_and_lists_do() -> None:
     assert evaluate(first_legal, "eights-down", [], name="none").games == []
 
 
-def test_progress() -> None:
+def test_progress_is_called_after_each_step() -> None:
     seen: list[tuple[int, int]] = []
     evaluate(
         Whim(), "busy-aces", range(7), num_envs=2, max_episode_steps=20,
@@ -367,7 +368,7 @@ def test_progress() -> None:
 
 
 class Sure(Whim):
-    """It is sure of the action that it takes, three in four, and of a card more each time it is asked."""
+    """Gives its action a probability of three quarters; its value is one card more in each call."""
 
     def explain(self, observations: Any, masks: Any) -> tuple[Any, Any]:
         chosen = Whim.__call__(self, observations.copy(), masks.copy())
@@ -376,7 +377,7 @@ class Sure(Whim):
         return probabilities, np.float32(0.1) + probabilities.argmax(1)
 
 
-def test_thoughts_are_kept_with_the_actions() -> None:
+def test_transcripts_contain_thoughts() -> None:
     sure = {
         g: parse_transcript(t)
         for g, t in evaluate(Sure(), "eights-down", range(5), **KEPT).transcripts.items()
@@ -397,7 +398,7 @@ def test_thoughts_are_kept_with_the_actions() -> None:
         assert len(list(replay(transcript))) == len(transcript.actions)
 
 
-def test_the_thought_of_a_supermove_stands_at_its_first_card() -> None:
+def test_the_thought_of_a_supermove_is_at_its_first_card() -> None:
     games = evaluate(Sure(moves="supermove"), "busy-aces", range(5), **KEPT).transcripts.values()
     seen = get_variant("busy-aces").with_rules(moves="supermove")
     expanded = 0
@@ -414,14 +415,14 @@ def test_the_thought_of_a_supermove_stands_at_its_first_card() -> None:
             single.step(single.parse_action(action))
             for move in moves[1:]:
                 more = next(rest, None)
-                if more is None:  # the step limit came in between
+                if more is None:  # the step limit was reached within it
                     break
                 assert more == (move, None)
                 single.step(single.parse_action(move))
     assert expanded
 
 
-def test_what_a_policy_does_not_say_is_left_out() -> None:
+def test_unknown_parts_of_thoughts_are_left_out() -> None:
     class Half(Whim):
         def explain(self, observations: Any, masks: Any) -> tuple[Any, Any]:
             return (None, np.ones(len(masks))) if self.values else (masks / np.float32(masks.sum()), None)
@@ -439,7 +440,7 @@ def test_what_a_policy_does_not_say_is_left_out() -> None:
 
 
 def answers(answer: Callable[[Any], Any], **attributes: Any) -> Callable[[], Any]:
-    """Evaluate a policy that answers the same to every mask."""
+    """Evaluate a policy that gives the same answer to every mask."""
 
     class Policy:
         def __call__(self, observations: Any, masks: Any) -> Any:
@@ -452,7 +453,7 @@ def answers(answer: Callable[[Any], Any], **attributes: Any) -> Callable[[], Any
 
 
 @pytest.mark.parametrize("moves", [None, "supermove"])
-def test_illegal_action(moves: str | None) -> None:
+def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
     with pytest.raises(IllegalActionError, match=r"illegal action \d+ \(\w+>\w+\), allowed here: draw"):
         answers(lambda masks: masks.argmin(1), moves=moves)()
 
@@ -491,11 +492,11 @@ def test_illegal_action(moves: str | None) -> None:
         ),
     ],
 )
-def test_refuses(call: Any, words: list[str], refuses: Refuses) -> None:
+def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)
 
 
-def test_a_policy_declares_how_it_sees_a_game() -> None:
+def test_policies_get_the_view_that_they_declare() -> None:
     spec = GameSpec(get_variant("busy-aces"))
     view = view_of(as_policy(Whim(moves="supermove", observation="features"), spec), spec)
     assert view.settings.observation == "features" and view.layout["space_counts"] == 13
@@ -511,7 +512,7 @@ def run(path: Path, policy: Any = None, deals: Any = range(12), **keywords: Any)
     return evaluate(policy or Whim(), BUSY_ACES, deals, results=path, **keywords)
 
 
-def test_a_line_a_game(tmp_path: Path) -> None:
+def test_result_files_have_one_line_per_game(tmp_path: Path) -> None:
     done = run(tmp_path / "games.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "games.jsonl").read_text().splitlines()]
     assert [row["deal"] for row in rows] == [*range(12)]
@@ -531,13 +532,13 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
     assert resumed.games == expected.games and path.read_bytes() == whole.read_bytes()
     policy = Whim()
     assert run(path, policy).games == expected.games and policy.calls == 0
-    # Other deals join those that stand there.
+    # Other deals are added to those in the file.
     assert [game.deal for game in run(path, deals=[20, 3]).games] == [20, 3]
     assert sorted(game.deal for game in read_games(path)) == [*range(12), 20]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 30, 150])
-def test_cut_off_last_line(tmp_path: Path, cut: int) -> None:
+def test_an_incomplete_last_line_is_ignored(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "games.jsonl"
     expected = run(path).games
     whole = path.read_bytes()
@@ -560,7 +561,7 @@ def test_cut_off_last_line(tmp_path: Path, cut: int) -> None:
         ({"max_episode_steps": 41}, ["40 steps", "41 steps", "choose another file"]),
     ],
 )
-def test_games_of_another_evaluation_are_refused(
+def test_a_file_of_another_evaluation_is_refused(
     tmp_path: Path, keywords: dict[str, Any], words: list[str], refuses: Refuses
 ) -> None:
     path = tmp_path / "games.jsonl"
@@ -570,7 +571,7 @@ def test_games_of_another_evaluation_are_refused(
     assert path.read_bytes() == before
 
 
-def test_games_of_another_policy_are_refused_by_its_fingerprint(tmp_path: Path, refuses: Refuses) -> None:
+def test_a_file_of_a_policy_with_another_fingerprint_is_refused(tmp_path: Path, refuses: Refuses) -> None:
     def first(observations: Any, masks: Any) -> Any:
         return masks.argmax(1)
 
@@ -584,27 +585,27 @@ def test_games_of_another_policy_are_refused_by_its_fingerprint(tmp_path: Path, 
     assert run(path, first, **keywords).answers == 0 and run(path, first, **keywords).games == done.games
 
 
-def test_rows_of_a_stochastic_policy_carry_the_seed(tmp_path: Path, refuses: Refuses) -> None:
+def test_rows_of_a_stochastic_policy_have_the_seed(tmp_path: Path, refuses: Refuses) -> None:
     path = tmp_path / "games.jsonl"
     policy = load_policy("random", BUSY_ACES)
     done = run(path, policy, seed=1)
     assert {game.seed for game in done.games} == {1}
     refuses(lambda: run(path, policy, seed=2), str(path), "seed 1, not 2", "choose another file")
     assert run(path, policy, seed=1).answers == 0
-    # Files of before have no seed: it was 0.
+    # Older files have no seed: it was 0.
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps({k: v for k, v in row.items() if k != "seed"}) + "\n" for row in rows))
     refuses(lambda: run(path, policy, seed=1), "seed 0, not 1")
     assert run(path, policy).answers == 0
 
 
-def test_numpy_limits_and_seeds_are_welcome() -> None:
+def test_numpy_limits_and_seeds_are_accepted() -> None:
     done = evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=np.int64(7), seed=np.int64(3))  # type: ignore[arg-type]
     assert done.games[0].steps == 7 and "7 steps" in done.games[0].rules
 
 
 @pytest.mark.parametrize("line", ["{}", "[]", "7", "not JSON", '{"env": "x", "wings": 2}'])
-def test_what_is_no_results_file(tmp_path: Path, line: str, refuses: Refuses) -> None:
+def test_other_files_are_refused(tmp_path: Path, line: str, refuses: Refuses) -> None:
     path = tmp_path / "games.jsonl"
     run(path, deals=[1])
     path.write_text(f"{line}\n{path.read_text()}")
@@ -628,7 +629,7 @@ def test_what_is_no_results_file(tmp_path: Path, line: str, refuses: Refuses) ->
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_games_that_are_none(
+def test_rows_with_invalid_values_are_refused(
     tmp_path: Path, line: str | dict[str, Any], words: list[str], refuses: Refuses
 ) -> None:
     path = tmp_path / "games.jsonl"
@@ -637,14 +638,14 @@ def test_games_that_are_none(
     refuses(lambda: read_games(path), f"{path}, line 1", "not a game", *words)
 
 
-def test_what_is_no_text_is_no_results_file(tmp_path: Path, refuses: Refuses) -> None:
+def test_files_that_are_not_text_are_refused(tmp_path: Path, refuses: Refuses) -> None:
     path = tmp_path / "games.jsonl"
     path.write_bytes(b"\xff\xfe")
     refuses(lambda: read_games(path), str(path), "not text")
 
 
-def test_transcripts_stand_in_their_folder_as_games_end(tmp_path: Path) -> None:
-    """Ctrl-C loses the games in hand, no other; a transcript that is missing is played again."""
+def test_transcripts_are_written_as_games_end(tmp_path: Path) -> None:
+    """Ctrl-C loses only the games that have not ended; a missing transcript is played again."""
     files: dict[str, Any] = {"results": tmp_path / "games.jsonl", "transcripts": tmp_path / "texts"}
 
     def stop(kept: list[Game], _: int) -> None:

@@ -1,4 +1,4 @@
-"""The random numbers of games are those of NumPy's generator."""
+"""The random numbers of games equal those of NumPy's generator."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from solitaire_env.variants import VARIANTS
 
 
 def numbers_of(stream: np.random.PCG64, count: int) -> list[float]:
-    """53 bits of each 64."""
+    """53 of every 64 bits."""
     return [float((stream.random_raw() >> 11) * 2.0**-53) for _ in range(count)]
 
 
-def test_equal_numpy_s_bit_for_bit() -> None:
+def test_streams_equal_numpy_bit_for_bit() -> None:
     batch = Batch(GameSpec(VARIANTS[0]), 1)
     batch.deal(np.array([0]), [3])
     starts = [0, 1, "ms:5", 2**40, batch.position(0)]
@@ -28,7 +28,7 @@ def test_equal_numpy_s_bit_for_bit() -> None:
         assert drawn[:, row].tolist() == numbers_of(random_stream(start, seed=row), 300)
 
 
-def test_rows_draw_apart_and_from_any_decision_on() -> None:
+def test_rows_draw_independently_from_any_decision() -> None:
     streams = RandomStreams(3)
     for row in range(3):
         streams.begin(row, random_stream(9, seed=4, decision=10 * row))
@@ -38,7 +38,7 @@ def test_rows_draw_apart_and_from_any_decision_on() -> None:
     assert streams.draw(np.array([], dtype=np.int64)).shape == (0,)
 
 
-def test_numpy_s_own_stream_stays_where_it_is() -> None:
+def test_numpys_own_stream_does_not_advance() -> None:
     stream = random_stream(5, seed=0)
     before = stream.state
     RandomStreams(1).begin(0, stream)

@@ -1,4 +1,4 @@
-"""Positions that come back: counted as a set of positions counts them."""
+"""Repeated positions, counted as a set of positions counts them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ Array = npt.NDArray[Any]
 
 
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
-def test_counts_what_came_back_in_games_of_any_length(variant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random games, which go back and forth; there is room for three positions before it grows."""
+def test_repetitions_are_counted_in_games_of_any_length(
+    variant: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random games, which move back and forth; the initial capacity is three positions."""
     monkeypatch.setattr(repeats, "FIRST_ROOM", 3)
     size, random = 6, np.random.default_rng(0)
     batch = Batch(GameSpec(variant), size)
@@ -37,10 +39,10 @@ def test_counts_what_came_back_in_games_of_any_length(variant: Any, monkeypatch:
             position = batch.observations()[row].tobytes()
             expected.append(position in positions[row])
             positions[row].append(position)
-        assert seen.came_back(rows).tolist() == expected
+        assert seen.is_repetition(rows).tolist() == expected
         if step == 50:  # another game begins in a row
             batch.deal(np.array([2]), [100])
-            seen.forget(np.array([2]))
+            seen.clear(np.array([2]))
             positions[2] = []
         todo = np.zeros(size, dtype=np.int8)
         todo[rows] = 1
@@ -55,7 +57,7 @@ def test_games_do_not_share_positions() -> None:
     batch.deal(np.arange(3), [7, 7, 7])
     seen, both = Repeats(batch.rules, 3), np.array([0, 1])
     seen.add(batch.state.rows, both)
-    assert seen.came_back(both).tolist() == [False, False]
+    assert seen.is_repetition(both).tolist() == [False, False]
     seen.add(batch.state.rows, np.array([1]))
-    assert seen.came_back(both).tolist() == [False, True]
+    assert seen.is_repetition(both).tolist() == [False, True]
     assert [seen.count(row) for row in range(3)] == [0, 1, 0]

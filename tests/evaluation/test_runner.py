@@ -1,4 +1,4 @@
-"""The runner's two sides of a game: what is played, and what a policy is shown of it."""
+"""The runner's two views of a game: the one that is played, and the one that a policy sees."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SHOWN: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=str)
-def test_the_view_is_that_of_the_game_as_it_stands(shown: dict[str, Any]) -> None:
-    """Whether a view followed a move or was derived: observation and mask are those of the position."""
+def test_the_view_is_that_of_the_current_position(shown: dict[str, Any]) -> None:
+    """Observation and mask are those of the position, whether the view was stepped or derived."""
     policy = Random(GameSpec(BUSY_ACES))
     for name, value in shown.items():
         setattr(policy, name, value)
@@ -53,7 +53,7 @@ def test_the_view_is_that_of_the_game_as_it_stands(shown: dict[str, Any]) -> Non
     assert several > 0 or "moves" not in shown
 
 
-def test_recorded_moves_are_those_of_the_singles() -> None:
+def test_recorded_moves_are_the_single_moves() -> None:
     spec = GameSpec(BUSY_ACES)
     played: dict[int, list[int]] = {}
 

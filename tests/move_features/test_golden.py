@@ -1,4 +1,4 @@
-"""Move features are what they have always been, bit by bit: stored networks were trained on these numbers."""
+"""Move features do not change, bit by bit: stored networks were trained on these numbers."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ DIGESTS = {
     "three-decks": "ba85a93346308426",
     "no-stock": "b3d5fb555088df64",
 }
-"""Of all numbers read in games after 0 to 150 random moves, by the implementation before this one."""
+"""Digests of all numbers read in games after 0 to 150 random moves, by the implementation before this one."""
 
 
 @pytest.mark.parametrize("name", DIGESTS if COMPILED else ODD)
-def test_numbers_stay_the_same(name: str) -> None:
+def test_features_do_not_change(name: str) -> None:
     variant = (PUBLISHED | OPTIONS | ODD)[name]
     reader = MoveReader(GameSpec(variant), 2, 2, 5 if variant.build == "same suit" else 0)
     weights = weights_for(variant.name, stock=variant.stock > 0)

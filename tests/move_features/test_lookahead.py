@@ -1,4 +1,4 @@
-"""The rollout lookahead, against the same played slowly by the linear policy."""
+"""The rollout lookahead, compared with a slow version that plays the linear policy."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ SUITED = {
     for name, variant in (SHOWN | OPTIONS | ODD).items()
     if has_safe_moves(variant) and not variant.hides_cards and variant.fill == "none"
 }
-"""Games in suit where no move but a draw turns a card up."""
+"""Games that build in suit and in which only a draw turns a card up."""
 LIMIT = 5
 
 
 def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[Array, int, int]:
-    """The observation that the linear policy comes to, in how many moves, and how many cards went home."""
+    """The observation that the linear policy reaches, the number of moves, and the number of cards that went
+    home.
+    """
     batch = Batch(GameSpec(variant), 1)
     batch.set_row(0, row)
     before = int(batch.state.home[0])
@@ -56,7 +58,7 @@ def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[A
 
 @pytest.mark.parametrize("name", SUITED)
 @pytest.mark.parametrize("reach", [0, 2] if COMPILED else [2])
-def test_follows_the_linear_policy(name: str, reach: int) -> None:
+def test_the_lookahead_follows_the_linear_policy(name: str, reach: int) -> None:
     variant = SUITED[name]
     spec = GameSpec(variant)
     weights = weights_for(variant.name, stock=variant.stock > 0)
@@ -88,8 +90,8 @@ def test_follows_the_linear_policy(name: str, reach: int) -> None:
         np.testing.assert_array_equal(longer.positions[:, -width:], expected[len(seen.games) :])
 
 
-def test_finished_games_go_nowhere() -> None:
-    """All their actions pass for legal."""
+def test_finished_games_have_no_lookahead() -> None:
+    """Their masks are all ones."""
     spec = GameSpec(ALL["busy-aces"])
     won = np.zeros((1, spec.observation_size), dtype=np.int8)
     won[0, spec.slices["foundations"]] = 13

@@ -1,4 +1,4 @@
-"""Move features against the same numbers counted slowly, and against the position really reached."""
+"""Move features, compared with the same numbers counted slowly and with the positions that moves reach."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLAIN = [name for name, variant in (GAMES | IN_SUIT).items() if not make_rules(v
 
 
 def played(variant: Variant, steps: int, size: int = 40, seed: int = 0) -> Batch:
-    """Games after some random moves, those that are over left out of the mask."""
+    """Games after some random moves; finished ones are left out of the mask."""
     batch = Batch(GameSpec(variant), size)
     batch.deal(np.arange(size), range(seed, seed + size))
     random = np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def played(variant: Variant, steps: int, size: int = 40, seed: int = 0) -> Batch
 
 
 def playing(batch: Batch) -> tuple[Array, Array, Array]:
-    """Rows that are not over, and their observations and masks."""
+    """Rows of unfinished games, and their observations and masks."""
     rows = np.flatnonzero(batch.state.status == PLAYING)
     return rows, batch.observations()[rows].copy(), batch.state.mask[rows].copy()
 
@@ -67,7 +67,7 @@ class Board:
     cells: list[int]
 
     def wanted(self) -> list[tuple[int, int]]:
-        """Pile and place of each card that goes home next; of the waste only near its top."""
+        """Pile and place of each next foundation card; of the waste only near its top."""
         places = [(n, k) for n, pile in enumerate(self.piles) for k in range(len(pile))]
         waste = len(self.piles) - 1
         return [
@@ -83,14 +83,16 @@ class Board:
         self.founds[card & 3][self.founds[card & 3].index((card >> 2) - 1)] += 1
 
     def send(self, pile: list[int]) -> bool:
-        """Send a pile's playable card home, where it goes."""
+        """Send a pile's playable card home, if it can go."""
         if not pile or not self.goes(pile[-1]):
             return False
         self.put(pile.pop())
         return True
 
     def send_all(self) -> None:
-        """Send home all that goes, from each pile as many as go, then from the cells, round and round."""
+        """Send home all cards that can go, from each pile as many as possible, then from the cells,
+        repeatedly.
+        """
         before = -1
         while self.home() > before:
             before = self.home()
@@ -107,7 +109,7 @@ class Board:
 
 
 class Slow:
-    """The numbers of a position, each from its name in ``MoveReader.position_names``."""
+    """The numbers of a position, each computed from its name in ``MoveReader.position_names``."""
 
     def __init__(self, p: Position) -> None:
         self.p = p
@@ -132,7 +134,7 @@ class Slow:
         return any(fits(card, top) for top in self.tops)
 
     def sequences(self, pile: list[int]) -> list[list[int]]:
-        """A pile in sequences, the base first."""
+        """The sequences of a pile, from the base."""
         parts: list[list[int]] = []
         for card in pile:
             if parts and fits(card, parts[-1][-1]):
@@ -142,18 +144,18 @@ class Slow:
         return parts
 
     def stays(self, part: list[int]) -> int:
-        """1 where a sequence, told by its first card, fits nowhere."""
+        """1 if a sequence, given by its first card, fits nowhere."""
         return int(not self.takes(part[0]) and part[0] not in self.wanted)
 
     def above(self, card: int) -> int:
-        """How many cards lie above the nearest card of the kind."""
+        """Number of cards above the nearest card of the kind."""
         depths = [len(pile) - 1 - k for pile in self.piles for k, c in enumerate(pile) if c == card]
         depths += [0] * (card in self.p.cells)
         depths += [k for k, c in enumerate(self.p.waste[::-1][:WASTE_DEPTH]) if c == card]
         return min([DEEP, *depths])
 
     def blocked(self, cards: set[int]) -> list[int]:
-        """Of every such card on a pile: sequences above it that fit nowhere, at most 6."""
+        """For every such card on a pile: the number of sequences above it that fit nowhere, at most 6."""
         counts = []
         for pile in self.piles:
             parts = self.sequences(pile)
@@ -176,7 +178,7 @@ class Slow:
         return board.home() - before
 
     def digs(self, rounds: int) -> list[float]:
-        """The digs of the position, of the one that the best of them leads to, and so on."""
+        """The dig-outs of the position, of the position after the best of them, and so on."""
         board = self.board()
         numbers: list[float] = []
         for _ in range(rounds):
@@ -196,13 +198,13 @@ class Slow:
         return numbers
 
     def dig(self, board: Board, number: int, place: int) -> Board | None:
-        """What comes of a card's being dug out; None where it cannot be."""
+        """The result of digging out a card; None if that is impossible."""
         board = deepcopy(board)
         pile, others = board.piles[number], board.piles[:-1]
         while len(pile) - 1 > place:
             if board.send(pile):
                 continue
-            # A pile is taken by sequences, the waste by cards.
+            # A pile is moved by sequences, the waste card by card.
             part = pile[-1:]
             if number < len(others):
                 part = self.sequences(pile[place + 1 :])[-1]
@@ -230,7 +232,9 @@ class Slow:
         return board
 
     def reach(self, number: int) -> list[float]:
-        """How far the foundations come with the unseen at hand, then with a card more of each pile, ..."""
+        """Foundation progress with the unseen cards available, then with one more card of each pile, and so
+        on.
+        """
         board, hand = self.board(), Counter(self.unseen)
         numbers = []
         for taken in range(number):
@@ -312,7 +316,7 @@ class Slow:
 
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize(("digs", "reach"), [(1, 0), (2, 1), (5, 3)] if COMPILED else [(5, 3)])
-def test_positions_counted_slowly(name: str, digs: int, reach: int) -> None:
+def test_position_features_equal_the_slow_count(name: str, digs: int, reach: int) -> None:
     variant = (GAMES | IN_SUIT)[name]
     reader = MoveReader(GameSpec(variant), digs, reach)
     for steps in (0, 7, 40, 150):
@@ -332,7 +336,7 @@ def test_positions_counted_slowly(name: str, digs: int, reach: int) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
+def test_features_after_a_move_are_those_of_the_next_position(name: str) -> None:
     variant = GAMES[name]
     reader = MoveReader(GameSpec(variant), digs=3, reach=2)
     hidden = ("wanted", "waste", "stock: share", "cards that go", "playable cards that", "piles with", "digs")
@@ -357,17 +361,17 @@ def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
 
 
 def hidden_cards(batch: Batch) -> Array:
-    """How many cards of each game lie in the stock or face down."""
+    """Number of cards of each game in the stock or face down."""
     down = np.count_nonzero(batch.state.rows[:, : batch.rules.row_cells] >= DOWN, axis=1)
     hidden: Array = down + batch.state.stock
     return hidden
 
 
 @pytest.mark.parametrize("name", [*GAMES, *IN_SUIT])
-def test_legal_moves_in_order(name: str) -> None:
+def test_legal_moves_are_in_order(name: str) -> None:
     variant = (GAMES | IN_SUIT)[name]
     reader = MoveReader(GameSpec(variant))
-    for steps in (0, 30, 400):  # at last finished games too, where every action passes for legal
+    for steps in (0, 30, 400):  # at last finished games too, whose actions are all in the mask
         batch = played(variant, steps)
         masks = batch.state.mask
         for given in (masks, masks.astype(np.bool_)):
@@ -383,8 +387,8 @@ def test_legal_moves_in_order(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*GAMES, *IN_SUIT])
-def test_actions_that_are_not_legal_do_nothing(name: str) -> None:
-    """Of finished games, and where a caller gives a mask of ones."""
+def test_illegal_actions_change_nothing(name: str) -> None:
+    """In finished games, and if the mask of the caller is all ones."""
     variant = (GAMES | IN_SUIT)[name]
     reader = MoveReader(GameSpec(variant), digs=1)
     for steps in (0, 400):
@@ -401,8 +405,8 @@ def test_actions_that_are_not_legal_do_nothing(name: str) -> None:
             assert after.size == 0 or (after == seen.positions[seen.games[illegal]]).all()
 
 
-def told(variant: str, partial: str, action: str, **rules: str) -> dict[str, float]:
-    """What is told of a move, all that is not 0."""
+def nonzero_features(variant: str, partial: str, action: str, **rules: str) -> dict[str, float]:
+    """The features of a move that are not 0."""
     game = get_variant(variant).with_rules(**rules)
     batch = Batch(GameSpec(game), 1)
     batch.place(0, parse_position(fill(f"variant: {variant} | {partial}", REFERENCE[variant]), game))
@@ -414,7 +418,8 @@ def told(variant: str, partial: str, action: str, **rules: str) -> dict[str, flo
 BOARD = (
     "foundations: C 1 0 | t1: KD 8H | t2: 2C 7H 6H | t3: KS 5H | t4: 4S | t5: | waste: 2C 9C QD | stock: ..."
 )
-"""A two of clubs, wanted, lies under a sequence that fits onto the eight of hearts; Forty Thieves."""
+"""A two of clubs, a next foundation card, lies under a sequence that fits onto the eight of hearts; Forty
+Thieves."""
 
 
 @pytest.mark.parametrize(
@@ -467,20 +472,20 @@ BOARD = (
         ),
     ],
 )
-def test_what_is_told_of_a_move(action: str, expected: dict[str, float]) -> None:
+def test_features_of_moves_between_piles(action: str, expected: dict[str, float]) -> None:
     """Worked out by hand."""
-    numbers = told("forty-thieves", BOARD, action, moves="supermove")
+    numbers = nonzero_features("forty-thieves", BOARD, action, moves="supermove")
     left = numbers.pop("waste: share of the stock that is left", 0.0)
     assert 0 <= left < 1 and (left > 0) == ("waste: share of the stock that is left" in expected)
     expected = {name: round(n, 3) for name, n in expected.items() if not name.startswith("waste: share")}
     assert numbers == expected
 
 
-def test_what_is_told_of_other_moves() -> None:
+def test_features_of_moves_home_and_with_cells() -> None:
     """Home, from and to cells, and a King's sequence into a space."""
     board = "foundations: C 1 D 1 H 4 S 1 | cells: 7C 5D -- -- -- -- -- -- "
     board += "| t1: 9D 5H | t2: 9S 8S | t3: KH QH | t4: | t5: 8C | t6: 6H"
-    home = told("eights-down", board, "t1>f")
+    home = nonzero_features("eights-down", board, "t1>f")
     assert home == {
         "home": 1.0,
         "home: ranks above the lowest foundation / 13": round(3 / 13, 3),
@@ -488,12 +493,12 @@ def test_what_is_told_of_other_moves() -> None:
         "source: cards that stay / 13": 0.077,
         "source: a wanted card lies near the top": 1.0,
     }
-    assert told("eights-down", board, "c1>t5") == {
+    assert nonzero_features("eights-down", board, "c1>t5") == {
         "cell to pile": 1.0,
         "cards / 13": 0.077,
         "target: cards / 13": 0.077,
     }
-    cell = told("eights-down", board, "t2>c")
+    cell = nonzero_features("eights-down", board, "t2>c")
     assert cell.pop("to cell: cells that are left / 4") == 1.25
     assert cell == {
         "pile to cell": 1.0,
@@ -504,9 +509,9 @@ def test_what_is_told_of_other_moves() -> None:
     }
 
 
-def test_a_king_takes_its_sequence_to_a_space() -> None:
+def test_features_of_a_kings_sequence_to_a_space() -> None:
     board = "foundations: C 1 D 1 H 1 S 1 | cells: -- -- -- -- -- -- -- -- | t1: 9D 5H KC QC JC | t2:"
-    assert told("eights-down", board, "t1>s") == {
+    assert nonzero_features("eights-down", board, "t1>s") == {
         "pile to space": 1.0,
         "cards / 13": round(3 / 13, 3),
         "to space or cell: rank / 13": 1.0,
@@ -514,12 +519,12 @@ def test_a_king_takes_its_sequence_to_a_space() -> None:
     }
 
 
-def test_refuses_other_observations(refuses: Refuses) -> None:
+def test_other_observations_raise_an_error(refuses: Refuses) -> None:
     spec = GameSpec(GAMES["busy-aces"], Settings(observation="features"))
     refuses(lambda: MoveReader(spec), "'cards'", "'features'")
 
 
-def test_refuses_a_lookahead_where_the_game_does_not_build_in_suit(refuses: Refuses) -> None:
+def test_a_lookahead_requires_building_in_suit(refuses: Refuses) -> None:
     spec = GameSpec(get_variant("eights-down").with_rules(build="alternate color"))
     refuses(lambda: MoveReader(spec, rollout=3), "rollout is 3", "'alternate color'", "allowed: 0")
 

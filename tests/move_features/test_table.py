@@ -15,7 +15,7 @@ from tests.move_features.test_moves import played
 
 @pytest.mark.parametrize("name", EACH)
 def test_rows_are_those_of_the_legal_moves(name: str) -> None:
-    """Whatever was in the table before; finished games have none."""
+    """Whatever was in the table before; the rows of finished games are 0."""
     batch = played(EVERY[name], 10, size=12)
     table, reader = MoveTable(batch), MoveReader(batch.spec)
     random = np.random.default_rng(0)
@@ -35,7 +35,7 @@ def test_rows_are_those_of_the_legal_moves(name: str) -> None:
     assert seen.shape == (12, batch.rules.actions, NUM_MOVE) and seen.dtype == np.float32
 
 
-def test_a_new_game_in_a_row_leaves_nothing_of_the_last() -> None:
+def test_a_new_game_in_a_row_clears_the_last_one() -> None:
     batch = played(EVERY["busy-aces"], 60, size=3)
     table = MoveTable(batch)
     table.read()

@@ -1,5 +1,5 @@
-"""Other people's programs as judges of our rules and deals.
+"""Other programs as references for our rules and deals.
 
-The tests marked ``oracle`` run fc-solve and are left out unless asked for: ``pytest -m oracle``. The others
-replay what such programs have printed, and need none of them.
+The tests marked ``oracle`` run fc-solve, and only on request: ``pytest -m oracle``. The others replay output
+of such programs, and need none of them.
 """

@@ -1,10 +1,9 @@
 """fc-solve as a player of our games: its Eight Off is our Eights Down.
 
-How it is asked, and what its moves are here, :mod:`agents.commands.fc_solve` tells. Its moves are replayed in
-our environment, beside a board of fc-solve's on which only its moves are made, and after each move the two
-must show the same position.
+:mod:`agents.commands.fc_solve` runs it and translates its moves. These are replayed in our environment and on
+a separate board of fc-solve, and after each move both must show the same position.
 
-As a script this prints a solution as ``solutions/`` keeps it::
+As a script this prints a solution in the format of ``solutions/``::
 
     python -m tests.oracles.fc_solve ms:617 spaces=any > tests/oracles/solutions/ms-617-any.txt
 """
@@ -50,7 +49,7 @@ TO_COUNT = ("-to", "01ABCDE")
 
 
 def without_stock(decks: int = 1, cells: int = 8, **rules: str) -> Variant:
-    """Eights Down, or with other decks or cells a game like it whose cards all lie in piles at the deal."""
+    """Eights Down, or a similar game with other decks or cells, with all cards in piles after the deal."""
     if (decks, cells) == (EIGHT_OFF.decks, EIGHT_OFF.cells):
         return EIGHT_OFF.with_rules(**rules)
     piles = {1: 8, 2: 10}[decks]
@@ -68,35 +67,35 @@ def without_stock(decks: int = 1, cells: int = 8, **rules: str) -> Variant:
 
 
 class Disagreement(AssertionError):
-    """fc-solve and our environment do not agree."""
+    """fc-solve and our environment disagree."""
 
 
 # ---------------------------------------------------------------------------------------- replay
 
 
 def make_env(env_id: str = ENV_ID, **rules: str) -> gym.Env[Any, Any]:
-    """Eights Down or another game, with house rules, that refuses what is illegal."""
+    """Eights Down or another game, with house rules; an illegal action raises an error."""
     return gym.make(env_id, on_invalid="raise", **rules)
 
 
 def shown(env: gym.Env[Any, Any]) -> ReferenceGame:
-    """The position that an environment shows, as lists of cards."""
+    """The position of an environment, as lists of cards."""
     game: Any = env.unwrapped
     return ReferenceGame.from_text(game.position(), ReferenceRules.of(game.variant))
 
 
 def unordered(board: ReferenceGame) -> object:
-    """What is the same in boards that differ in the order of their piles and cells only."""
+    """A value that is the same for boards that differ only in the order of their piles and cells."""
     return sorted(board.tableau), sorted(board.cells), board.foundations
 
 
 def play(env: gym.Env[Any, Any], theirs: ReferenceGame, move: Move) -> tuple[str, bool, dict[str, Any]]:
-    """Make one move on fc-solve's board and the same in our environment: its kind, terminated, and the info.
+    """Make a move on fc-solve's board and in our environment; return its kind, terminated, and the info.
 
     Raises
     ------
     Disagreement
-        Where our environment refuses it, or comes to another position.
+        If our environment refuses it, or reaches another position.
     """
     game: Any = env.unwrapped
     before = shown(env)
@@ -120,18 +119,18 @@ def play(env: gym.Env[Any, Any], theirs: ReferenceGame, move: Move) -> tuple[str
             f"from\n{before.text()}"
         )
     if truncated:
-        raise Disagreement(f"our {text} is cut off by the step limit in\n{before.text()}")
+        raise Disagreement(f"our {text} is truncated by the step limit in\n{before.text()}")
     kind = {"f": "home", "c": "to a cell", "s": "to a space"}.get(text.partition(">")[2], "onto a pile")
     return f"{kind}, several cards" if move.cards > 1 else kind, terminated, info
 
 
 def replay(env: gym.Env[Any, Any], deal: Deal, moves: Sequence[Move]) -> Counter[str]:
-    """Play fc-solve's moves from a deal to the win: how many there are of each kind.
+    """Play fc-solve's moves from a deal to the win; return the number of moves of each kind.
 
     Raises
     ------
     Disagreement
-        Where the two do not agree on a move, or the game is not won by the last of them and no sooner.
+        If the two disagree on a move, or the game is not won exactly by the last one.
     """
     _, info = env.reset(options={"deal": deal})
     theirs = shown(env)
@@ -161,7 +160,7 @@ def replay(env: gym.Env[Any, Any], deal: Deal, moves: Sequence[Move]) -> Counter
 
 
 class Stored(NamedTuple):
-    """A solution that fc-solve printed once."""
+    """A stored solution of fc-solve."""
 
     deal: Deal
     rules: dict[str, str]
@@ -171,12 +170,12 @@ class Stored(NamedTuple):
 
 
 def parse_deal(text: str) -> Deal:
-    """A deal number, or another program's deal as it is."""
+    """A deal number, or the unchanged name of another program's deal."""
     return int(text) if text.isdecimal() else text
 
 
 def read_stored(text: str) -> Stored:
-    """A solution from its text: how it was made, the board, and what fc-solve printed."""
+    """A solution from its text: how it was made, the board, and the output of fc-solve."""
     head, board, printed = text.split("\n\n")
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     return Stored(
@@ -188,7 +187,7 @@ def read_stored(text: str) -> Stored:
 
 
 class Impossible(NamedTuple):
-    """A deal that fc-solve exhausted without a win, and the positions that it looked at."""
+    """A deal that fc-solve searched exhaustively without a win, and the number of positions it visited."""
 
     variant: Variant
     deal: Deal

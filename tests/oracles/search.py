@@ -1,9 +1,9 @@
-"""Every position that play can reach: a plain search over the engine.
+"""Exhaustive search: all positions that can be reached, found with the engine.
 
-Nothing is left out: in every position that is found, every legal action is played. Two positions are the same
-when they differ in the order of piles and of cells only, since these are alike. The positions with the most
-cards home are looked at first, the newest of them foremost, so that a win is met early where there is one;
-the order changes nothing in what there is to be found.
+In every position that is found, every legal action is played. Two positions are the same if they differ only
+in the order of piles and cells, since these are alike. The positions with the most cards home are visited
+first, the newest of them before the others, so that a win is found early if there is one; the order does not
+change what is found.
 """
 
 from __future__ import annotations
@@ -19,25 +19,27 @@ from solitaire_env.notation import Position, format_position, position_from_row,
 from solitaire_env.variants import Variant
 
 TOGETHER = 256
-"""So many positions are looked at together."""
+"""Number of positions that are visited together."""
 
 
 class Found(NamedTuple):
-    """What a search came to."""
+    """The result of a search."""
 
     positions: dict[bytes, bytes]
-    """The ordered row of every position that one action or more lead to, and of a position before it. Where a
-    win ended the search there are more."""
+    """For the ordered row of every position that one action or more lead to, the row of a position before
+    it. If a win ended the search there are more."""
     line: list[bytes] | None
-    """The ordered rows from the start to a win, the start's left out; None where no position is won."""
+    """The ordered rows from the start to a win, without the start; None if no position is won."""
     ended: bool
-    """Whether the search came to its end, and was not stopped by its limit."""
+    """Whether the search was complete, and was not stopped by its limit."""
 
 
 def ordered(rules: Rules, rows: Rows) -> Rows:
-    """Position rows (int8 ``[n, row_size]``) with piles and cells in order: the same where two are alike."""
+    """Position rows (int8 ``[n, row_size]``) with piles and cells in a fixed order: equal if two positions
+    are alike.
+    """
     rows = rows.copy()
-    # Piles are padded with zeros and no card is 0: as bytes they compare as they are.
+    # Piles are padded with zeros and no card is 0, so they can be compared as bytes.
     piles = rows[:, : rules.row_cells].reshape(-1, rules.piles, rules.pile_capacity)
     names = np.sort(piles.view(f"S{rules.pile_capacity}")[..., 0], axis=1)
     rows[:, : rules.row_cells] = names[..., None].view(np.int8).reshape(len(rows), rules.row_cells)
@@ -46,9 +48,8 @@ def ordered(rules: Rules, rows: Rows) -> Rows:
 
 
 def search(start: Position, past_wins: bool = False, limit: int = 500_000) -> Found:
-    """Find a win, or all positions that can be reached where there is none, or in any case ``past_wins``.
-
-    With more positions than the limit, as under wrong rules there may be, it stops.
+    """Find a win; if there is none, or with ``past_wins``, find all reachable positions. The search stops
+    when it has found more positions than the limit, as may happen under wrong rules.
     """
     rules = make_rules(start.variant)
     first = ordered(rules, position_to_row(start)[None]).tobytes()
@@ -77,7 +78,7 @@ def search(start: Position, past_wins: bool = False, limit: int = 500_000) -> Fo
 
 
 def _line(positions: dict[bytes, bytes], first: bytes, last: bytes) -> list[bytes]:
-    """The positions that led from the first to the last, the first left out."""
+    """The positions from the first to the last, without the first."""
     line = [last]
     while positions[line[-1]] != first:
         line.append(positions[line[-1]])

@@ -1,6 +1,6 @@
 """fc-solve plays our games, and we play its moves.
 
-Not in the default run, as they need fc-solve: ``pytest -m oracle``.
+Only on request, as they need fc-solve: ``pytest -m oracle``.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ RULES = [
 
 
 def play_all(deals: list[Deal], **rules: str) -> tuple[Counter[str], set[Deal]]:
-    """Replay fc-solve's solutions: how many moves there are of each kind, and the deals that it cannot win.
-
-    What it calls impossible must have no win among all its positions.
+    """Replay fc-solve's solutions; return the number of moves of each kind, and the deals that it cannot win.
+    Those that it calls impossible must have no win among all their positions.
     """
     env = make_env(**rules)
     kinds: Counter[str] = Counter()
@@ -67,19 +66,19 @@ def play_all(deals: list[Deal], **rules: str) -> tuple[Counter[str], set[Deal]]:
     return kinds, impossible
 
 
-def test_the_evaluation_deals() -> None:
-    """Of the standard evaluation set of Eights Down three deals can be won by nobody."""
+def test_the_evaluation_deals_are_solved() -> None:
+    """Three deals of the standard evaluation set of Eights Down cannot be won."""
     _, impossible = play_all(list(range(1000)))
     assert impossible == {239, 251, 758}
 
 
-def test_microsofts_deals() -> None:
+def test_microsofts_deals_are_solved() -> None:
     _, impossible = play_all([f"ms:{number}" for number in range(1, 1001)])
     assert impossible == {"ms:465", "ms:644"}
 
 
 @pytest.mark.parametrize("rules", RULES[1:], ids=lambda rules: ", ".join(rules.values()))
-def test_house_rules(rules: dict[str, str]) -> None:
+def test_house_rules_are_solved(rules: dict[str, str]) -> None:
     kinds, impossible = play_all(list(range(100)), **rules)
     assert impossible == set()
     assert min(kinds[f"{place}, several cards"] for place in ("onto a pile", "to a space")) > 50, kinds
@@ -94,8 +93,8 @@ def test_house_rules(rules: dict[str, str]) -> None:
         ("seahaven-towers", list(range(200)), 27),
     ],
 )
-def test_relatives(game: str, deals: list[Deal], impossible: int) -> None:
-    """Each solution is played to the win here; the stored results of our solver agree."""
+def test_related_games_are_solved(game: str, deals: list[Deal], impossible: int) -> None:
+    """Each solution is replayed to the win; the stored results of our solver agree."""
     variant = get_variant(game)
     env = make_env(env_id(variant))
     ours = of_game(game)
@@ -117,12 +116,12 @@ def test_relatives(game: str, deals: list[Deal], impossible: int) -> None:
 def compare_positions(
     variant: Variant, deal: Deal, asked: Variant | None = None, limit: int = 20_000
 ) -> Answer:
-    """Ask fc-solve for all positions of a deal: where no win ends its search, ours must find the same.
+    """Compare all positions of a deal: if no win ends the search of fc-solve, ours must find the same.
 
     Parameters
     ----------
     asked
-        The game that fc-solve plays, to see that another is told from ours.
+        The game that fc-solve plays, to test that a difference from ours is detected.
 
     Raises
     ------
@@ -135,7 +134,7 @@ def compare_positions(
     answer = read_answer(ask(asked or variant, board, *TO_COUNT, "-mi", str(limit)))
     if answer.verdict == "impossible":
         found = search(parse_position(env.position(), variant), limit=2 * answer.positions)
-        # fc-solve counts the start, and once more where play returns to it; we count it only then.
+        # fc-solve counts the start, and again if play returns to it; we count it only then.
         if found.line is not None or len(found.positions) + 1 != answer.positions:
             printed = ask(asked or variant, board, *TO_COUNT, "-s", "-i", "-p", "-t", "-mi", str(limit))
             raise Disagreement(
@@ -146,12 +145,12 @@ def compare_positions(
 
 
 def explain(variant: Variant, found: Found, printed: str) -> str:
-    """A position that one side reaches and the other does not, from all that fc-solve prints."""
+    """A position that only one side reaches, from the complete output of fc-solve."""
     theirs = dict.fromkeys(row_of(variant, board) for board in BOARD.findall(printed))
     for row, before in found.positions.items():
         if row not in theirs:
             return f"only we reach\n{text_of(variant, row)}\nfrom\n{text_of(variant, before)}"
-    # The first is the start, to which play need not return.
+    # The first is the start; play may not return to it.
     for row in list(theirs)[1:]:
         if row not in found.positions:
             return f"only fc-solve reaches\n{text_of(variant, row)}"
@@ -179,13 +178,13 @@ def row_of(variant: Variant, printed: tuple[str, str, str]) -> bytes:
 
 
 @pytest.mark.parametrize("impossible", read_impossible(), ids=str)
-def test_stored_counts(impossible: Impossible) -> None:
+def test_stored_counts_of_positions_are_the_same(impossible: Impossible) -> None:
     answer = compare_positions(impossible.variant, impossible.deal, limit=100_000)
     assert (answer.verdict, answer.positions) == ("impossible", impossible.positions)
 
 
 @pytest.mark.parametrize("rules", RULES, ids=lambda rules: ", ".join(rules.values()))
-def test_counts_of_positions(rules: dict[str, str]) -> None:
+def test_counts_of_positions_are_the_same(rules: dict[str, str]) -> None:
     """With few cells most deals are impossible, and all their positions can be counted."""
     verdicts = Counter(
         compare_positions(without_stock(decks, cells, **rules), deal).verdict
@@ -196,8 +195,8 @@ def test_counts_of_positions(rules: dict[str, str]) -> None:
     assert verdicts["impossible"] >= 10, verdicts
 
 
-def test_other_rules_have_other_positions() -> None:
-    """Deal 18 without cells: where only Kings fill spaces there is less to be reached."""
+def test_other_rules_reach_other_positions() -> None:
+    """Deal 18 without cells: if only Kings fill spaces, fewer positions can be reached."""
     any_card = without_stock(cells=0, build="alternate color", spaces="any")
     kings = without_stock(cells=0, build="alternate color", spaces="kings")
     with pytest.raises(Disagreement, match=r"only we reach\n(.|\n)*from\n"):

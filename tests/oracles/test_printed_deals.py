@@ -1,4 +1,4 @@
-"""``ms:`` and ``pysol:`` deals are the boards that other people print."""
+"""``ms:`` and ``pysol:`` deals equal the boards that others have printed."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ BY_DECKS = {1: "EightsDown", 2: "FortyThieves", 4: "EightyThieves"}
 
 
 class Printed(NamedTuple):
-    """A board as it is printed."""
+    """A printed board."""
 
     deal: str
     decks: int
     game: str
     """How the cards are laid out."""
     source: str
-    """Where it is printed."""
+    """Its source."""
     lines: list[list[str]]
-    """The cards line by line, with whatever else stands there."""
+    """The cards line by line, with other words on the lines."""
 
     def __str__(self) -> str:
         return f"{self.deal} {self.game}"
 
 
 def read_boards() -> list[Printed]:
-    """The boards of ``printed_deals.txt``: a line of their facts each, then the board."""
+    """The boards of ``printed_deals.txt``: a line of facts each, then the board."""
     boards = []
     for block in (Path(__file__).parent / "printed_deals.txt").read_text().split("\n\n"):
         head, *lines = block.strip().splitlines()
         deal, decks, game, source = head.split(", ", 3)
-        # Cards that lie face down stand in angle brackets.
+        # Face-down cards are in angle brackets.
         cards = [line.replace("<", "").replace(">", "").split() for line in lines]
         boards.append(Printed(deal, int(decks), game, source, cards))
     return boards
@@ -48,11 +48,11 @@ def read_boards() -> list[Printed]:
 
 BOARDS = read_boards()
 TAKES_OUT = ("black hole", "binary star")
-"""Games that lay cards on their foundations before they deal: these stand in the first line, not in order."""
+"""Games that put cards on their foundations before they deal: these are in the first line, not in order."""
 
 
 def across(piles: list[list[str]]) -> list[str]:
-    """Cards that were dealt row by row, one to each pile in turn."""
+    """Cards that were dealt row by row, one to each pile."""
     return [card for row in zip_longest(*piles) for card in row if card]
 
 
@@ -75,7 +75,7 @@ def in_order(printed: Printed) -> list[str]:
 
 
 def is_deal_of(cards: list[str], printed: Printed) -> bool:
-    """Whether cards, in the order in which they are dealt, are those of a printed board."""
+    """Whether cards, in the order of the deal, are those of a printed board."""
     gone = printed.lines[0][1:] if printed.game in TAKES_OUT else []
     return in_order(printed) in ways_without(cards, gone)
 
@@ -94,7 +94,7 @@ def dealt(deal: str, decks: int) -> list[str]:
 
 
 def ways_without(cards: list[str], gone: list[str]) -> Iterator[list[str]]:
-    """The cards with one copy of each of some taken out; copies are alike, so there may be several ways."""
+    """The cards with one copy of each of some removed; copies are alike, so there may be several results."""
     if not gone:
         yield cards
     for place, card in enumerate(cards):
@@ -103,14 +103,14 @@ def ways_without(cards: list[str], gone: list[str]) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("printed", BOARDS, ids=str)
-def test_deals_are_as_printed(printed: Printed) -> None:
+def test_deals_equal_printed_boards(printed: Printed) -> None:
     cards = dealt(printed.deal, printed.decks)
     assert is_deal_of(cards, printed), (
         f"{printed.source}, in order:\n{' '.join(in_order(printed))}\ngot\n{' '.join(cards)}"
     )
 
 
-def test_eight_off_is_laid_out_as_printed() -> None:
+def test_eight_off_equals_the_printed_board() -> None:
     """Pile by pile and cell by cell; PySolFC fills every other cell, we fill the first."""
     printed = next(printed for printed in BOARDS if printed.game == "eight off")
     cells, *piles = printed.lines
@@ -143,9 +143,10 @@ def pythons(number: int) -> Callable[[int], int]:
 def plain_deal(deal: str, decks: int) -> list[str]:
     """A deal of PySolFC's, or one of Microsoft's below 2**31, in plain Python.
 
-    Microsoft's generator deals ``ms:`` and PySolFC's numbers to 32000, Python's the higher ones. Packs lie
-    suit by suit, Clubs, Spades, Hearts, Diamonds; a single one for Microsoft's generator lies rank by rank,
-    Clubs, Diamonds, Hearts, Spades. Fisher-Yates goes from the last card down; the last is dealt first.
+    Microsoft's generator deals ``ms:`` and PySolFC's numbers to 32000, Python's the higher ones. Packs are
+    ordered suit by suit, Clubs, Spades, Hearts, Diamonds; a single pack for Microsoft's generator is ordered
+    rank by rank, Clubs, Diamonds, Hearts, Spades. Fisher-Yates goes from the last card down; the last card is
+    dealt first.
     """
     program, number = deal.split(":")[0], int(deal.split(":")[1])
     microsoft = program == "ms" or number <= 32000
@@ -162,13 +163,13 @@ def plain_deal(deal: str, decks: int) -> list[str]:
 
 
 @pytest.mark.parametrize("printed", BOARDS, ids=str)
-def test_plain_deals_are_as_printed(printed: Printed) -> None:
+def test_plain_deals_equal_printed_boards(printed: Printed) -> None:
     assert is_deal_of(plain_deal(printed.deal, printed.decks), printed), printed.source
 
 
 @pytest.mark.parametrize("decks", BY_DECKS)
-def test_plain_deals_of_all_packs(decks: int) -> None:
-    """No board of four decks is printed that we know of; the rule that deals one and two deals these too."""
+def test_plain_deals_equal_ours_for_all_packs(decks: int) -> None:
+    """We know of no printed board of four decks; the rule for one and two decks deals these too."""
     numbers = {
         "ms": (1, 617, 11982, 32000, 32001, 10**6, 2**31 - 1),
         "pysol": (1, 617, 11982, 32000, 32001, 2**31, 2**64, 10**20 - 1),
@@ -178,8 +179,8 @@ def test_plain_deals_of_all_packs(decks: int) -> None:
 
 
 @pytest.mark.oracle
-def test_microsoft_deals_are_those_of_another_program() -> None:
-    """Freecell Solver's generator, written in C; from 2**31 on it deals as FreeCell Pro does."""
+def test_microsoft_deals_equal_freecell_solver() -> None:
+    """Freecell Solver's generator, written in C; from 2**31 on it deals like FreeCell Pro."""
     program = need("make-microsoft-freecell-board")
     ends = (31999, 32000, 32001, 999999, 10**6, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**33 - 1)
     for number in (*range(1, 501), *ends):

@@ -1,4 +1,4 @@
-"""The plain search is right, and finds that the deals which fc-solve calls impossible are."""
+"""The exhaustive search is correct, and confirms that the deals which fc-solve calls impossible are."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tests.oracles.fc_solve import Impossible, make_env, read_impossible, withou
 from tests.oracles.search import Found, ordered, search, text_of
 from tests.reference import ReferenceGame, ReferenceRules
 
-# ----------------------------------------------------------------------------------- the slow twin
+# ----------------------------------------------------------------------------------- reference implementation
 
 TWELVE = Variant("twelve", "Twelve", decks=1, tableau=(4, 4, 3), cells=1, cells_filled=1, ranks=3)
-"""Twelve cards: small enough for the slow twin, of which some deals are won and some not."""
+"""Twelve cards: few enough for the reference implementation; some deals can be won and some cannot."""
 
 RULES = [
     TWELVE.with_rules(build=build, spaces=spaces, moves=moves)
@@ -46,7 +46,9 @@ def start(variant: Variant, deal: int | str) -> Position:
 
 
 def all_positions(start: ReferenceGame) -> dict[object, ReferenceGame]:
-    """Every position that the twin reaches in one move or more, one for all that are alike."""
+    """Every position that the reference implementation reaches in one move or more, one for all that are
+    alike.
+    """
     found: dict[object, ReferenceGame] = {}
     waiting = [start]
     while waiting:
@@ -62,20 +64,20 @@ def all_positions(start: ReferenceGame) -> dict[object, ReferenceGame]:
 
 
 @pytest.mark.parametrize("variant", RULES, ids=lambda v: f"{v.build}, {v.spaces}, {v.moves}")
-def test_finds_what_the_slow_twin_finds(variant: Variant) -> None:
+def test_the_search_equals_the_reference_implementation(variant: Variant) -> None:
     rules, verdicts = make_rules(variant), set()
     for deal in (0, 2) if variant.build == "any suit" else (0, 1, 2):
         position = start(variant, deal)
         found = search(position, past_wins=True, limit=50_000)
-        twin = ReferenceGame.from_text(format_position(position), ReferenceRules.of(variant))
-        twins = all_positions(twin)
-        rows = [position_to_row(parse_position(game.text(), variant)) for game in twins.values()]
-        twin_rows = ordered(rules, np.array(rows, np.int8).reshape(-1, rules.row_size))
-        expected = {row.tobytes() for row in twin_rows}
+        reference = ReferenceGame.from_text(format_position(position), ReferenceRules.of(variant))
+        reached = all_positions(reference)
+        rows = [position_to_row(parse_position(game.text(), variant)) for game in reached.values()]
+        reached_rows = ordered(rules, np.array(rows, np.int8).reshape(-1, rules.row_size))
+        expected = {row.tobytes() for row in reached_rows}
         got = set(found.positions)
-        for side, more in (("twin", expected - got), ("search", got - expected)):
+        for side, more in (("reference", expected - got), ("search", got - expected)):
             assert not more, f"deal {deal}: only the {side} reaches\n{text_of(variant, min(more))}"
-        won = any(game.status() == "won" for game in twins.values())
+        won = any(game.status() == "won" for game in reached.values())
         assert (found.line is not None) == won, f"deal {deal}"
         verdicts.add(won)
     assert verdicts == {True, False}
@@ -85,7 +87,7 @@ def test_finds_what_the_slow_twin_finds(variant: Variant) -> None:
 
 
 def follow(env: gym.Env[Any, Any], deal: int | str, found: Found) -> None:
-    """Play a line that a search has found, through the environment, to the win."""
+    """Play a line that the search has found in the environment, to the win."""
     _, info = env.reset(options={"deal": deal})
     game: Any = env.unwrapped
     rules = make_rules(game.variant)
@@ -106,7 +108,7 @@ def follow(env: gym.Env[Any, Any], deal: int | str, found: Found) -> None:
 
 
 @pytest.mark.parametrize("deal", range(20) if COMPILED else (0, 3))
-def test_finds_wins_that_the_environment_pays(deal: int) -> None:
+def test_found_wins_are_won_in_the_environment(deal: int) -> None:
     follow(make_env(), deal, search(start(without_stock(), deal), limit=50_000))
 
 
@@ -116,12 +118,12 @@ def test_finds_wins_that_the_environment_pays(deal: int) -> None:
 @pytest.mark.parametrize(
     "impossible", [some for some in read_impossible() if COMPILED or some.positions < 1000], ids=str
 )
-def test_impossible_deals(impossible: Impossible) -> None:
-    """fc-solve counts the start, and once more where play returns to it; we count it only then."""
+def test_impossible_deals_have_no_win(impossible: Impossible) -> None:
+    """fc-solve counts the start, and again if play returns to it; we count it only then."""
     found = search(start(impossible.variant, impossible.deal), limit=2 * impossible.positions)
     assert found.line is None, f"{impossible}: won\n{text_of(impossible.variant, found.line[-1])}"
     got = len(found.positions) + 1
     assert got == impossible.positions, (
         f"{impossible}: we have {got} positions, fc-solve {impossible.positions}; "
-        "pytest -m oracle -k test_stored_counts names one that only one side reaches"
+        "pytest -m oracle -k test_stored_counts_of_positions names one that only one side reaches"
     )

@@ -1,4 +1,4 @@
-"""What fc-solve once printed, replayed to wins; fc-solve itself is not needed."""
+"""Stored output of fc-solve, replayed to wins; fc-solve itself is not needed."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_stored_solutions_have_moves_of_every_kind() -> None:
     assert set(kinds) == KINDS
 
 
-def test_fc_solve_is_asked_for_its_eight_off() -> None:
-    """No rule of it is changed for Eights Down, and only those that differ for house rules."""
+def test_fc_solve_plays_its_eight_off() -> None:
+    """No rule is changed for Eights Down, and only the different ones for house rules."""
     assert command(EIGHT_OFF) == ["fc-solve", "--game", "eight_off", "-m", "-sel"]
     flags = ["--empty-stacks-filled-by", "all", "--sequences-are-built-by", "alternate_color"]
     other = command(EIGHT_OFF.with_rules(build="alternate color", spaces="any"), "-mi", "5")
@@ -75,7 +75,7 @@ def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 # -------------------------------------------------------------------- a replay sees what is wrong
 
 
-def test_a_replay_sees_an_illegal_move() -> None:
+def test_a_replay_detects_an_illegal_move() -> None:
     """Deal 7 begins with a card that fits no other pile."""
     solution = stored("7")
     moves = [Move(1, "stack 0", "stack 1"), *solution.answer.moves]
@@ -89,8 +89,8 @@ def test_a_replay_sees_an_illegal_move() -> None:
     assert "allowed here: " in message and "variant: eights-down\n" in message
 
 
-def test_a_replay_sees_another_position() -> None:
-    """fc-solve says that one card goes where the rules move two."""
+def test_a_replay_detects_another_position() -> None:
+    """fc-solve reports one card where the rules move two."""
     solution = stored("ms-1")
     number = next(n for n, move in enumerate(solution.answer.moves) if move.cards > 1)
     move = solution.answer.moves[number]
@@ -99,25 +99,25 @@ def test_a_replay_sees_another_position() -> None:
         replay(make_env(), "ms:1", moves)
 
 
-def test_a_replay_sees_cards_that_are_not_there() -> None:
+def test_a_replay_detects_missing_cards() -> None:
     with pytest.raises(Disagreement, match="fc-solve has only nothing there"):
         replay(make_env(), 7, [Move(1, "freecell 7", "stack 0")])
 
 
-def test_a_replay_sees_a_game_that_does_not_end() -> None:
+def test_a_replay_detects_a_game_that_does_not_end() -> None:
     solution = stored("7")
     with pytest.raises(Disagreement, match=r"are \(False, False, 51\), expected \(True, True, 52\)"):
         replay(make_env(), 7, solution.answer.moves[:-1])
 
 
-def test_a_replay_sees_a_game_that_ends_too_soon() -> None:
+def test_a_replay_detects_a_game_that_ends_too_soon() -> None:
     solution = stored("7")
     with pytest.raises(Disagreement, match="our game has ended before it"):
         replay(make_env(), 7, [*solution.answer.moves, Move(1, "stack 0", "freecell 0")])
 
 
-def test_other_house_rules_are_seen() -> None:
-    """A space that takes any card lets twice as many cards move as one, a space for Kings does not."""
+def test_other_house_rules_are_detected() -> None:
+    """A space that takes any card doubles the number of cards that move, a space for Kings does not."""
     solution = stored("ms-465-any")
     with pytest.raises(Disagreement, match="2 from stack 6 to stack 5: our t7>t6 is refused"):
         replay(make_env(), solution.deal, solution.answer.moves)
@@ -134,6 +134,6 @@ def test_other_house_rules_are_seen() -> None:
         ("", "no verdict"),
     ],
 )
-def test_answers_that_are_not_understood(printed: str, error: str) -> None:
+def test_unknown_answers_raise_an_error(printed: str, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         read_answer(printed)

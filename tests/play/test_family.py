@@ -17,8 +17,8 @@ from solitaire_env.notation import Move, describe_action, format_position, parse
 from solitaire_env.play import server as serve
 from solitaire_env.play.replay_page import replay_data, replay_page
 from solitaire_env.play.session import Session
-from solitaire_env.play.terminal import _obey, board
-from solitaire_env.play.watch import Watched
+from solitaire_env.play.terminal import _run_word, board
+from solitaire_env.play.watch import WatchedGame
 from solitaire_env.play.web import board as piles_of
 from solitaire_env.play.web import start_of, targets
 from solitaire_env.transcripts import format_transcript, parse_thought, parse_transcript, replay
@@ -43,13 +43,13 @@ def ask(client: TestClient, number: str, verb: str, **body: object) -> Any:
 
 
 def cards_in(piles: dict[str, Any]) -> int:
-    """The cards that lie outside the foundations, counted as the page counts them."""
+    """The cards outside the foundations, counted as the page counts them."""
     texts = [text for name, text in piles.items() if name[0] in "wct"]
     return sum(len(text.split()) for text in texts) + int(piles.get("stock", 0))
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_random_game_through_the_server(client: TestClient, name: str) -> None:
+def test_a_random_game_is_played_through_the_server(client: TestClient, name: str) -> None:
     variant, chance = PUBLISHED[name], np.random.default_rng(2)
     told = client.post("/api/sessions", json={"game": name, "deal": "4"}).json()
     session = client.app.state.room.tables[told["id"]].session  # type: ignore[attr-defined]
@@ -81,7 +81,7 @@ def test_a_game_by_hints_becomes_a_page(name: str) -> None:
     env = SolitaireEnv(name, on_invalid="raise")
     env.reset(options={"deal": 6})
     session = Session(env)
-    watched = Watched(session, None, limit=6)
+    watched = WatchedGame(session, None, limit=6)
     for turn in watched.play():
         assert turn.played.words and board(env, session.last)
     transcript = watched.transcript()
@@ -100,7 +100,7 @@ def test_a_game_by_hints_becomes_a_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, variant in SHOWN.items() if variant.hides_cards])
 def test_the_server_never_sends_hidden_cards(client: TestClient, name: str) -> None:
-    """Every answer stays the same when the hidden cards change places, hints included."""
+    """Every answer, hints included, stays the same when the hidden cards are shuffled."""
     chance = np.random.default_rng(5)
     env = SolitaireEnv(name)
     env.reset(options={"deal": 8})
@@ -122,20 +122,20 @@ def test_the_server_never_sends_hidden_cards(client: TestClient, name: str) -> N
         env.step(int(chance.choice(env.legal_actions())))
 
 
-def test_a_card_worries_back_in_the_terminal_whatever_the_case() -> None:
+def test_the_terminal_accepts_worrying_back_in_any_case() -> None:
     session = worried_session()
     move = session.env.move(session.env.parse_action("fC>t1"))
     position = session.position()
     assert move == Move("foundations", "t1", (12,))
     assert start_of(position, move) == "f1" and targets(position, move) == ["t1"]
-    assert _obey(session, None, "fc>t1") is None and session.last is not None
+    assert _run_word(session, None, "fc>t1") is None and session.last is not None
     assert session.last.words == "3C from the foundations to t1, onto 4D"
     said = board(session.env, session.last)
     assert "*3♣" in said and "♣ " not in said.split("\n")[2][:16]
     with pytest.raises(ValueError, match="fd>t1 is not legal here"):
-        _obey(session, None, "fd>t1")
+        _run_word(session, None, "fd>t1")
     with pytest.raises(ValueError, match="no action"):
-        _obey(session, None, "fx>t1")
+        _run_word(session, None, "fx>t1")
 
 
 def worried_session() -> Session:
@@ -159,7 +159,7 @@ def worried_session() -> Session:
     return Session(env)
 
 
-def test_redeals_in_words_and_on_the_board() -> None:
+def test_redeals_are_shown_in_words_and_on_the_board() -> None:
     env = SolitaireEnv("little-forty", on_invalid="raise")
     env.reset(options={"deal": 1})
     session = Session(env)
@@ -170,7 +170,7 @@ def test_redeals_in_words_and_on_the_board() -> None:
     assert (move.source, move.target) == ("waste", "stock")
     assert start_of(session.position(), move) == "stock"
     assert describe_action(env.variant, env.batch.state, 0, 1) == "turn the waste over to the stock"
-    assert _obey(session, None, "redeal") is None
+    assert _run_word(session, None, "redeal") is None
     seen = piles_of(session.position())
     assert (seen["redeals"], seen["stock"], seen["waste"]) == (2, 64, "")
     assert "64 left, 2 redeals left" in board(env, session.last)
@@ -186,7 +186,7 @@ def new_game(name: str) -> SolitaireEnv:
     return env
 
 
-def test_groups_say_how_many_cards_and_whether_that_is_chosen(client: TestClient) -> None:
+def test_moves_of_groups_say_how_many_cards_and_whether_that_is_chosen(client: TestClient) -> None:
     told = client.post("/api/sessions", json={"game": "yukon", "deal": "5"}).json()
     assert any(entry["count"] > 1 for entry in told["legal"])
     for entry in told["legal"]:
@@ -212,7 +212,7 @@ def test_thoughts_name_every_kind_of_action() -> None:
     assert [text for text, _ in said.actions] == ["redeal", "fC>t3", "t1x13>t2", "t2x4>s"]
 
 
-def test_hints_leave_circles_and_turn_cards_up() -> None:
+def test_hints_avoid_cycles_and_turn_cards_up() -> None:
     env = SolitaireEnv(get_variant("klondike"), on_invalid="raise")
     env.reset(options={"deal": 5})
     session = Session(env)

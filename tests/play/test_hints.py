@@ -1,4 +1,4 @@
-"""What policies would play: on the game itself, card by card where they choose supermoves; and by name."""
+"""Moves that policies suggest: in the game itself, card by card for supermoves; and policies by name."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ t3: 6S 5S 4S 3S 2S AS
 
 
 class Says:
-    """A policy that always wants the same action, and says why."""
+    """A policy that always chooses the same action, with an explanation."""
 
     def __init__(self, spec: GameSpec | None = None) -> None:
         self.spec = spec
         self.action = 0
 
     def __call__(self, observations: Any, masks: Any) -> Any:
-        observations[:], masks[:] = 0, 0  # its own affair
+        observations[:], masks[:] = 0, 0  # a policy may change its arguments
         return np.array([self.action])
 
     def explain(self, observations: Any, masks: Any) -> Any:
@@ -65,7 +65,7 @@ def start(variant: Variant, **options: Any) -> Session:
     return Session(env)
 
 
-def test_advice_in_the_game_itself() -> None:
+def test_advice_is_an_action_of_the_game() -> None:
     variant = get_variant("forty-thieves")
     session = start(variant, deal=3)
     env = session.env
@@ -80,7 +80,7 @@ def test_advice_in_the_game_itself() -> None:
 
 
 def test_a_hint_is_the_likeliest_action() -> None:
-    """However the policy draws; one that does not tell is asked as for a move."""
+    """Whatever the policy draws; a policy without an explanation gives its move."""
     session = start(get_variant("busy-aces"), deal=3)
     env = session.env
     policy = says(env.variant, "draw")
@@ -102,7 +102,7 @@ def test_a_hint_is_the_likeliest_action() -> None:
     assert advice is not None and (advice.text, advice.thought) == ("draw", None)
 
 
-def test_a_supermove_comes_to_single_moves() -> None:
+def test_a_supermove_becomes_single_moves() -> None:
     variant = get_variant("busy-aces")
     session = start(variant, position=CARRY)
     env = session.env
@@ -120,7 +120,7 @@ def test_a_supermove_comes_to_single_moves() -> None:
     assert advice is not None and advice.actions == (policy.action,)
 
 
-def test_a_policy_is_shown_what_it_asks_for() -> None:
+def test_a_policy_sees_what_it_declares() -> None:
     variant = get_variant("busy-aces")
     seen: list[Any] = []
 
@@ -138,18 +138,18 @@ def test_a_policy_is_shown_what_it_asks_for() -> None:
     assert np.array_equal(seen[0][0], other.reset(options={"deal": 4})[0])
 
 
-def test_no_advice_where_nothing_is_legal() -> None:
+def test_a_finished_game_has_no_advice() -> None:
     variant = get_variant("eights-down")
     assert Adviser(says(variant, "t1>f"), variant).advise(start(variant, position=STUCK)) is None
 
 
-def test_advice_that_is_not_legal() -> None:
+def test_illegal_advice_raises_an_error() -> None:
     variant = get_variant("forty-thieves")
     with pytest.raises(IllegalActionError, match="w>f"):
         Adviser(says(variant, "w>f"), variant).advise(start(variant, deal=3))
 
 
-def test_a_policy_of_other_moves(refuses: Refuses) -> None:
+def test_a_policy_with_another_action_set_raises_an_error(refuses: Refuses) -> None:
     variant = get_variant("eights-down")
     refuses(
         lambda: Adviser(says(variant, "t1>c", moves="one card"), variant), "moves='one card'", "'supermove'"
@@ -159,14 +159,14 @@ def test_a_policy_of_other_moves(refuses: Refuses) -> None:
 # --------------------------------------------------------------------------------------- by name
 
 
-def test_by_class() -> None:
+def test_a_policy_is_loaded_by_its_class() -> None:
     variant = get_variant("busy-aces")
     policy = load_policy("tests.play.test_hints:Says", variant)
     assert policy.function.spec == GameSpec(variant)  # type: ignore[attr-defined]
     assert load_class("tests.play.test_hints:Says") is Says
 
 
-def test_by_the_names_of_the_package() -> None:
+def test_policies_are_loaded_by_name() -> None:
     variant = get_variant("busy-aces")
     for name in ("greedy", "solitaire_env.policies.greedy:Greedy", "linear"):
         advice = Adviser(name, variant).advise(start(variant, deal=0))
@@ -188,11 +188,11 @@ def test_by_the_names_of_the_package() -> None:
         ("tests.play.test_hints:NO_POLICY", ["is a int, allowed: a class or a function"]),
     ],
 )
-def test_names_refused(name: str, words: list[str], refuses: Refuses) -> None:
+def test_unknown_names_raise_an_error(name: str, words: list[str], refuses: Refuses) -> None:
     refuses(lambda: load_policy(name, get_variant("busy-aces")), *words)
 
 
-def test_class_paths_refused(refuses: Refuses) -> None:
+def test_invalid_class_paths_raise_an_error(refuses: Refuses) -> None:
     refuses(lambda: load_class("nothing"), "'nothing' cannot be loaded")
 
 
@@ -206,7 +206,7 @@ def test_class_paths_refused(refuses: Refuses) -> None:
         ("def policy(layout): raise ValueError('it plays no such game')", ["it plays no such game"]),
     ],
 )
-def test_modules_that_fail(
+def test_modules_that_fail_raise_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, words: list[str], refuses: Refuses
 ) -> None:
     (tmp_path / "failing.py").write_text(text)
@@ -217,7 +217,7 @@ def test_modules_that_fail(
 
 
 @pytest.mark.parametrize("answer", [[0.0], [[0]], [], 0, [0, 0], None])
-def test_answers_that_are_no_action(answer: Any, refuses: Refuses) -> None:
+def test_answers_that_are_no_action_raise_an_error(answer: Any, refuses: Refuses) -> None:
     variant = get_variant("busy-aces")
     adviser = Adviser(lambda observations, masks: answer, variant)
     refuses(lambda: adviser.advise(start(variant, deal=1)), "the policy answered", "(1,) whole numbers")

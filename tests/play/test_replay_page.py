@@ -1,4 +1,4 @@
-"""The replay page: what it is told of a game, that it needs nothing else, and the command that writes it."""
+"""The replay page: its data, that it needs nothing else, and the command that writes it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def data_in(page: str) -> Any:
     return json.loads(found[1])
 
 
-def test_a_board_tells_every_pile() -> None:
+def test_a_board_contains_every_pile() -> None:
     position = parse_position(EIGHTS)
     piles = board(position)
     assert list(piles) == [f"f{n}" for n in range(1, 5)] + [f"{k}{n}" for k in "ct" for n in range(1, 9)]
@@ -61,14 +61,14 @@ def test_a_board_tells_every_pile() -> None:
         ("c1>t2", ["t2"]),
     ],
 )
-def test_spaces_are_alike_and_so_are_empty_cells(action: str, expected: list[str]) -> None:
+def test_spaces_and_empty_cells_are_alike(action: str, expected: list[str]) -> None:
     env = SolitaireEnv("eights-down")
     env.reset(options={"position": EIGHTS})
     assert targets(parse_position(EIGHTS), env.move(env.parse_action(action))) == expected
 
 
 @pytest.mark.parametrize("name", {**PLAYED, **OPTIONS})
-def test_the_steps_lead_to_the_engines_positions(name: str) -> None:
+def test_steps_lead_to_the_positions_of_the_engine(name: str) -> None:
     game = recorded_game(name)
     data = replay_data(game)
     piles = dict(data["start"])
@@ -109,18 +109,18 @@ def test_names_are_text_and_never_html(odd: str) -> None:
     assert data_in(page)["policy"] == odd
 
 
-def test_thoughts_are_told_where_there_are_some() -> None:
+def test_the_page_contains_the_thoughts() -> None:
     game = recorded_game("eights-down")
     assert replay_data(game)["thoughts"] == []
     thoughts = (Thought(0.41, (("t7>f", 0.831), ("draw", 0.102))), None, Thought(None, ()))
     object.__setattr__(game, "thoughts", thoughts)
     told = data_in(replay_page(game))["thoughts"]
-    # In words and places; an action that is not legal stays a text.
+    # In words and places; an illegal action stays a text.
     first = [["t7>f", 0.831, "AH home, from t7", ["t7", "f3", 1]], ["draw", 0.102, "draw", None]]
     assert told[:3] == [[0.41, first], None, [None, []]] and set(map(str, told[3:])) == {"None"}
 
 
-def test_a_game_from_a_position_and_one_that_is_over_at_once() -> None:
+def test_games_from_a_position_and_games_that_are_over_at_the_start() -> None:
     game = replace(recorded_game("eights-down"), deal=None)
     page = replay_page(game)
     assert data_in(page)["deal"] is None and "<title>Eights Down, a position, by ada</title>" in page
@@ -164,9 +164,7 @@ def test_the_command_writes_the_page(capsys: pytest.CaptureFixture[str], transcr
     assert len(data_in(page.read_text(encoding="utf-8"))["steps"]) == 83
 
 
-def test_a_folder_stands_for_its_best_or_only_game(
-    capsys: pytest.CaptureFixture[str], transcript: Path
-) -> None:
+def test_a_folder_gives_its_best_or_only_game(capsys: pytest.CaptureFixture[str], transcript: Path) -> None:
     folder = transcript.parent
     (folder / "notes.txt").write_text("no game")
     assert "game.html: 83 moves" in run(capsys, folder)
@@ -190,7 +188,7 @@ def test_a_folder_stands_for_its_best_or_only_game(
         ("env: ", "\udcff", "it is not text; allowed: a transcript"),
     ],
 )
-def test_a_damaged_game_is_refused_and_an_old_page_stays(
+def test_a_damaged_game_is_refused_and_the_old_page_stays(
     capsys: pytest.CaptureFixture[str], transcript: Path, old: str, new: str, words: str
 ) -> None:
     page = transcript.with_suffix(".html")
@@ -201,7 +199,7 @@ def test_a_damaged_game_is_refused_and_an_old_page_stays(
     assert page.read_text() == "old" and not list(transcript.parent.glob("*.part"))
 
 
-def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_missing_file_raises_an_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "No such file" in run(capsys, tmp_path / "none.txt", code=2)
     (tmp_path / "game.txt").write_text(format_transcript(recorded_game("eights-down")))
     assert "No such file" in run(capsys, tmp_path / "game.txt", "-o", tmp_path / "no" / "x.html", code=2)

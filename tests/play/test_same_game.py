@@ -1,4 +1,4 @@
-"""One runner plays every game: the same deal, policy and seed give the same game, whoever asks for it."""
+"""One runner plays every game: the same deal, policy and seed give the same game everywhere."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Runner, draw, evaluate
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
-from solitaire_env.play.watch import Watched
-from solitaire_env.play.web.jobs import Rate
+from solitaire_env.play.watch import WatchedGame
+from solitaire_env.play.web.jobs import WinRateJob
 from solitaire_env.play.web.room import Room
 from solitaire_env.policies import Policy, load_policy
 from solitaire_env.policies.scripted import Scripted
@@ -52,7 +52,7 @@ class Stochastic(Policy):
 
 
 class Stateful(Policy):
-    """Plays the n-th legal action at its n-th decision in a game: it needs its memory."""
+    """Plays the n-th legal action at its n-th decision in a game: it needs state."""
 
     name = "stateful"
     stateful = True
@@ -82,7 +82,7 @@ class Stateful(Policy):
 
 
 class Supermoves(Stochastic):
-    """The first one, choosing among supermoves, which are played card by card."""
+    """Draws a legal supermove, which is played card by card."""
 
     name = "supermoves"
     moves = "supermove"
@@ -106,7 +106,7 @@ def session(deal: int) -> Session:
     return Session(env)
 
 
-def test_alone_and_in_any_order(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_an_evaluation_plays_the_same_game_in_any_order(played: tuple[str, dict[int, Transcript]]) -> None:
     name, games = played
     keywords: dict[str, Any] = {"transcripts": True, "max_episode_steps": LIMIT}
     for deal in DEALS[::3]:
@@ -116,15 +116,17 @@ def test_alone_and_in_any_order(played: tuple[str, dict[int, Transcript]]) -> No
     assert {deal: parse_transcript(text) for deal, text in shuffled.items()} == games
 
 
-def test_watched(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     name, games = played
     for deal in DEALS:
-        watched = Watched(session(deal), Adviser(name, BUSY_ACES), LIMIT)
+        watched = WatchedGame(session(deal), Adviser(name, BUSY_ACES), LIMIT)
         list(watched.play())
         assert watched.transcript() == games[deal]
 
 
-def test_hints_and_play_on_in_the_browser(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_hints_and_play_on_in_the_browser_give_the_same_game(
+    played: tuple[str, dict[int, Transcript]],
+) -> None:
     name, games = played
     room = Room([name])
     for deal in DEALS:
@@ -142,22 +144,22 @@ def test_hints_and_play_on_in_the_browser(played: tuple[str, dict[int, Transcrip
     room.close()
 
 
-def test_win_rates_in_the_browser(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_win_rates_in_the_browser_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     name, _ = played
     room = Room([name])
     for deal in DEALS[:2]:
         number = room.new({"game": "busy-aces", "deal": str(deal)})["id"]
         rate = room.rate(number, room.table(number), {"policy": name, "games": 2})["rate"]
         room.worker.submit(lambda: None).result(timeout=120)
-        told = room.job(rate)
-        assert isinstance(told, Rate)
-        assert told.state == "done", told.error
-        for seed, game in enumerate(told.done):
+        job = room.job(rate)
+        assert isinstance(job, WinRateJob)
+        assert job.state == "done", job.error
+        for seed, game in enumerate(job.done):
             assert [game] == evaluate(name, BUSY_ACES, [deal], seed=seed, name=name).games
     room.close()
 
 
-def test_lines_are_checked_by_playing_them(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_scripted_lines_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     _, games = played
     parse = GameSpec(BUSY_ACES).actions.parse
     for deal in DEALS:
@@ -169,7 +171,7 @@ def test_lines_are_checked_by_playing_them(played: tuple[str, dict[int, Transcri
         assert [move.action for move in end.moves] == line
 
 
-def test_a_tuner_s_games(played: tuple[str, dict[int, Transcript]]) -> None:
+def test_the_tuner_plays_the_same_games(played: tuple[str, dict[int, Transcript]]) -> None:
     """Many copies of a deal in one batch, as the tuner plays them."""
     name, games = played
     spec = GameSpec(BUSY_ACES, Settings(max_episode_steps=LIMIT))
@@ -180,14 +182,16 @@ def test_a_tuner_s_games(played: tuple[str, dict[int, Transcript]]) -> None:
         assert isinstance(end.start, int) and end.cards_home == games[end.start].cards_home
 
 
-def test_the_data_set_of_imitation(played: tuple[str, dict[int, Transcript]], tmp_path: Path) -> None:
-    """Transcripts are played again move by move, and what was decided is found in them."""
+def test_the_imitation_data_set_contains_the_same_games(
+    played: tuple[str, dict[int, Transcript]], tmp_path: Path
+) -> None:
+    """Transcripts are replayed move by move, and the data contains their decisions."""
     pytest.importorskip("pydantic")
     from agents.learners.replays import Game, numbers_by_text, replay
 
     name, games = played
     numbers = numbers_by_text(BUSY_ACES.with_rules(moves="supermove"))
-    told = [
+    job = [
         Game(
             tmp_path / f"{deal}.txt", name, deal, game.start, game.result, game.cards_home, True,
             np.array([numbers[text] for text in game.actions], dtype=np.int16),
@@ -195,7 +199,7 @@ def test_the_data_set_of_imitation(played: tuple[str, dict[int, Transcript]], tm
         for deal, game in games.items()
     ]  # fmt: skip
     variant = BUSY_ACES.with_rules(moves="supermove")
-    rows, observations, masks, actions, returns = replay(told, variant, Settings(), 1.0)
+    rows, observations, masks, actions, returns = replay(job, variant, Settings(), 1.0)
     assert len(rows) == len(observations) == len(masks) == len(actions) == len(returns)
     decided = np.bincount(rows, minlength=len(DEALS))
     for place, game in enumerate(games.values()):
@@ -204,5 +208,5 @@ def test_the_data_set_of_imitation(played: tuple[str, dict[int, Transcript]], tm
         assert first == pytest.approx(game.cards_home / BUSY_ACES.cards)
 
 
-def test_limits_are_the_registered_ones() -> None:
-    assert Watched(session(0), None).limit == step_limit(BUSY_ACES)
+def test_the_registered_limits_are_the_default() -> None:
+    assert WatchedGame(session(0), None).limit == step_limit(BUSY_ACES)

@@ -1,4 +1,4 @@
-"""The server for playing in the browser: what it answers, refuses, keeps and forgets."""
+"""The server for playing in the browser: what it answers, refuses, stores and forgets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BROKEN, PICKY, SLOW = (
 
 
 class First:
-    """The first legal action; it explains itself."""
+    """The first legal action, with an explanation."""
 
     name = "first"
     deterministic = True
@@ -59,7 +59,7 @@ class First:
 
 
 class Whim:
-    """A legal action by chance."""
+    """A random legal action."""
 
     name = "whim"
     stochastic = True
@@ -72,14 +72,14 @@ class Whim:
 
 
 class Broken(First):
-    """It fails."""
+    """Raises an error."""
 
     def __call__(self, observations: Any, masks: Any) -> Any:
         raise ZeroDivisionError("a policy's own mistake")
 
 
 class Picky(First):
-    """It plays games with cells only."""
+    """Plays only games with cells."""
 
     def __init__(self, spec: GameSpec) -> None:
         if not spec.variant.cells:
@@ -98,7 +98,7 @@ class Quick:
 
 
 class Slow(First):
-    """It takes its time, and may go in circles for ever."""
+    """Slow, and may cycle forever."""
 
     deterministic = False
 
@@ -142,7 +142,7 @@ def refused(answer: Any, code: int, *words: str) -> None:
 # ----------------------------------------------------------------------------------------- games
 
 
-def test_the_pages_and_the_games(client: TestClient) -> None:
+def test_the_pages_and_the_games_are_served(client: TestClient) -> None:
     for path, kind in {"/": "text/html", "/board.js": "text/javascript", "/play.css": "text/css"}.items():
         answer = client.get(path)
         assert answer.status_code == 200 and answer.headers["content-type"].startswith(kind)
@@ -167,7 +167,7 @@ def test_a_game_is_played_to_its_end_and_saved(client: TestClient, name: str) ->
         if move["source"] != "stock":
             assert told["piles"][move["source"]] != before[move["source"]]
         assert told["piles"][move["targets"][0]] != before[move["targets"][0]]
-    state = game.result.replace("truncated", "playing")  # the records of some games are cut
+    state = game.result.replace("truncated", "playing")  # the records of some games are truncated
     assert (told["state"], told["moves_played"]) == (state, len(game.actions))
     saved = client.get(f"/api/sessions/{told['id']}/transcript")
     named = f'attachment; filename="{game.variant.name}-{game.deal}.txt"'
@@ -177,7 +177,7 @@ def test_a_game_is_played_to_its_end_and_saved(client: TestClient, name: str) ->
     list(replay(again))
 
 
-def test_undo_restart_and_a_game_that_is_not_over(client: TestClient) -> None:
+def test_undo_and_restart_take_moves_back(client: TestClient) -> None:
     start = deal(client)
     assert "no move to take back" in do(client, start, "undo", 409)
     first = do(client, start, "move", action="draw")
@@ -205,7 +205,7 @@ def test_undo_restart_and_a_game_that_is_not_over(client: TestClient) -> None:
     assert (saved.result, saved.steps, saved.deal) == ("truncated", 1, 7)
 
 
-def test_a_game_begins_with_the_moves_of_a_link(client: TestClient) -> None:
+def test_a_game_starts_with_the_moves_of_a_link(client: TestClient) -> None:
     game = recorded_game("eights-down")
     told = deal(client, "eights-down", 132, moves_played=game.actions[:-3], at=40)
     assert (told["moves_played"], told["moves_known"]) == (40, len(game.actions) - 3)
@@ -225,7 +225,7 @@ def test_a_game_begins_with_the_moves_of_a_link(client: TestClient) -> None:
     refused(client.post("/api/sessions", json={**body, "moves_played": [], "at": 1}), 400, "allowed: 0 to 0")
 
 
-def test_deals_are_named_as_text_and_picked_by_chance(client: TestClient) -> None:
+def test_deals_are_named_as_text_or_random(client: TestClient) -> None:
     assert deal(client, deal=str(2**63 - 1))["deal"] == "9223372036854775807"
     assert deal(client, deal="0")["piles"] == deal(client, deal=0)["piles"]
     assert deal(client, "eights-down", "ms:11982")["deal"] == "ms:11982"
@@ -235,7 +235,7 @@ def test_deals_are_named_as_text_and_picked_by_chance(client: TestClient) -> Non
 
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
 def test_the_order_of_the_stock_is_never_sent(client: TestClient, game: str) -> None:
-    """Whatever lies in the stock, and in whatever order: every answer is the same."""
+    """Every answer is the same for any order of the stock."""
     answers = []
     for turned in (False, True):
         told = deal(client, game)
@@ -278,11 +278,11 @@ def test_the_order_of_the_stock_is_never_sent(client: TestClient, game: str) -> 
         ({"game": "busy-aces", "tableau": [1]}, ["unknown keys ['tableau'], allowed: 'game', 'deal'"]),
     ],
 )
-def test_bad_deals_are_refused(client: TestClient, body: dict[str, Any], words: list[str]) -> None:
+def test_invalid_deals_are_refused(client: TestClient, body: dict[str, Any], words: list[str]) -> None:
     refused(client.post("/api/sessions", json=body), 400, *words)
 
 
-def test_bad_moves_are_refused_with_the_reason(client: TestClient) -> None:
+def test_illegal_moves_are_refused_with_the_reason(client: TestClient) -> None:
     told = deal(client)
     assert "no action 'x'" in do(client, told, "move", 400, action="x")
     assert "action is None, allowed: text" in do(client, told, "move", 400)
@@ -295,7 +295,7 @@ def test_bad_moves_are_refused_with_the_reason(client: TestClient) -> None:
     assert client.get(f"/api/sessions/{told['id']}").json() == told
 
 
-def test_what_is_not_a_json_object_is_refused(client: TestClient) -> None:
+def test_requests_without_a_json_object_are_refused(client: TestClient) -> None:
     def post(content: bytes, kind: str = "application/json") -> Any:
         return client.post("/api/sessions", content=content, headers={"content-type": kind})
 
@@ -322,14 +322,14 @@ def test_other_sites_are_refused(client: TestClient) -> None:
     assert status(host="[::1]:8000") == status(host="192.168.0.9:1") == 201
     for origin in ("http://evil.example", "null", "http://127.0.0.1:8001", "https://127.0.0.1.evil.example"):
         assert status(origin=origin) == 403
-    # A name of theirs that leads to this machine.
+    # Their name, which resolves to this machine.
     for host in ("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[", "localhost.evil"):
         assert status(host=host) == 403
         assert client.get("/", headers={"host": host}).status_code == 403
 
 
-def test_names_that_are_allowed() -> None:
-    """Those of a proxy, with any port, as host and as origin; no others."""
+def test_allowed_hosts_are_accepted() -> None:
+    """The names of a proxy, with any port, as host and as origin; no others."""
     with TestClient(serve.make_app((), "Me", ["Games.example.org", "b_2"]), base_url=HOME) as client:
 
         def status(host: str, origin: str | None = None) -> int:
@@ -338,7 +338,7 @@ def test_names_that_are_allowed() -> None:
 
         for host in ("games.example.org", "GAMES.example.org:8443", "b_2", "me:80", "localhost", "10.0.0.1"):
             assert status(host) == 201, host
-        # The proxy sends on the host that it was asked for, or this server's own.
+        # The proxy passes on the host of the request, or this server's own.
         for host in ("games.example.org", "localhost:8000"):
             for origin in ("https://games.example.org", "http://games.example.org:8443", f"https://{host}"):
                 assert status(host, origin) == 201, (host, origin)
@@ -355,7 +355,7 @@ def test_names_that_are_allowed() -> None:
     ["", "*", "*.example.org", "https://a.org", "a.org:80", "a.org/x", "a b", "-a.org", "a..org", "a.org.",
      "ä", "[::1]", "a" * 64, ".".join(["a" * 60] * 5)],
 )  # fmt: skip
-def test_names_that_cannot_be_allowed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_host_names_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["serve", "--port", "0", f"--allow-host={name}"]) == 2
     assert "--allow-host is" in (errors := capsys.readouterr().err) and "games.example.org" in errors
 
@@ -376,7 +376,9 @@ def test_every_answer_has_security_headers(client: TestClient) -> None:
 # ---------------------------------------------------------------------------------------- bounds
 
 
-def test_the_game_idle_longest_goes(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_game_that_was_idle_longest_is_dropped(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(room, "MAX_SESSIONS", 3)
     games = [deal(client) for _ in range(3)]
     do(client, games[0], "move", action="draw")
@@ -385,19 +387,19 @@ def test_the_game_idle_longest_goes(client: TestClient, monkeypatch: pytest.Monk
     assert kept == [200, 404, 200, 200]
 
 
-def test_moves_are_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_moves_is_limited(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "MAX_MOVES", 2)
     monkeypatch.setattr(room, "MAX_KEPT", 3)
     games = [deal(client), deal(client)]
     for told in games:
         for _ in range(2):
             do(client, told, "move", action="draw")
-    assert "has 2 moves, no more are kept" in do(client, games[1], "move", 409, action="draw")
+    assert "has 2 moves, the maximum" in do(client, games[1], "move", 409, action="draw")
     assert "no game" in do(client, games[0], "undo", 404)
     assert do(client, games[1], "undo")["moves_played"] == 1
 
 
-def test_many_games_at_once_do_not_mix(client: TestClient) -> None:
+def test_parallel_games_do_not_mix(client: TestClient) -> None:
     names = [name for name in (*PLAYED, *OPTIONS) if len(recorded_game(name).actions) < 160]
 
     def play(name: str) -> tuple[Any, Any]:
@@ -414,7 +416,7 @@ def test_many_games_at_once_do_not_mix(client: TestClient) -> None:
             assert got == expected
 
 
-def test_one_game_asked_from_many_sides_stays_whole(client: TestClient) -> None:
+def test_parallel_requests_keep_a_game_consistent(client: TestClient) -> None:
     told = deal(client)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: do(client, told, "move", action="draw"), range(40)))
@@ -429,7 +431,7 @@ def test_one_game_asked_from_many_sides_stays_whole(client: TestClient) -> None:
 # -------------------------------------------------------------------------------------- policies
 
 
-def test_without_policies_there_is_the_built_in_hint() -> None:
+def test_the_built_in_hint_needs_no_policy() -> None:
     client = client_of()
     told = deal(client, "eights-down", 132)
     listed = client.get(f"/api/sessions/{told['id']}/policies").json()["policies"]
@@ -438,10 +440,12 @@ def test_without_policies_there_is_the_built_in_hint() -> None:
     assert (advice["action"], advice["words"]) == ("t7>f", "AH home, from t7")
     assert advice["value"] is None and advice["actions"] == []
     assert do(client, told, "advance", policy="hint")["last"]["action"] == "t7>f"
-    assert "win rates are of those named by --policy" in do(client, told, "rates", 400, policy="hint")
+    assert "allowed for win rates: a policy named by --policy" in do(
+        client, told, "rates", 400, policy="hint"
+    )
 
 
-def test_policies_are_asked_and_play_on(client: TestClient) -> None:
+def test_policies_give_hints_and_play_on(client: TestClient) -> None:
     told = deal(client)
     listed = client.get(f"/api/sessions/{told['id']}/policies").json()["policies"]
     assert [(p["name"], p["rates"]) for p in listed[:3]] == [("hint", False), ("first", True), ("whim", True)]
@@ -472,12 +476,12 @@ def test_a_finished_game_has_no_advice(client: TestClient) -> None:
     assert "finished" in do(client, told, "move", 409, action="t1>f")
 
 
-def test_policies_that_fail_and_that_play_other_games(client: TestClient) -> None:
+def test_failing_and_unsuitable_policies_are_reported(client: TestClient) -> None:
     told = deal(client)
     assert "failed: ZeroDivisionError, a policy's own mistake" in do(
         client, told, "advance", 500, policy=BROKEN
     )
-    assert "cannot be made: no cells, allowed: games with cells" in do(
+    assert "cannot be created: no cells, allowed: games with cells" in do(
         client, told, "hint", 409, policy=PICKY
     )
     listed = client.get(f"/api/sessions/{told['id']}/policies").json()["policies"]
@@ -497,7 +501,7 @@ def settled(client: TestClient, rate: str) -> Any:
     raise AssertionError(told)
 
 
-def test_win_rates_on_a_deal(client: TestClient) -> None:
+def test_win_rates_on_a_deal_are_measured(client: TestClient) -> None:
     told = deal(client, "eights-down", 132)
     asked = do(client, told, "rates", policy=FIRST, games=50)
     done = settled(client, asked["rate"])
@@ -516,13 +520,13 @@ def test_win_rates_on_a_deal(client: TestClient) -> None:
         assert "allowed: a whole number from 1 to 1000" in error
 
 
-def test_win_rates_from_a_position_shuffle_what_is_hidden(client: TestClient) -> None:
+def test_win_rates_from_a_position_shuffle_hidden_cards(client: TestClient) -> None:
     told = do(client, deal(client), "move", action="draw")
     asked = do(client, told, "rates", policy=FIRST, games=3, **{"from": "position"})
     done = settled(client, asked["rate"])
     assert (done["state"], done["games"], done["played"]) == ("done", 3, 3), done
     assert "line" not in done
-    # Nothing is hidden: a policy that plays in one way only plays one game.
+    # No card is hidden: a deterministic policy plays only one game.
     told = deal(client, "eights-down", 132, moves_played=recorded_game("eights-down").actions[:-2])
     done = settled(client, do(client, told, "rates", policy=FIRST, games=3, **{"from": "position"})["rate"])
     assert (done["played"], done["wins"]) == (1, 1)
@@ -531,7 +535,7 @@ def test_win_rates_from_a_position_shuffle_what_is_hidden(client: TestClient) ->
     )
 
 
-def test_hidden_cards_are_shuffled_and_others_stay() -> None:
+def test_only_hidden_cards_are_shuffled() -> None:
     for name in ("klondike", "double-klondike", "yukon", "freecell"):
         env = SolitaireEnv(name)
         env.reset(options={"deal": 7})
@@ -543,10 +547,10 @@ def test_hidden_cards_are_shuffled_and_others_stay() -> None:
             env.reset(options={"position": other})
 
 
-def test_a_deal_that_can_be_won_comes_with_its_line() -> None:
+def test_a_winnable_deal_comes_with_its_line() -> None:
     client = client_of("greedy")
     told = deal(client, "eights-down", 132)
-    assert "there is no solver" in do(client, told, "solve", 409)
+    assert "the server has no solver" in do(client, told, "solve", 409)
     assert client.get("/api/games").json()["solver"] is False
     won = settled(client, do(client, told, "rates", policy="greedy")["rate"])
     assert won["wins"] == 1
@@ -560,11 +564,11 @@ def test_a_deal_that_can_be_won_comes_with_its_line() -> None:
         serve.make_app(solver="nothing:Here")
 
 
-def test_win_rates_are_cancelled_and_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_win_rates_are_cancelled_and_limited(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "MAX_RATES", 2)
     told = deal(client)
     first, second = (do(client, told, "rates", policy=SLOW, games=5)["rate"] for _ in range(2))
-    assert "2 win rates are being played" in do(client, told, "rates", 429, policy=SLOW)
+    assert "2 jobs are waiting" in do(client, told, "rates", 429, policy=SLOW)
     for rate in (second, first):
         assert client.post(f"/api/rates/{rate}/cancel", json={}).status_code == 200
         assert settled(client, rate)["state"] == "cancelled"
@@ -594,7 +598,7 @@ def test_the_command_serves_until_interrupted() -> None:
     assert process.returncode in (0, 130) and "Traceback" not in errors
 
 
-def test_as_many_policies_as_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_policies_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     names: list[tuple[str, ...]] = []
 
@@ -616,7 +620,7 @@ def test_as_many_policies_as_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [(FIRST, WHIM), ()] and names == [(), ("a.org", "b.org")]
 
 
-def test_ports_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unavailable_ports_raise_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with serve.listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         for args, words in (
@@ -629,7 +633,7 @@ def test_ports_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
             assert words in capsys.readouterr().err
 
 
-def test_without_the_extra_it_says_what_to_install(
+def test_the_error_without_the_extra_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "solitaire_env.play.server")

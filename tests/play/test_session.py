@@ -1,4 +1,4 @@
-"""Played games: what was played, the way back, and what a hint looks at."""
+"""Sessions: played moves, undo and redo, and the built-in hint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WON_NEXT = """variant: eights-down
 foundations: C 13 D 13 H 13 S 12
 cells: -- -- KS -- -- -- -- --
 """ + "".join(f"t{n}:\n" for n in range(1, 9))
-# QH can go to and fro between the Kings.
+# QH can move back and forth between the Kings.
 TO_AND_FRO = """variant: busy-aces
 stock:
 waste:
@@ -33,7 +33,7 @@ def session(variant: str, **options: Any) -> Session:
     return Session(env)
 
 
-def test_a_move_is_kept_in_words_and_piles_and_taken_back() -> None:
+def test_a_move_is_stored_in_words_and_piles_and_taken_back() -> None:
     game = session("forty-thieves", deal=3)
     start = game.env.position()
     assert game.last is None and game.cards_home == 0 and not game.won
@@ -48,14 +48,14 @@ def test_a_move_is_kept_in_words_and_piles_and_taken_back() -> None:
     assert game.env.position() == start and game.last is None and game.cards_home == 0
 
 
-def test_the_position_is_what_the_player_sees() -> None:
+def test_the_position_is_that_of_the_player() -> None:
     game = session("busy-aces", deal=1)
     position = game.position()
     assert position.stock == (FACE_DOWN,) * 92
     assert position.variant.name == "busy-aces"
 
 
-def test_what_cannot_be_done_changes_nothing(refuses: Refuses) -> None:
+def test_impossible_requests_change_nothing(refuses: Refuses) -> None:
     game = session("forty-thieves", deal=3)
     start = game.env.position()
     illegal = game.env.parse_action("w>f")
@@ -66,7 +66,7 @@ def test_what_cannot_be_done_changes_nothing(refuses: Refuses) -> None:
     assert game.env.position() == start and game.played == []
 
 
-def test_a_game_is_won_and_has_no_hint_then() -> None:
+def test_a_won_game_has_no_hint() -> None:
     game = session("eights-down", position=WON_NEXT)
     hint = game.hint()
     assert hint is not None and game.env.action_text(hint) == "c3>f"
@@ -76,7 +76,7 @@ def test_a_game_is_won_and_has_no_hint_then() -> None:
     assert not game.won and game.hint() == hint
 
 
-def test_a_hint_takes_what_goes_home_first_and_does_not_go_back() -> None:
+def test_hints_prefer_moves_home_and_do_not_go_back() -> None:
     game = session("busy-aces", position=TO_AND_FRO)
     assert {game.env.action_text(action) for action in game.legal()} == {"t1>t2", "t3>f", "t1>s", "t3>s"}
     moves = []
@@ -103,7 +103,7 @@ def test_moves_are_redone_until_another_is_played() -> None:
         game.go_to(2)
 
 
-def test_moves_home_are_known_only_where_nothing_is_hidden() -> None:
+def test_moves_home_are_known_only_without_hidden_cards() -> None:
     game = session("eights-down", position=WON_NEXT)
     assert [game.env.action_text(action) for action in game.moves_home()] == ["c3>f"]
     assert len(session("busy-aces", position=TO_AND_FRO).moves_home()) == 8

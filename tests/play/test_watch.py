@@ -1,4 +1,4 @@
-"""Watching a policy: in a terminal, where there is none, and what is written of the game."""
+"""Watching a policy: in a terminal and without one, and the files that are written."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
-from solitaire_env.play.watch import Watched, watch_in_terminal, watch_in_window, write_video
+from solitaire_env.play.watch import WatchedGame, watch_in_terminal, watch_in_window, write_video
 from solitaire_env.transcripts import format_transcript, parse_transcript, replay
 from solitaire_env.variants import get_variant
 from tests.games import PLAYED, PUBLISHED
 
 
 class First:
-    """The first legal action, of which it is sure; it has no memory."""
+    """The first legal action, with high probability; deterministic."""
 
     name = "first"
     deterministic = True
@@ -72,16 +72,16 @@ t3: QH
 """ + "".join(f"t{n}:\n" for n in range(4, 13))
 
 
-def watched(name: str, policy: Any, limit: int | None = None, **options: Any) -> Watched:
+def watched(name: str, policy: Any, limit: int | None = None, **options: Any) -> WatchedGame:
     variant = get_variant(name)
     env = SolitaireEnv(variant, on_invalid="raise")
     env.reset(options=options)
-    return Watched(Session(env), None if policy is None else Adviser(policy, variant), limit)
+    return WatchedGame(Session(env), None if policy is None else Adviser(policy, variant), limit)
 
 
 @pytest.mark.parametrize("name", PLAYED)
 @pytest.mark.parametrize("policy", [First, Carrier])
-def test_a_game_is_played_as_the_evaluation_plays_it(name: str, policy: Any) -> None:
+def test_a_watched_game_equals_that_of_the_evaluation(name: str, policy: Any) -> None:
     if policy is Carrier and (PUBLISHED[name].moves != "one card" or not PUBLISHED[name].takes_supermoves):
         policy = First
     done = evaluate(policy(), name, [5], max_episode_steps=60, transcripts=True)
@@ -92,7 +92,7 @@ def test_a_game_is_played_as_the_evaluation_plays_it(name: str, policy: Any) -> 
     assert (game.session.result == "won", len(game.turns) <= 60) == (done.games[0].won, True)
 
 
-def test_the_hints_play_too() -> None:
+def test_the_built_in_hints_play_too() -> None:
     game = watched("eights-down", None, deal=3)
     turns = list(game.play())
     assert game.name == "hints" and game.session.result == "stuck"
@@ -101,21 +101,23 @@ def test_the_hints_play_too() -> None:
     assert len(list(replay(parse_transcript(format_transcript(game.transcript()))))) == len(turns)
 
 
-def test_how_it_ended() -> None:
+def test_the_summary_says_how_the_game_ended() -> None:
     game = watched("busy-aces", First(), 5, deal=1)
     turns = game.play()
     next(turns)
     assert re.fullmatch(r"Stopped after 1 moves, \d of 104 cards home\.", game.summary())
     assert game.transcript().result == "truncated" and game.transcript().steps == 1
     list(turns)
-    assert game.summary().startswith("Cut off after 5 moves") and game.summary().endswith(": the step limit.")
+    assert game.summary().startswith("Truncated after 5 moves") and game.summary().endswith(
+        ": the step limit."
+    )
     won = watched("eights-down", First(), position=ALMOST_WON)
     list(won.play())
     assert won.summary() == "Won in 2 moves." and won.transcript().deal is None
     circle = watched("busy-aces", First(), position=TO_AND_FRO)
     list(circle.play())
     assert circle.summary() == (
-        "Cut off after 3 moves, 98 of 104 cards home: a position has come back, first would go in a circle."
+        "Truncated after 3 moves, 98 of 104 cards home: first repeated a position and would cycle."
     )
     assert circle.transcript().steps == 3328
     text = format_transcript(circle.transcript())
@@ -126,7 +128,7 @@ def test_how_it_ended() -> None:
 
 
 class Terminal:
-    """Stands in for stdout and for time, which passes while the command sleeps."""
+    """Replaces stdout and the clock; time passes while the command sleeps."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, columns: int, rows: int) -> None:
         self.now, self.slept = 50.0, [0.0]
@@ -168,13 +170,13 @@ def test_each_move_has_its_frame_and_its_time(monkeypatch: pytest.MonkeyPatch) -
     assert terminal.out.getvalue().endswith("\033[?7h\033[?25h\033[?1049l")
 
 
-def test_who_does_not_say_what_he_thinks_has_no_lines_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policies_without_thoughts_have_no_lines_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, 80, 30)
     watch_in_terminal(watched("eights-down", None, 1, deal=1), 1.0, lambda: "the\nboard")
     assert [frame[1:] for frame in terminal.frames()] == [["", "the", "board"]] * 2
 
 
-def test_what_a_terminal_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_are_cut_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, 30, 8)
     game = watched("eights-down", First(), 1, deal=1)
     watch_in_terminal(game, 100.0, lambda: "\n".join(map(str, range(10))))
@@ -187,14 +189,14 @@ def test_what_a_terminal_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> Non
         "0",
         "1",
         "2",
-        "... 7 lines more: they need a taller terminal",
+        "... 7 more lines: the terminal is too small",
     ]
     value, chances = second[1:3]
     assert value.startswith("value 0.125; ") and value.endswith("90.0 %;") and len(value) <= 30
     assert chances.endswith(" %;") and len(chances) <= 30, "broken between its parts"
 
 
-def test_slow_policies_are_not_hurried_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moves_after_a_slow_one_keep_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, 80, 30)
 
     class Slow(First):
@@ -219,7 +221,7 @@ def test_the_command_leaves_the_end_on_the_screen(monkeypatch: pytest.MonkeyPatc
     rest = out[out.index("\033[?1049l") + len("\033[?1049l") :]
     assert rest.startswith("Busy Aces, deal 3, played by first.\n\n") and "\033[1m" in rest
     assert re.search(
-        r"\n\nlast move: .*\n\n(Stuck|Cut off) after \d+ moves, \d+ of 104 cards home: .*\.\n$", rest
+        r"\n\nlast move: .*\n\n(Stuck|Truncated) after \d+ moves, \d+ of 104 cards home: .*\.\n$", rest
     )
 
 
@@ -281,11 +283,11 @@ def test_supermoves_are_shown_card_by_card_or_as_one(monkeypatch: pytest.MonkeyP
 # ---------------------------------------------------------------------- in a window, in a video
 
 
-def with_pictures(policy: Any, limit: int) -> Watched:
+def with_pictures(policy: Any, limit: int) -> WatchedGame:
     variant = get_variant("eights-down")
     env = SolitaireEnv(variant, on_invalid="raise", render_mode="rgb_array", render_size=(160, 120))
     env.reset(options={"deal": 3})
-    return Watched(Session(env), Adviser(policy, variant), limit)
+    return WatchedGame(Session(env), Adviser(policy, variant), limit)
 
 
 @pytest.mark.parametrize("way", ["q", "cross"])
@@ -370,7 +372,7 @@ def test_the_command_writes_a_video(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("imageio_ffmpeg", ["--video", "x.mp4"]),
     ],
 )
-def test_what_is_not_installed(
+def test_missing_libraries_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], missing: str, args: list[str]
 ) -> None:
     monkeypatch.setattr(render, "find_spec", lambda name: None if name == missing else name)
@@ -382,7 +384,9 @@ def test_what_is_not_installed(
 
 
 @pytest.mark.parametrize("name", ["game.avi", "game", ".mp4"])
-def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_path: Path) -> None:
+def test_other_file_names_are_refused_for_videos(
+    capsys: pytest.CaptureFixture[str], name: str, tmp_path: Path
+) -> None:
     pytest.importorskip("PIL")
     assert cli.main(["watch", "eights-down", "--deal", "1", "--video", str(tmp_path / name)]) == 2
     assert "allowed: a name that ends in .mp4 or .gif" in capsys.readouterr().err and not list(
@@ -395,7 +399,7 @@ def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_pat
     [
         (["busy-aces", "--fps", "0"], ["--fps is 0.0, allowed: more than 0, at most 1000"]),
         (["busy-aces", "--fps", "inf"], ["--fps is inf"]),
-        (["busy-aces", "--window", "--video", "x.mp4"], ["--window and --video exclude each other"]),
+        (["busy-aces", "--window", "--video", "x.mp4"], ["--window and --video cannot be combined"]),
         (["busy-aces", "--policy", "greedi"], ["unknown policy 'greedi'", "module:Class"]),
         (["busy-aces", "--policy", "tests.play.test_watch:nothing"], ["cannot be loaded"]),
         (["eights-down", "--policy", "tests.play.test_watch:Single"], ["moves='one card'"]),
@@ -404,7 +408,7 @@ def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_pat
             ["policy is 'a\\nb'", "a line of text"],
         ),
         (["pyramid"], ["unknown variant 'pyramid'"]),
-        (["busy-aces", "--deal", "1", "--position", "x"], ["exclude each other"]),
+        (["busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
         (
             ["busy-aces", "--transcript", "no/such/x"],
             ["'no/such/x' cannot be written", "no folder 'no/such'"],
@@ -412,7 +416,9 @@ def test_what_is_no_video(capsys: pytest.CaptureFixture[str], name: str, tmp_pat
         (["busy-aces", "--video", "no/such/x.mp4"], ["'no/such/x.mp4' cannot be written"]),
     ],
 )
-def test_errors(capsys: pytest.CaptureFixture[str], args: list[str], words: list[str]) -> None:
+def test_invalid_arguments_are_reported(
+    capsys: pytest.CaptureFixture[str], args: list[str], words: list[str]
+) -> None:
     assert cli.main(["watch", *args]) == 2
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1 and all(word in err for word in words), err

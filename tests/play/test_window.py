@@ -1,4 +1,4 @@
-"""Games played with the mouse: real events of a window that is open in memory."""
+"""Games played with the mouse: real events of a window in memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def spots(board: Board, pile: str) -> list[Spot]:
 
 
 def point(board: Board, pile: str, count: int = 1, foundation: int = 0) -> tuple[int, int]:
-    """A pixel near the upper left corner of a pile's card, counted from its last one."""
+    """A pixel near the upper left corner of a card, counted from the last card of its pile."""
     there = [spot for spot in spots(board, pile) if spot.mark != "origin" or len(spots(board, pile)) == 1]
     spot = there[foundation] if pile == "foundations" else there[-count]
     scale = SIZE[0] / board.width
@@ -46,7 +46,7 @@ def point(board: Board, pile: str, count: int = 1, foundation: int = 0) -> tuple
 
 
 def events(window: Window, *made: pygame.Event) -> None:
-    """Post events, and have the window handle what has come, as its loop does."""
+    """Post events and let the window handle them, as its loop does."""
     for event in made:
         pygame.event.post(event)
     for event in window.screen.events():
@@ -91,8 +91,8 @@ def clicks(board: Board, move: Move) -> list[pygame.Event]:
 
 
 @pytest.mark.parametrize("name", PIXEL_HASHES)
-def test_a_whole_game_by_clicks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every click of a recorded game is in the queue before the window is played in."""
+def test_a_whole_game_is_played_by_clicks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All clicks of a recorded game are in the queue before the window starts."""
     game = recorded_game(name)
     deal, actions = game.deal, game.actions
     made = window(name, deal=deal)
@@ -113,11 +113,11 @@ def test_a_whole_game_by_clicks(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert made.session.env.position() == env.position()
     assert made.session.cards_home == session.cards_home > 50
     assert not made.session.legal()
-    assert made.said.startswith("Won, in " if session.won else "Stuck: no move is legal.")
+    assert made.message.startswith("Won, in " if session.won else "Stuck: no move is legal.")
 
 
 @pytest.mark.parametrize("name", ["klondike-draw-3", "yukon", "double-klondike", "zebra", "little-forty"])
-def test_groups_redeals_and_worrying_back_by_clicks(name: str) -> None:
+def test_clicks_play_groups_redeals_and_worrying_back(name: str) -> None:
     made, kinds = window(name, deal=5), set()
     chance = np.random.default_rng(4)
     for step in range(60):
@@ -148,7 +148,7 @@ def test_groups_redeals_and_worrying_back_by_clicks(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["eights-down", "forty-bandits"])
-def test_a_game_by_dragging(name: str) -> None:
+def test_a_game_is_played_by_dragging(name: str) -> None:
     game = recorded_game(name)
     deal, actions = game.deal, game.actions
     made = window(name, deal=deal)
@@ -196,24 +196,24 @@ def test_legal_targets_are_marked() -> None:
     targets = {spot.pile for spot in made._board.spots if spot.mark == "target"}
     assert targets == {f"t{number}" for number in range(5, 11)}
     click(made, "t9", 1)
-    assert texts(made) == ["t4x2>s"] and made._board.labels[-1].text == made.said
+    assert texts(made) == ["t4x2>s"] and made._board.labels[-1].text == made.message
     assert list(map(len, made.session.position().tableau[3:5])) == [3, 2]
 
 
-def test_the_last_card_stands_for_as_many_as_the_target_takes() -> None:
+def test_the_last_card_moves_as_many_as_the_target_takes() -> None:
     made = window("forty-bandits", RUNS)
     click(made, "t2")
     click(made, "t1")
     assert texts(made) == ["t2>t1"] and len(made.session.last.move.cards) == 6  # type: ignore[union-attr]
 
 
-def test_a_card_that_leads_no_move_stands_for_its_pile() -> None:
+def test_a_card_that_starts_no_move_selects_the_last_card() -> None:
     made = window("forty-bandits", RUNS)
     click(made, "t1", 7)
     assert made.chosen == ("t1", 1)
 
 
-def test_a_new_choice_takes_the_place_of_the_old() -> None:
+def test_a_new_choice_replaces_the_old_one() -> None:
     made = window("forty-bandits", RUNS)
     click(made, "t2")
     click(made, "t4")
@@ -235,19 +235,19 @@ def test_a_card_is_sent_home(ways: str) -> None:
         click(made, "t1")
     assert texts(made) == ["t1>f"]
     click(made, "c3", button=3)
-    assert made.said.startswith("Won, in 2 moves.") and made.session.won
+    assert made.message.startswith("Won, in 2 moves.") and made.session.won
     events(made, key(pygame.K_h))
-    assert made.said.startswith("Won"), "there is no hint in a finished game"
+    assert made.message.startswith("Won"), "there is no hint in a finished game"
 
 
-def test_two_clicks_on_what_may_not_go_home_let_go() -> None:
+def test_a_double_click_on_a_card_that_cannot_go_home_lets_go() -> None:
     made = window("forty-bandits", RUNS)
     click(made, "t4")
     click(made, "t4")
     assert made.chosen is None and not made.session.played
 
 
-def test_drawing() -> None:
+def test_the_stock_is_drawn_by_click_key_and_drag() -> None:
     made = window("busy-aces")
     click(made, "stock")
     events(made, key(pygame.K_SPACE), key(pygame.K_d))
@@ -260,45 +260,45 @@ def test_drawing() -> None:
     made = window("forty-bandits", RUNS)
     click(made, "stock")
     click(made, "stock")
-    assert texts(made) == ["draw"] and made.said == "There is no card to draw."
+    assert texts(made) == ["draw"] and made.message == "There is no card to draw."
 
 
 def test_illegal_clicks_and_drags_change_nothing() -> None:
     made = window("eights-down", STUCK)
     before = made.session.env.position()
     click(made, "t1")
-    assert made.said == "t1: no card may move."
+    assert made.message == "No card of t1 can move."
     click(made, "foundations")
-    assert made.said == "Cards at home stay there."
+    assert made.message == "Cards on foundations stay there."
     click(made, "t1", button=3)
-    assert made.said == "Nothing in t1 may go home."
+    assert made.message == "No card of t1 can go home."
     at = point(made._board, "t1")
     events(made, down(at), motion((at[0] + 50, at[1])), motion((at[0] + 60, at[1])), up((at[0] + 60, at[1])))
-    assert made.said == "t1: no card may move." and made._pointer is None
+    assert made.message == "No card of t1 can move." and made._pointer is None
     events(made, key(pygame.K_x), down(at, 2), up(at, 2), motion(at), down((2, 2), 3))
     assert made.session.env.position() == before and not made.session.played
 
     made = window("forty-bandits", RUNS)
     at, to = point(made._board, "t4", 5), point(made._board, "t1")
     events(made, down(at), motion(to), up(to))
-    assert made.said == "That may not go from t4 to t1." and made.chosen is None
+    assert made.message == "The cards cannot go from t4 to t1." and made.chosen is None
     events(made, down(at), motion(to), up((2, 2)))
     assert made.chosen is None and not made.session.played
 
 
-def test_undo() -> None:
+def test_undo_takes_the_last_move_back() -> None:
     made = window("busy-aces")
     start = made.session.env.position()
     events(made, key(pygame.K_SPACE), key(pygame.K_SPACE), key(pygame.K_u))
-    assert texts(made) == ["draw"] and made.said == "Taken back: draw a card from the stock"
+    assert texts(made) == ["draw"] and made.message == "Taken back: draw a card from the stock"
     events(made, key(pygame.K_u), key(pygame.K_u))
-    assert made.said == "There is no move to take back." and made.session.env.position() == start
+    assert made.message == "There is no move to take back." and made.session.env.position() == start
 
 
 def test_a_hint_is_marked_and_can_be_clicked() -> None:
     made = window("eights-down", ALMOST_WON)
     events(made, key(pygame.K_h))
-    assert made.said == "perhaps t1>f    QS home, from t1" and made.chosen == ("t1", 1)
+    assert made.message == "hint: t1>f    QS home, from t1" and made.chosen == ("t1", 1)
     click(made, "foundations")
     assert texts(made) == ["t1>f"]
 
@@ -313,26 +313,26 @@ class LastLegal:
         return [np.flatnonzero(mask)[-1] for mask in masks]
 
 
-def test_a_hint_of_a_policy() -> None:
+def test_a_policy_gives_hints() -> None:
     made = window("eights-down", ALMOST_WON)
     variant = made.session.env.variant
     made.adviser = Adviser(load_policy("tests.play.test_window:LastLegal", variant), variant)
     events(made, key(pygame.K_h))
-    assert made.said.startswith("LastLegal: c3>s") and made.chosen == ("c3", 1)
+    assert made.message.startswith("LastLegal: c3>s") and made.chosen == ("c3", 1)
     targets = {spot.pile for spot in made._board.spots if spot.mark == "target"}
     assert targets == {f"t{number}" for number in range(2, 9)}
 
 
-def test_a_new_deal() -> None:
+def test_a_new_deal_starts_a_new_game() -> None:
     made = window("busy-aces")
     before = made.session.env.position()
     events(made, key(pygame.K_SPACE), key(pygame.K_n))
-    assert made.session.env.position() != before and not made.session.played and made.said == KEYS
+    assert made.session.env.position() != before and not made.session.played and made.message == KEYS
     deal = made.session.env.get_state()["deal"]
     assert any(f"deal {deal}: 0 of 104" in label.text for label in made._board.labels)
 
 
-def test_the_window_may_change_its_size() -> None:
+def test_the_window_can_be_resized() -> None:
     made = window("busy-aces")
     assert made.screen._window is not None
     made.screen._window.size = (640, 400)
@@ -353,7 +353,7 @@ def play(capsys: pytest.CaptureFixture[str], *args: str) -> str:
     return capsys.readouterr().out
 
 
-def test_play_in_a_window(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_plays_in_a_window(capsys: pytest.CaptureFixture[str]) -> None:
     for event in (key(pygame.K_SPACE), key(pygame.K_h), key(pygame.K_q)):
         pygame.event.post(event)
     out = play(capsys, "busy-aces", "--deal", "7", "--policy", "tests.play.test_window:LastLegal")
@@ -363,7 +363,7 @@ def test_play_in_a_window(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_a_window_that_is_closed_or_interrupted(
+def test_the_command_ends_when_the_window_is_closed_or_interrupted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pygame.event.post(pygame.Event(pygame.QUIT))
@@ -376,7 +376,7 @@ def test_a_window_that_is_closed_or_interrupted(
     assert "solitaire_env play busy-aces --deal" in play(capsys, "busy-aces")
 
 
-def test_a_won_game_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+def test_the_command_reports_a_won_game(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     file = tmp_path / "position.txt"
     file.write_text(ALMOST_WON)
     made = window("eights-down", ALMOST_WON)
@@ -391,7 +391,7 @@ def test_a_won_game_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Any) -
 
 
 @pytest.mark.parametrize("module", ["PIL", "pygame"])
-def test_without_the_extra(
+def test_the_error_without_the_extra_says_what_to_install(
     module: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)

@@ -22,7 +22,7 @@ def spec_of(game: str, moves: Any = None) -> GameSpec:
 
 
 def shapes(spec: GameSpec, sizes: dict[str, Any], value: bool) -> dict[str, tuple[int, ...]]:
-    """The shapes of a network's weights, written down a second time."""
+    """The shapes of a network's weights, written a second time."""
     hidden, width = sizes["hidden"], sizes["width"]
     move, position = Features(spec, Sizes(**sizes), False).sizes
     found: dict[str, tuple[int, ...]] = {
@@ -68,13 +68,13 @@ def write_model(
 
 
 def edit_card(folder: Path, **values: Any) -> None:
-    """Replace what a card says; ``"gone"`` takes a key out."""
+    """Replace values of a card; ``"gone"`` removes a key."""
     card = json.loads((folder / CARD).read_text()) | values
     (folder / CARD).write_text(json.dumps({key: value for key, value in card.items() if value != "gone"}))
 
 
 def edit_weights(folder: Path, **tensors: Any) -> None:
-    """Replace weights, whose dots are written as ``__``; None takes one out."""
+    """Replace weights, with ``__`` for the dots in their names; None removes one."""
     found = load_file(folder / WEIGHTS)
     for name, tensor in tensors.items():
         found.pop(name.replace("__", "."), None)

@@ -1,4 +1,4 @@
-"""The policy greedy in NumPy, the scores of all actions of all games: what its kernel is compared with."""
+"""The greedy policy in NumPy, with the scores of all actions of all games: the reference for its kernel."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SlowGreedy:
         return scores
 
     def _fits(self, card: Array, onto: Array) -> Array:
-        """Whether cards may be laid on others."""
+        """Whether cards fit onto others."""
         suits_fit = {
             "same suit": card & 3 == onto & 3,
             "alternate color": ((card + 1) & 2) != ((onto + 1) & 2),
@@ -89,7 +89,9 @@ class SlowGreedy:
         return scores
 
     def _space_scores(self, table: _Table, codes: Array) -> Array:
-        """To spaces: short piles first, soon another space; the waste's card before drawing, once."""
+        """To spaces: short piles first, which soon leave another space; the waste's card before drawing,
+        once.
+        """
         n = len(codes)
         source, count = self.space_source, self.space_count[None, :].repeat(n, 0)
         from_pile = source < self.piles
@@ -99,14 +101,14 @@ class SlowGreedy:
         heights = table.heights[table.rows, pile]
         value = np.where(from_pile, 400.0 - 10.0 * heights + count, 300.0 + (table.top[:, source] >> 2))
         if self.waste:
-            # One pass: a card of the waste that is not placed is soon buried.
+            # One pass: a card of the waste that is not placed is soon covered.
             stock = codes[:, slice(*self.layout["slices"]["stock_count"])]
             value = np.where(source == self.piles, np.where(stock > 0, 360.0, 450.0), value)
         scores: Array = np.where(~from_pile | whole, value, LAST)
         return scores
 
     def _dug_pile(self, table: _Table, codes: Array) -> Array:
-        """Bool ``[n, piles]``: the pile where a card that could go home next lies under the fewest others."""
+        """Bool ``[n, piles]``: the pile where a next foundation card lies under the fewest cards."""
         slices = self.layout["slices"]
         foundations = codes[:, slice(*slices["foundations"])].reshape(len(codes), 4, -1).max(2)
         needed = foundations[table.rows[:, :, None], table.tableau & 3] + 1
@@ -139,7 +141,7 @@ class _Table:
         self.top = np.concatenate(tops, 1)
 
     def card_at(self, depth: Array | int, piles: Array) -> Array:
-        """The card at a depth (1 is the playable one) of piles ``[n, k]``; 0 where there is none."""
+        """The card at a depth (1 is the playable one) of piles ``[n, k]``; 0 if there is none."""
         place = self.heights[self.rows, piles] - depth
         there = (place >= 0) & (depth > 0)
         card = self.tableau[self.rows, piles, np.clip(place, 0, self.capacity - 1)]

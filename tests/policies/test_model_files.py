@@ -1,4 +1,4 @@
-"""Model folders: what is damaged, or for another game, is refused before anything large is made of it."""
+"""Model folders: damaged ones, and those for another game, are refused before anything large is created."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def folder(tmp_path: Path) -> Path:
     return write_model(tmp_path / "model", spec_of("busy-aces", "supermove"))
 
 
-def test_rules_and_observations_that_its_features_cannot_read(folder: Path, refuses: Refuses) -> None:
+def test_rules_and_observations_that_the_features_cannot_read_are_refused(
+    folder: Path, refuses: Refuses
+) -> None:
     any_suit = GameSpec(get_variant("busy-aces").with_rules(build="any suit"))
     assert any_suit.hash == spec_of("busy-aces").hash
     refuses(lambda: load_network(folder, any_suit), str(folder / CARD), "onward", "'any suit'")
@@ -51,7 +53,7 @@ def change_header(folder: Path, old: bytes, new: bytes) -> None:
     (folder / WEIGHTS).write_bytes(data.replace(old, new))
 
 
-def test_reads_what_was_written(folder: Path) -> None:
+def test_a_model_is_read_as_it_was_written(folder: Path) -> None:
     model = read_model(folder, spec_of("busy-aces"), ("moves",))
     assert (model.network, model.temperature, model.sure_home) == ("moves", None, False)
     assert model.spec.variant.moves == "supermove" and model.weights["habit"].dtype == np.float32
@@ -59,14 +61,14 @@ def test_reads_what_was_written(folder: Path) -> None:
     assert not read_model(folder, spec_of("busy-aces"), ("moves",)).sure_home
 
 
-def test_for_exactly_the_game_that_is_given(folder: Path) -> None:
+def test_exact_requires_the_same_game(folder: Path) -> None:
     read_model(folder, spec_of("busy-aces", "supermove"), ("moves",), exact=True)
     with pytest.raises(ValueError, match="this game has observation size"):
         read_model(folder, spec_of("busy-aces"), ("moves",), exact=True)
 
 
 @pytest.mark.parametrize("game", ["eights-down", "forty-thieves"])
-def test_another_game(folder: Path, game: str, refuses: Refuses) -> None:
+def test_a_model_for_another_game_is_refused(folder: Path, game: str, refuses: Refuses) -> None:
     here = spec_of(game, "supermove")
     refuses(
         lambda: load_network(folder, spec_of(game)),
@@ -138,13 +140,17 @@ def test_another_game(folder: Path, game: str, refuses: Refuses) -> None:
         ),
     ],
 )  # fmt: skip
-def test_damaged(folder: Path, damage: Callable[[Path], Any], words: list[str], refuses: Refuses) -> None:
+def test_damaged_folders_are_refused(
+    folder: Path, damage: Callable[[Path], Any], words: list[str], refuses: Refuses
+) -> None:
     damage(folder)
     refuses(lambda: load_network(folder, spec_of("busy-aces")), str(folder), *words)
 
 
 @pytest.mark.parametrize(("kind", "size"), [("BF16", 16), ("F8_E4M3", 8), ("F8_E8M0", 8), ("F4", 4)])
-def test_numbers_that_numpy_lacks(folder: Path, kind: str, size: int, refuses: Refuses) -> None:
+def test_number_types_that_numpy_lacks_are_refused(
+    folder: Path, kind: str, size: int, refuses: Refuses
+) -> None:
     header = json.dumps({"a": {"dtype": kind, "shape": [8], "data_offsets": [0, size]}}).encode()
     (folder / WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header + bytes(size))
     refuses(lambda: load_network(folder, spec_of("busy-aces")), WEIGHTS, "not a whole safetensors file")

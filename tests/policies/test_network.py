@@ -1,4 +1,4 @@
-"""Networks without torch: what they choose by, and that nothing played beside a game changes it."""
+"""Networks without torch: what they compute, and that games in parallel do not change it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def load(folder: Path) -> CompiledNetwork:
 
 
 def positions(steps: int = 40, size: int = 32) -> tuple[Array, Array]:
-    """Observations and masks of games after some random moves; fewer where kernels are interpreted."""
+    """Observations and masks of games after some random moves; fewer if kernels are interpreted."""
     batch = played(spec_of("busy-aces", "supermove"), steps, size if COMPILED else min(size, 8))
     return batch.observations().copy(), batch.state.mask.copy()
 
 
 def slow(network: CompiledNetwork, observations: Array, masks: Array) -> tuple[Array, Array]:
-    """The same forward pass in NumPy, straight from the definition: probabilities and values."""
+    """The same forward pass in NumPy, directly from the definition: probabilities and values."""
     w = network._weights
     seen = network._features.read(observations, masks, w.lookahead)
     difference = seen.moves.astype(np.float64)
@@ -62,7 +62,7 @@ def softmax(scores: Array) -> Array:
 
 @pytest.mark.parametrize("sizes", [SIZES, PLAIN, {**PLAIN, "hidden": [7, 6, 5], "reach": 1}], ids=str)
 @pytest.mark.parametrize("temperature", [None, 0.3, 2])
-def test_computes_what_the_definition_says(
+def test_outputs_equal_the_definition(
     tmp_path: Path, sizes: dict[str, Any], temperature: float | None
 ) -> None:
     folder = write_model(
@@ -89,7 +89,7 @@ def test_a_position_is_scored_the_same_in_any_batch(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
-def test_a_game_is_the_same_in_any_company(folder: Path) -> None:
+def test_a_game_is_the_same_in_any_batch(folder: Path) -> None:
     runs = [
         evaluate(load(folder), "busy-aces", deals, max_episode_steps=60, num_envs=num_envs).games
         for num_envs, deals in ((1, range(6)), (4, range(6)), (256, range(5, -1, -1)), (256, range(2, 4)))
@@ -97,7 +97,7 @@ def test_a_game_is_the_same_in_any_company(folder: Path) -> None:
     assert runs[0] == runs[1] == runs[2][::-1] and runs[0][2:4] == runs[3]
 
 
-def test_finished_games_and_none_at_all(folder: Path) -> None:
+def test_finished_games_and_empty_batches_are_accepted(folder: Path) -> None:
     network = load(folder)
     observations, masks = positions(size=8)
     masks[3] = 1  # as in a finished game
@@ -107,7 +107,7 @@ def test_finished_games_and_none_at_all(folder: Path) -> None:
     assert actions.shape == (0,)
 
 
-def test_draws_by_the_numbers_it_is_given(folder: Path) -> None:
+def test_actions_follow_the_given_numbers(folder: Path) -> None:
     network = load(folder)
     observations, masks = positions(size=4)
     probabilities, _ = network.explain(observations, masks)
@@ -121,7 +121,7 @@ def test_draws_by_the_numbers_it_is_given(folder: Path) -> None:
     assert len(set(map(str, draws))) > 1 and draws[0] == load(folder)(observations, masks).tolist()
 
 
-def test_an_explanation_is_of_the_positions_as_they_are_now(folder: Path) -> None:
+def test_an_explanation_is_of_the_current_positions(folder: Path) -> None:
     network = load(folder)
     observations, masks = positions()
     first, _ = network.explain(observations, masks)
@@ -149,7 +149,7 @@ def test_safe_autoplay_goes_first(folder: Path) -> None:
     assert all(home.start <= action < home.stop for action in held[differ].argmax(1))
 
 
-def test_says_what_it_is(folder: Path) -> None:
+def test_the_policy_declares_what_it_sees(folder: Path) -> None:
     network = load(folder)
     assert (network.name, network.moves, network.observation, network.information) == (
         "model", "supermove", "cards", "player"
@@ -161,14 +161,14 @@ def test_says_what_it_is(folder: Path) -> None:
     assert load_network(folder.parent / "run", spec_of("busy-aces")).name == "run"
 
 
-def test_without_a_value(folder: Path) -> None:
+def test_a_network_without_a_value_head_has_no_values(folder: Path) -> None:
     edit_weights(folder, value_head__weight=None, value_head__bias=None)
     assert load(folder).explain(*positions(size=2))[1] is None
     edit_card(folder, temperature=0.5)
     assert load(folder).explain(*positions(size=2))[1] is not None
 
 
-def test_the_fingerprint_is_of_weights_and_of_how_they_are_used(folder: Path) -> None:
+def test_the_fingerprint_covers_weights_and_settings(folder: Path) -> None:
     seen = {load(folder).fingerprint, load(folder).fingerprint}
     network = load(folder)
     network.explain(*positions(size=2))
@@ -182,11 +182,11 @@ def test_the_fingerprint_is_of_weights_and_of_how_they_are_used(folder: Path) ->
     assert len(seen) == 4 and all(len(text) == 16 for text in seen)
 
 
-def test_other_kinds_are_left_to_torch(folder: Path) -> None:
+def test_other_networks_need_torch(folder: Path) -> None:
     assert playable(folder)
     edit_card(folder, network="piles")
     assert not playable(folder)
     with pytest.raises(ValueError, match="network is 'piles', allowed in format 1: 'moves'"):
         load(folder)
     (folder / "model.json").write_text("damaged")
-    assert playable(folder)  # loading it says what is wrong
+    assert playable(folder)  # loading it reports the fault

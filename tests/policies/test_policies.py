@@ -42,8 +42,8 @@ DEALS = range(50 if COMPILED else 4)
 
 @pytest.mark.parametrize("policy", [Greedy, Random])
 @pytest.mark.parametrize("name", ACTION_SETS)
-def test_never_illegal(name: str, policy: Any) -> None:
-    """An illegal action would be an error of the evaluation."""
+def test_actions_are_legal(name: str, policy: Any) -> None:
+    """The evaluation would raise an error for an illegal one."""
     evaluate(policy(GameSpec(ACTION_SETS[name])), ACTION_SETS[name], DEALS, max_episode_steps=300)
 
 
@@ -61,8 +61,8 @@ def test_greedy_beats_random(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_greedy_never_goes_back(name: str) -> None:
-    """Between two times that a position stands, no move was left but those that undo another."""
+def test_greedy_undoes_a_move_only_if_no_other_is_legal(name: str) -> None:
+    """Where a position repeats, only moves that undo others were left in between."""
     variant = PLAYED[name]
     policy, slow = Greedy(GameSpec(variant)), SlowGreedy(GameSpec(variant))
     rows = np.arange(20)
@@ -87,7 +87,7 @@ def test_greedy_never_goes_back(name: str) -> None:
 @pytest.mark.parametrize("build", ["same suit", "alternate color", "any suit"])
 @pytest.mark.parametrize("name", PLAYED)
 def test_greedy_equals_its_definition(name: str, build: Any) -> None:
-    """In positions that it comes to, some of its moves being random ones."""
+    """In positions that it reaches when some of its moves are replaced by random ones."""
     for spaces in ("any", "kings"):
         check_greedy(PLAYED[name].with_rules(build=build, spaces=spaces))
 
@@ -107,7 +107,7 @@ def check_greedy(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("size", [5, 31, 32, 33, 64, 171])
-def test_legal_actions_are_drawn_as_if_by_weights(size: int) -> None:
+def test_legal_actions_are_drawn_as_with_equal_weights(size: int) -> None:
     random = np.random.default_rng(size)
     masks = (random.random((500, size)) < 0.1).astype(np.int8)
     masks[np.arange(500), random.integers(size, size=500)] = 1
@@ -142,15 +142,15 @@ PREFERENCES = {
 
 
 @pytest.mark.parametrize(("variant", "partial", "move"), PREFERENCES.values(), ids=PREFERENCES)
-def test_greedy_prefers(variant: str, partial: str, move: str) -> None:
+def test_greedy_prefers_the_expected_move(variant: str, partial: str, move: str) -> None:
     env = SolitaireEnv(variant)
     observation, info = env.reset(options={"position": fill(f"variant: {variant}|{partial}", GAMES[variant])})
     policy = Greedy(env.game)
     assert env.action_text(int(policy(observation[None], info["action_mask"][None])[0])) == move
 
 
-def test_greedy_wins() -> None:
-    """Shares of games won on deals 0-199, measured once; what they are for is to notice a loss."""
+def test_greedy_wins_as_often_as_measured() -> None:
+    """Shares of games won on deals 0-199, measured once, to detect a loss."""
     for name, moves, least in (
         ("busy-aces", "supermove", 0.5),
         ("busy-aces", None, 0.2),
@@ -160,7 +160,7 @@ def test_greedy_wins() -> None:
         assert evaluate(Greedy(GameSpec(variant)), variant, range(200)).summary.win_rate >= least, name
 
 
-def test_random_is_reproducible_and_even() -> None:
+def test_random_is_reproducible_and_uniform() -> None:
     masks = np.zeros((4000, 7), dtype=np.int8)
     masks[:, [1, 4, 6]] = 1
     spec = GameSpec(get_variant("busy-aces"))
@@ -171,7 +171,7 @@ def test_random_is_reproducible_and_even() -> None:
     assert counts[[0, 2, 3, 5]].sum() == 0 and (abs(counts[[1, 4, 6]] - 4000 / 3) < 150).all()
 
 
-def test_greedy_plays_single_rows_alike() -> None:
+def test_greedy_plays_single_rows_the_same() -> None:
     variant = get_variant("eights-down")
     batch = Batch(GameSpec(variant), 8)
     batch.deal(np.arange(8), range(8))
@@ -184,5 +184,5 @@ def test_greedy_plays_single_rows_alike() -> None:
 BUSY_ACES = GameSpec(get_variant("busy-aces"))
 
 
-def test_greedy_wants_cards(refuses: Refuses) -> None:
+def test_greedy_requires_card_observations(refuses: Refuses) -> None:
     refuses(lambda: Greedy(BUSY_ACES.seen(observation="features")), "greedy", "'cards'", "'features'")

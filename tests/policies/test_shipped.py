@@ -1,4 +1,4 @@
-"""The shipped networks: each plays the games that are stored, and house rules without one are refused."""
+"""The shipped networks: each plays its stored games; house rules without a network are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STORED = Path(__file__).parents[2] / "results" / "leaderboard"
 
 @pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
 @pytest.mark.parametrize("game", shipped_games())
-def test_plays_the_stored_games(game: str) -> None:
+def test_shipped_policies_play_the_stored_games(game: str) -> None:
     with (STORED / game / "shipped.jsonl").open(encoding="utf-8") as file:
         stored = [json.loads(line) for line in islice(file, 12)]
     policy = solitaire_env.load_policy("shipped", game)
@@ -35,13 +35,13 @@ def test_plays_the_stored_games(game: str) -> None:
     ]
 
 
-def test_in_the_action_set_that_it_was_trained_with() -> None:
+def test_the_action_set_is_that_of_the_training() -> None:
     assert load_shipped(spec_of("busy-aces")).moves == "supermove"
     assert load_shipped(spec_of("busy-aces", "supermove")).moves == "supermove"
     assert load_shipped(spec_of("forty-bandits")).moves == "sequence"
 
 
-def test_house_rules_without_a_network(refuses: Refuses) -> None:
+def test_house_rules_without_a_network_are_refused(refuses: Refuses) -> None:
     game = spec_of("eights-down")
     other = type(game)(game.variant.with_rules(spaces="any", moves="one card"))
     refuses(
@@ -50,13 +50,15 @@ def test_house_rules_without_a_network(refuses: Refuses) -> None:
     )  # fmt: skip
 
 
-def test_none_is_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: Refuses) -> None:
+def test_the_error_without_any_network_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: Refuses
+) -> None:
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
     refuses(lambda: load_shipped(spec_of("busy-aces")), "none yet")
 
 
 @pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
-def test_without_torch() -> None:
+def test_shipped_policies_need_no_torch() -> None:
     script = (
         "import sys; sys.modules['torch'] = None; import solitaire_env; from solitaire_env import evaluate; "
         "print(len(evaluate(solitaire_env.load_policy('shipped', 'eights-down'), 'eights-down', [0]).games))"

@@ -1,4 +1,4 @@
-"""Where things lie in a picture: inside, in their piles, with the last move and a player's choice marked."""
+"""The layout of a picture: everything is inside, in its pile; the last move and the choice are marked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WIDE = {
 
 
 def played(variant: Variant, steps: int, seed: int = 0) -> tuple[Position, Move | None]:
-    """A position after so many random moves, and the last of them."""
+    """A position after some random moves, and the last of them."""
     env, move = SolitaireEnv(variant, on_invalid="raise"), None
     env.reset(options={"deal": 11})
     chance = np.random.default_rng(seed)
@@ -51,7 +51,7 @@ def pile_of(board: Board, name: str) -> list[Spot]:
 
 
 @pytest.mark.parametrize("variant", WIDE.values(), ids=WIDE)
-def test_nothing_lies_outside(variant: Variant) -> None:
+def test_everything_is_inside_the_picture(variant: Variant) -> None:
     places = [played(variant, steps) for steps in (0, 5, 40, 41)]
     for (position, move), aspect in product(places, (None, 0.2, 0.75, 3.0)):
         board = lay_out(position, move=move, aspect=aspect, note="n" * 500)
@@ -68,7 +68,7 @@ def test_nothing_lies_outside(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("variant", ALL.values(), ids=ALL)
-def test_every_card_lies_once_in_its_pile(variant: Variant) -> None:
+def test_every_card_is_once_in_its_pile(variant: Variant) -> None:
     position, _ = played(variant, 30)
     board = lay_out(position)
     for number, pile in enumerate(position.tableau, 1):
@@ -104,7 +104,7 @@ def test_a_point_on_a_card_finds_it(variant: Variant) -> None:
     position, _ = played(variant, 30)
     board = lay_out(position, aspect=0.75)
     for spot in board.spots:
-        # The upper left corner shows, whatever lies on a card; of empty foundations it may not.
+        # The upper left corner of a card is always visible; of empty foundations it may not be.
         if spot.card != EMPTY or spot.pile != "foundations":
             found = spot_at(board, spot.x + 0.01, spot.y + 0.01)
             assert found is not None and found[:3] == spot[:3]
@@ -116,7 +116,7 @@ def test_a_point_on_a_card_finds_it(variant: Variant) -> None:
     assert spot_at(board, board.width + 1, board.height) is None
 
 
-def test_the_tallest_piles_leave_rank_and_suit_to_see() -> None:
+def test_the_tallest_piles_show_rank_and_suit() -> None:
     variant = get_variant("eighty-thieves")
     position, _ = played(variant, 0)
     tall = tuple((*pile, *position.stock[:12]) for pile in position.tableau)
@@ -154,7 +154,7 @@ def test_a_card_that_worries_back_marks_its_foundation() -> None:
 
 @pytest.mark.parametrize("name", PIXEL_HASHES)
 def test_the_last_move_is_marked(name: str) -> None:
-    """In a whole game: where its cards lie now, and what they have left."""
+    """In a whole game: where its cards are now, and where they came from."""
     game = recorded_game(name)
     deal, actions = game.deal, game.actions
     env = SolitaireEnv(name, on_invalid="raise")
@@ -179,11 +179,11 @@ def test_the_last_move_is_marked(name: str) -> None:
     assert len(seen) >= 4, seen
 
 
-def test_no_move_marks_nothing() -> None:
+def test_without_a_move_nothing_is_marked() -> None:
     assert moved_cards(played(get_variant("busy-aces"), 3)[0], None) == set()
 
 
-def test_what_a_player_has_chosen_is_marked() -> None:
+def test_the_choice_of_a_player_is_marked() -> None:
     text = """variant: busy-aces
 stock: 3S
 waste: 2S
@@ -216,7 +216,7 @@ t4: 5S 4S
     }
 
 
-def test_captions() -> None:
+def test_captions_name_the_game_the_deal_and_the_progress() -> None:
     position, _ = played(get_variant("busy-aces"), 0)
     assert headline(position, 7) == "Busy Aces, deal 7: 0 of 104 cards home"
     texts = [label.text for label in lay_out(position, caption="above", note="below").labels if label.strong]

@@ -40,7 +40,7 @@ def started(mode: str | None, **arguments: Any) -> SolitaireEnv:
 
 
 def pixels_of(env: SolitaireEnv, action: int | None = None, **arguments: Any) -> Any:
-    """What the picture should be, made by hand; after an action if there is one."""
+    """The expected picture, made directly; after an action if there is one."""
     move = note = None
     if action is not None:
         move, note = env.move(action), f"{env.describe_action(action)} ({env.action_text(action)})"
@@ -65,7 +65,7 @@ def test_modes_are_listed_in_one_place() -> None:
         (SolitaireVectorEnv, "human", "None, 'ansi', 'rgb_array'"),
     ],
 )
-def test_modes_that_are_refused(make: Any, mode: Any, allowed: str, refuses: Refuses) -> None:
+def test_invalid_modes_raise_an_error(make: Any, mode: Any, allowed: str, refuses: Refuses) -> None:
     refuses(lambda: make(render_mode=mode), repr(mode), allowed)
     refuses(lambda: make(render_size=(1, 2)), "render_size is (1, 2)")
 
@@ -92,7 +92,7 @@ def test_text_marks_the_cards_of_the_last_move() -> None:
     assert "*" in waste.split()[1] and all(len(line) <= 80 for line in board.splitlines())
 
 
-def test_an_illegal_action_moves_nothing() -> None:
+def test_an_illegal_action_marks_nothing() -> None:
     env = started("ansi")
     env.step(0)
     illegal = int(np.flatnonzero(~env.action_masks())[0])
@@ -102,7 +102,7 @@ def test_an_illegal_action_moves_nothing() -> None:
     assert board.endswith(f"last move: {env.action_text(illegal)}, which is not legal")
 
 
-def test_an_action_that_raises_leaves_the_picture() -> None:
+def test_an_action_that_raises_keeps_the_picture() -> None:
     env = started("ansi", on_invalid="raise")
     env.step(0)
     before = env.render()
@@ -112,7 +112,7 @@ def test_an_action_that_raises_leaves_the_picture() -> None:
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_size(name: str) -> None:
+def test_the_picture_has_the_chosen_size(name: str) -> None:
     made = gym.make(
         env_id(PUBLISHED[name]),
         render_mode="rgb_array",
@@ -125,7 +125,7 @@ def test_size(name: str) -> None:
     assert made.spec is not None and json.loads(made.spec.to_json())["kwargs"]["render_size"] == [320, 200]
 
 
-def test_rgb_array_list() -> None:
+def test_rgb_array_list_collects_frames() -> None:
     env = gym.make(BUSY, render_mode="rgb_array_list", render_size=(160, 120))
     env.reset(seed=0)
     env.step(0)
@@ -134,7 +134,7 @@ def test_rgb_array_list() -> None:
     assert not np.array_equal(frames[0], frames[1])
 
 
-def test_a_step_without_a_mode_asks_for_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_without_a_mode_renders_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solitaire_env.env.last_move", None)
     started(None).step(0)
 
@@ -149,7 +149,7 @@ def decoded(file: Path, height: int, width: int) -> Any:
     return np.frombuffer(data, dtype=np.uint8).reshape(-1, height, width, 3)
 
 
-def test_record_video(tmp_path: Path) -> None:
+def test_record_video_writes_a_video(tmp_path: Path) -> None:
     env = RecordVideo(
         gym.make(BUSY, render_mode="rgb_array", render_size=(320, 240)), str(tmp_path / "videos")
     )
@@ -165,7 +165,7 @@ def test_record_video(tmp_path: Path) -> None:
     assert near < far and near < 6
 
 
-def test_record_videos_of_many_games(tmp_path: Path) -> None:
+def test_record_video_writes_videos_of_many_games(tmp_path: Path) -> None:
     envs = gym.make_vec(BUSY, num_envs=4, render_mode="rgb_array", render_size=(160, 120))
     record = getattr(gym.wrappers.vector, "RecordVideo", None)
     if record is None:
@@ -180,7 +180,7 @@ def test_record_videos_of_many_games(tmp_path: Path) -> None:
     assert len(decoded(file, 240, 320)) == 4
 
 
-def test_a_gif(tmp_path: Path) -> None:
+def test_a_gif_is_written(tmp_path: Path) -> None:
     env = started("rgb_array", render_size=(160, 120))
     frames = [env.render()]
     for _ in range(3):
@@ -201,7 +201,7 @@ def vector(mode: str | None, **arguments: Any) -> SolitaireVectorEnv:
     return env
 
 
-def test_pictures_of_many_games_are_those_of_each() -> None:
+def test_pictures_of_many_games_equal_single_pictures() -> None:
     env = vector("rgb_array", render_size=(200, 150))
     singles = [SolitaireEnv("busy-aces", render_mode="rgb_array", render_size=(200, 150)) for _ in range(3)]
     for deal, single in enumerate(singles, 7):
@@ -217,7 +217,7 @@ def test_pictures_of_many_games_are_those_of_each() -> None:
             single.step(action)
 
 
-def test_many_games_as_text_tell_their_last_moves() -> None:
+def test_texts_of_many_games_name_their_last_moves() -> None:
     env = vector("ansi", information="thoughtful")
     assert all("last move" not in board for board in env.render() or ())
     env.step(np.zeros(3, dtype=np.int64))
@@ -232,7 +232,7 @@ def test_many_games_as_text_tell_their_last_moves() -> None:
 
 
 @pytest.mark.parametrize("autoreset_mode", ["NextStep", "SameStep"])
-def test_a_game_dealt_anew_has_no_last_move(autoreset_mode: str) -> None:
+def test_a_new_game_has_no_last_move(autoreset_mode: str) -> None:
     env = vector("ansi", autoreset_mode=autoreset_mode, max_episode_steps=2)
     draw = np.zeros(3, dtype=np.int64)
     env.step(draw)
@@ -244,7 +244,7 @@ def test_a_game_dealt_anew_has_no_last_move(autoreset_mode: str) -> None:
     assert all("last move" not in board for board in env.render() or ())
 
 
-def test_copies_without_a_mode_move_no_pictures() -> None:
+def test_copies_without_a_mode_copy_no_pictures() -> None:
     env = vector(None)
     env.step(np.zeros(3, dtype=np.int64))
     env.copy_rows([0], [1])
@@ -279,7 +279,7 @@ def test_a_window_shows_every_reset_and_step() -> None:
     env.step(0)
 
 
-def test_a_closed_window_stays_closed_and_the_game_goes_on() -> None:
+def test_a_closed_window_stays_closed_and_the_game_continues() -> None:
     env = SolitaireEnv("busy-aces", render_mode="human")
     env.metadata = {**env.metadata, "render_fps": 1000}
     env.reset(seed=0)
@@ -292,7 +292,7 @@ def test_a_closed_window_stays_closed_and_the_game_goes_on() -> None:
     env.close()
 
 
-def test_windows_do_not_take_each_others_events() -> None:
+def test_windows_do_not_take_the_events_of_others() -> None:
     one, two = Screen("one"), Screen("two")
     assert one.events() == [] and one.size is None
     picture = np.zeros((90, 120, 3), dtype=np.uint8)
@@ -312,8 +312,8 @@ def test_windows_do_not_take_each_others_events() -> None:
     Screen("never open").close()
 
 
-def test_without_a_display_there_is_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SDL draws into memory then, as it was told to for these tests, and nobody would see it."""
+def test_no_window_opens_without_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SDL then draws into memory, as in these tests, and nobody would see the window."""
     picture = np.zeros((64, 64, 3), dtype=np.uint8)
     Screen("asked for").show(picture)
     monkeypatch.delenv("SDL_VIDEODRIVER")
@@ -321,7 +321,7 @@ def test_without_a_display_there_is_no_window(monkeypatch: pytest.MonkeyPatch) -
         Screen("unseen").show(picture)
 
 
-def test_copies_of_an_environment_have_windows_of_their_own() -> None:
+def test_copies_of_an_environment_have_their_own_windows() -> None:
     env = SolitaireEnv("busy-aces", render_mode="human", render_size=(160, 120))
     env.metadata = {**env.metadata, "render_fps": 1000}
     env.reset(seed=0)

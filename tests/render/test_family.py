@@ -1,4 +1,4 @@
-"""Every published game in every kind of picture: its moves marked, hidden cards hidden."""
+"""Every published game in every kind of picture: moves are marked, hidden cards stay hidden."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from tests.games import PUBLISHED, SHOWN
 
 
 def random_game(variant: Variant, steps: int, seed: int = 0) -> Iterator[tuple[Position, Move, Position]]:
-    """The moves of a random game, kinds that are rare first: before in full, the move, after in full."""
+    """The moves of a random game, rare kinds first: the full position before, the move, the full position
+    after.
+    """
     env, chance = SolitaireEnv(variant, on_invalid="raise"), np.random.default_rng(seed)
     env.reset(options={"deal": 3})
     played: dict[str, int] = {}
@@ -70,7 +72,7 @@ def test_the_cards_of_each_move_are_marked(name: str) -> None:
             if after.variant.foundation_build == "same suit":
                 assert changed == [spot.depth]
         elif after.variant.fill == "none":
-            # Where spaces are filled from the waste, that has already lost a card.
+            # If spaces are filled from the waste, it has already lost a card.
             assert tuple(spot.card for spot in moved) == move.cards[-len(moved) :]
         origins = [spot for spot in board.spots if spot.mark == "origin"]
         assert {spot.pile for spot in origins} <= {move.source} and len(origins) <= 1
@@ -83,7 +85,7 @@ def hidden_cards(position: Position) -> list[int]:
 
 
 def shuffled(position: Position, chance: np.random.Generator) -> Position:
-    """The position with the cards of the stock and those that lie face down in another order."""
+    """The position with the cards of the stock and the face-down cards shuffled."""
     cards = iter(chance.permutation(hidden_cards(position)).tolist())
     tableau = tuple(
         tuple(next(cards) | DOWN if card & DOWN else card for card in pile) for pile in position.tableau
@@ -93,7 +95,7 @@ def shuffled(position: Position, chance: np.random.Generator) -> Position:
 
 @pytest.mark.parametrize("name", [name for name, variant in SHOWN.items() if variant.hides_cards])
 def test_a_player_does_not_see_hidden_cards(name: str) -> None:
-    """What is drawn stays the same when the hidden cards change places."""
+    """Pictures stay the same when the hidden cards are shuffled."""
     chance = np.random.default_rng(1)
     for _, move, after in random_game(PUBLISHED[name], 5):
         drawn = set()
@@ -106,7 +108,7 @@ def test_a_player_does_not_see_hidden_cards(name: str) -> None:
         assert len(drawn) == 1 and not re.search(r"\(..\)", next(iter(drawn))[3])
 
 
-def test_a_face_down_card_that_is_known_is_shown() -> None:
+def test_a_known_face_down_card_is_shown() -> None:
     env = SolitaireEnv("klondike", information="thoughtful", render_mode="ansi")
     env.reset(options={"deal": 1})
     position = parse_position(env.position(), env.variant)
@@ -154,7 +156,7 @@ def test_foundations_in_alternating_colors_show_rank_and_color() -> None:
         ("zebra", 0, "no redeals left"),
     ],
 )
-def test_redeals_are_told_near_the_stock(name: str, redeals: int, words: str) -> None:
+def test_redeals_are_shown_near_the_stock(name: str, redeals: int, words: str) -> None:
     env = SolitaireEnv(name)
     env.reset(options={"deal": 5})
     position = replace(parse_position(env.position(hidden=True), env.variant), redeals=redeals)
@@ -163,7 +165,7 @@ def test_redeals_are_told_near_the_stock(name: str, redeals: int, words: str) ->
         assert (words or "redeal") in text if words else "redeal" not in text
 
 
-def test_a_tall_pile_stays_inside_and_can_be_read() -> None:
+def test_a_tall_pile_stays_inside_and_readable() -> None:
     env = SolitaireEnv("yukon")
     env.reset(options={"deal": 1})
     position = parse_position(env.position(hidden=True), env.variant)
@@ -178,7 +180,7 @@ def test_a_tall_pile_stays_inside_and_can_be_read() -> None:
     assert all(spot.corner == 1 for spot in lay_out(position, aspect=0.75).spots)
 
 
-def test_a_foundation_that_is_chosen_or_gave_a_card_is_marked() -> None:
+def test_a_foundation_that_is_chosen_or_that_a_card_left_is_marked() -> None:
     env = SolitaireEnv("double-klondike")
     env.reset(options={"deal": 5})
     position = parse_position(env.position(hidden=True), env.variant)
@@ -192,7 +194,7 @@ def test_a_foundation_that_is_chosen_or_gave_a_card_is_marked() -> None:
     assert [(spot.pile, spot.depth, spot.card) for spot in origins] == [("foundations", 4, EMPTY)]
 
 
-def test_the_base_is_the_variants_where_it_is_fixed() -> None:
+def test_a_fixed_base_is_that_of_the_variant() -> None:
     env = SolitaireEnv(get_variant("deuces"))
     env.reset(options={"deal": 0})
     position = parse_position(env.position(), env.variant)

@@ -1,6 +1,6 @@
 """Pictures of a position: SVG, and pixels that are the same every time.
 
-``python -m tests.render.test_pictures`` makes those under ``tests/pictures/`` anew: look at them.
+``python -m tests.render.test_pictures`` writes the pictures under ``tests/pictures/`` again: look at them.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ PIXEL_HASHES = {
     "forty-bandits": "ea0b4d8249ab82c7",
     "busy-aces": "84f5d137b2981fde",
 }
-"""Of the pictures under tests/pictures, drawn by the Pillow that constraints.txt names."""
+"""Hashes of the pictures under tests/pictures, drawn with the Pillow that constraints.txt names."""
 
 
 def scene(name: str, steps: int = 60) -> tuple[Position, Move]:
-    """A published game's recorded deal, after so many moves."""
+    """A published game's recorded deal, after some moves."""
     game = recorded_game(name)
     deal, actions = game.deal, game.actions
     env = SolitaireEnv(name, on_invalid="raise")
@@ -73,7 +73,7 @@ def test_the_same_position_gives_the_same_pixels(name: str) -> None:
     picture.card_image.cache_clear()
     np.testing.assert_array_equal(drawn(name), pixels)
     kept = np.asarray(Image.open(FOLDER / f"{name}.png").convert("RGB"))
-    # Another Pillow may smooth letters otherwise; what is drawn where stays.
+    # Another Pillow may smooth letters differently; the positions of things stay.
     different = np.abs(pixels.astype(int) - kept).max(axis=2) > 96
     assert different.mean() < 0.005
     if PIL.__version__ == pinned_pillow():
@@ -88,7 +88,7 @@ def pinned_pillow() -> str:
     return found[1]
 
 
-def test_the_font_travels_with_its_licence() -> None:
+def test_the_font_comes_with_its_license() -> None:
     folder = Path(render.__file__).parent / "fonts"
     assert digest((folder / picture.FONT).read_bytes()) == FONT_HASH
     assert "Bitstream Vera Fonts Copyright" in (folder / "LICENSE-DejaVu.txt").read_text(encoding="utf-8")
@@ -98,7 +98,7 @@ def test_the_font_travels_with_its_licence() -> None:
 
 @pytest.mark.parametrize("size", [(SMALLEST, SMALLEST), (97, 301), (1001, 333), (1280, 720)])
 @pytest.mark.parametrize("name", PIXEL_HASHES)
-def test_any_size(name: str, size: tuple[int, int]) -> None:
+def test_pictures_can_have_any_size(name: str, size: tuple[int, int]) -> None:
     position, move = scene(name)
     pixels = render_rgb(position, size, move=move, chosen=("t1", 1), targets={"t2"}, note="n" * 300)
     assert pixels.shape == (size[1], size[0], 3)
@@ -119,14 +119,14 @@ def test_every_game_is_drawn(variant: Variant) -> None:
 
 
 def test_a_card_of_two_possible_suits_shows_both() -> None:
-    """As on foundations of alternating colors, whose last card is only known by rank and color."""
+    """On foundations of alternating colors only rank and color of the last card are known."""
     diamonds, hearts = parse_card("2D"), parse_card("2H")
     both = card_image(diamonds, 120, other=hearts)
     assert both.size == card_image(diamonds, 120).size
     assert len({image.tobytes() for image in (both, card_image(diamonds, 120), card_image(hearts, 120))}) == 3
 
 
-def test_what_changes_the_picture() -> None:
+def test_each_mark_changes_the_picture() -> None:
     position, move = scene("busy-aces")
     pictures = {
         render_rgb(position, **marks).tobytes()  # type: ignore[arg-type]
@@ -142,7 +142,7 @@ def test_what_changes_the_picture() -> None:
     assert len(pictures) == 6
 
 
-def test_what_is_drawn_is_the_callers() -> None:
+def test_the_caller_may_change_the_picture() -> None:
     position, _ = scene("busy-aces")
     first = render_rgb(position)
     first[:] = 0
@@ -175,7 +175,7 @@ def test_svg_is_one_accessible_picture(name: str) -> None:
     )
 
 
-def test_the_sentence_says_the_position() -> None:
+def test_the_sentence_describes_the_position() -> None:
     text = "variant: eights-down\nfoundations: C 13 D 13 H 13 S 11\ncells: -- -- KS -- -- -- -- --\nt1: QS\n"
     position = parse_position(text + "".join(f"t{n}:\n" for n in range(2, 9)))
     said = sentence(position)
@@ -206,15 +206,15 @@ def test_notebooks_show_positions_and_environments() -> None:
 @pytest.mark.parametrize(
     "size", [None, 5, "800x600", (800,), (800, 600, 3), (63, 600), (800, 4097), (8.5, 600)]
 )
-def test_sizes_that_are_refused(size: Any, refuses: Refuses) -> None:
+def test_invalid_sizes_raise_an_error(size: Any, refuses: Refuses) -> None:
     refuses(lambda: check_render_size(size), "render_size", f"{SMALLEST} to {LARGEST} pixels each")
 
 
-def test_sizes_that_are_taken() -> None:
+def test_valid_sizes_are_accepted() -> None:
     assert check_render_size([np.int64(100), 4096]) == (100, 4096)
 
 
-def test_render_modes_without_their_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_render_modes_name_their_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_render_mode(None) is None and check_render_mode("human") == "human"
     extra = re.escape('pip install "solitaire-env[render]"')
     monkeypatch.setitem(sys.modules, "pygame", None)

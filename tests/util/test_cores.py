@@ -59,7 +59,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_quotas_of_control_groups(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quotas_of_control_groups_limit_the_cores(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files, quota = CASES[case]
     for name, text in files.items():
         path = tmp_path / name
@@ -70,7 +72,9 @@ def test_quotas_of_control_groups(case: str, tmp_path: Path, monkeypatch: pytest
     assert usable_cores(tmp_path) == (64 if quota == math.inf else max(1, int(quota)))
 
 
-def test_fewer_cores_than_the_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_affinity_may_allow_fewer_cores_than_the_quota(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3}, raising=False)
     assert usable_cores(tmp_path) == 2
 
@@ -88,8 +92,8 @@ print(max_threads(), get_num_threads())
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the script replaces it")
 @pytest.mark.parametrize(("chosen", "threads"), [(None, 3), ("6", 6)])
-def test_kernels_take_as_many_threads_as_the_quota_allows(chosen: str | None, threads: int) -> None:
-    """``NUMBA_NUM_THREADS``, where it is set, says otherwise."""
+def test_kernels_use_no_more_threads_than_the_quota(chosen: str | None, threads: int) -> None:
+    """Unless ``NUMBA_NUM_THREADS`` is set."""
     environ = {name: text for name, text in os.environ.items() if name != "NUMBA_NUM_THREADS"}
     if chosen is not None:
         environ["NUMBA_NUM_THREADS"] = chosen

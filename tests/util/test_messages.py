@@ -1,4 +1,4 @@
-"""What an error message shows of the value that it refuses: one line, never long, whatever the value is."""
+"""Values in error messages: one short line for any value."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.fuzz import ODD_VALUES, ODDER_VALUES
 
 
 @pytest.mark.parametrize("value", ["t1>f", 5, None, True, 1.5, [1, "a"], ("x", None), {"b": [1]}, 10**40])
-def test_short_values_as_repr(value: Any) -> None:
+def test_short_values_are_shown_as_repr(value: Any) -> None:
     assert shown(value) == repr(value)
 
 
-def test_any_value_in_a_line() -> None:
+def test_any_value_fits_in_one_line() -> None:
     for value in (*ODD_VALUES, *ODDER_VALUES, np.zeros((9, 9))):
         assert 0 < len(shown(value)) <= 80 and shown(value).isprintable(), type(value)
 
 
-def test_long_values_are_cut() -> None:
+def test_long_values_are_shortened() -> None:
     assert shown("a" * 1000).startswith("'aaaa") and shown("a" * 1000).endswith("aaa'")
     assert shown([7] * 1000) == f"[{'7, ' * 25}7..."
     assert shown([[[[1]]]]) == "[[[...]]]"
@@ -49,7 +49,7 @@ def test_notices_can_be_switched_off(
 
 
 @pytest.mark.parametrize("stderr", [None, "closed"])
-def test_a_notice_without_stderr_is_no_error(stderr: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notice_without_stderr_raises_no_error(stderr: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program without a console has none on Windows."""
     closed = io.StringIO()
     closed.close()

@@ -1,4 +1,4 @@
-"""The progress line: what a terminal and what a log file see of it."""
+"""The progress line, in a terminal and in a log file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solitaire_env.util.progress import CLEAR, ProgressLine, clock
 
 
 class Clock:
-    """Time that goes on when it is told to; and what is written to stderr."""
+    """A clock that the tests advance; and the text written to stderr."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
         self.now = 100.0
@@ -31,7 +31,7 @@ class Clock:
         return text
 
 
-def test_a_terminal_has_one_line_that_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_has_one_line_that_is_updated(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch, terminal=True)
     line = ProgressLine()
     line.show("first")
@@ -55,7 +55,7 @@ def test_a_file_has_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     assert clock.said() == "playing, 60 of 260, 3:20 left\nplaying, 120 of 260, 2:20 left\n"
 
 
-def test_what_is_left_counts_from_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_remaining_time_counts_from_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch, terminal=True)
     line = ProgressLine()
     line.count(50, 100, "a")
@@ -72,7 +72,7 @@ def test_what_is_left_counts_from_where_it_began(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_quiet(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+def test_quiet_prints_nothing(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     clock = Clock(monkeypatch, terminal)
     line = ProgressLine(quiet=True)
     clock.now += 1000
@@ -81,13 +81,13 @@ def test_quiet(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     assert clock.said() == ""
 
 
-def test_a_dumb_terminal_is_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dumb_terminal_gets_lines_like_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch, terminal=True)
     monkeypatch.setitem(os.environ, "TERM", "dumb")
     assert not ProgressLine().live
 
 
-def test_clock() -> None:
+def test_clock_formats_seconds() -> None:
     assert [clock(s) for s in (-1, 0, 59.4, 59.6, 3599, 3661)] == [
         "0:00",
         "0:00",

@@ -4,9 +4,9 @@ A board is an object of piles by name, each a text of card names, bottom first::
 
     {"stock": 64, "waste": "3H KS", "f1": "3C", "f2": "-C", "c1": "TD", "c2": "", "t1": "4C TD 9S", "t2": ""}
 
-The stock is a number, so that its order stays hidden; a card that lies face down is ``??``, or ``(4C)`` where
-it is known. Foundations tell their top card, ``-C`` where empty, ``4CS`` where it may be of either suit.
-``redeals`` are those left, ``-`` without a limit, in games with more than one pass.
+The stock is a number, so that its order stays hidden. A face-down card is ``??``, or ``(4C)`` if it is known.
+A foundation is its top card: ``-C`` if it is empty, ``4CS`` if the card may be of either suit. ``redeals`` is
+the number of redeals left, ``-`` for no limit, in games with more than one pass.
 """
 
 from importlib.resources import files
@@ -19,7 +19,7 @@ Board = dict[str, int | str]
 
 
 def board(position: Position) -> Board:
-    """The piles of a position, as the module describes them."""
+    """The board of a position; see the module for the format."""
     variant = position.variant
     piles: Board = {}
     if variant.stock:
@@ -39,9 +39,9 @@ def board(position: Position) -> Board:
 
 
 def targets(position: Position, move: Move) -> list[str]:
-    """Names of the piles that a legal move may be said to go to: spaces are alike, and so are empty cells.
+    """The piles that are targets of a legal move: spaces are alike, and so are empty cells.
 
-    The one that receives the cards stands first.
+    The pile that receives the cards comes first.
     """
     if move.target == "foundations":
         return [f"f{n}" for n, cards in enumerate(position.home_takes(), 1) if move.cards[0] in cards]
@@ -53,8 +53,8 @@ def targets(position: Position, move: Move) -> list[str]:
 
 
 def start_of(position: Position, move: Move) -> str:
-    """Name of the pile that a player clicks, or drags from, for a legal move; foundations with the same top
-    card are alike.
+    """The pile that a player clicks, or drags from, for a legal move; foundations with the same top card are
+    alike.
     """
     if move.target == "stock":
         return "stock"
@@ -65,10 +65,10 @@ def start_of(position: Position, move: Move) -> str:
 
 
 def places(position: Position, move: Move) -> dict[str, Any]:
-    """Where a legal move starts, the piles that it may go to, and how many cards it moves."""
+    """The start of a legal move, its possible targets, and the number of cards."""
     return {"source": start_of(position, move), "targets": targets(position, move), "count": len(move.cards)}
 
 
 def source(name: str) -> str:
-    """The text of a page's source file."""
+    """The text of a source file of the pages."""
     return (files(__name__) / name).read_text(encoding="utf-8")

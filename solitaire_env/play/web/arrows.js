@@ -1,7 +1,7 @@
-// Arrows over a board: where a move starts, where it goes, and how likely it is.
+// Arrows over a board: the start, the target and the probability of moves.
 import { make, pileOf, topOf } from "./board.js";
 
-/** The middle of what shows of the card that a move takes, and of the place that it goes to. */
+/** The middle of the visible part of the card that a move takes, and of its target. */
 function ends(root, { source, targets, count }) {
   const frame = root.parentElement.getBoundingClientRect();
   const own = pileOf(root, source);
@@ -15,7 +15,7 @@ function ends(root, { source, targets, count }) {
   return [middle(from, width * 0.35), middle(topOf(root, targets[0]), width * 0.7)];
 }
 
-/** A line with a head, as a path of one outline. */
+/** The outline of an arrow, as a path. */
 function outline([x1, y1], [x2, y2], thick) {
   const long = Math.hypot(x2 - x1, y2 - y1) || 1;
   const [ux, uy] = [(x2 - x1) / long, (y2 - y1) / long];
@@ -29,7 +29,7 @@ function outline([x1, y1], [x2, y2], thick) {
 /**
  * Draw arrows over a board, the first over the others.
  *
- * moves: each { source, targets, count, label, share }, the share from 0 to 1 for how thick it is.
+ * moves: each { source, targets, count, label, share }; the share, 0 to 1, sets the thickness.
  */
 export function drawArrows(root, moves) {
   const frame = root.parentElement;

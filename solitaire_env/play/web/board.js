@@ -1,4 +1,4 @@
-// Draws the piles of a position. It knows cards and piles, and no rules.
+// Draws the piles of a position. There are no rules here.
 import { fitBoard } from "./fit.js";
 
 const NAMES = { A: "Ace", T: "10", J: "Jack", Q: "Queen", K: "King" };
@@ -24,14 +24,14 @@ const PIPS = {
   T: [[L, 14], [R, 14], [M, 24], [L, 35], [R, 35], [L, 55], [R, 55], [M, 66], [L, 76], [R, 76]],
 };
 
-/** "9 of Spades" for "9S", "9 of Clubs or Spades" for "9CS", and so on for what lies face down. */
+/** "9 of Spades" for "9S", "9 of Clubs or Spades" for "9CS", and likewise for face-down cards. */
 export function cardWords(card) {
   if (card === "??") return "face-down card";
   if (card[0] === "(") return `face-down ${cardWords(card.slice(1, 3))}`;
   return `${NAMES[card[0]] ?? card[0]} of ${[...card.slice(1)].map((suit) => SUITS[suit]).join(" or ")}`;
 }
 
-/** Whether a card of a pile lies face down. */
+/** Whether a card of a pile is face down. */
 const isDown = (card) => card === "??" || card[0] === "(";
 
 /** "tableau pile 3" for "t3". */
@@ -40,27 +40,27 @@ export function pileWords(name) {
   return /\d/.test(name) ? `${kinds[name[0]]} ${name.slice(1)}` : name;
 }
 
-/** The cards of a pile, bottom first: those that are drawn. */
+/** The visible cards of a pile, bottom first. */
 export const cardsOf = (pile) => (pile && typeof pile === "string" && pile[0] !== "-" ? pile.split(" ") : []);
 
 /** The names of the piles. */
 export const pilesOf = (piles) => Object.keys(piles).filter((name) => name !== "redeals");
 
-/** How many of all cards are on the foundations: those that lie nowhere else. */
+/** Number of cards on the foundations: all cards that are in no other pile. */
 export function cardsHome(piles, cards) {
   const others = pilesOf(piles).filter((name) => name[0] !== "f");
   const count = (name) => (name === "stock" ? piles[name] : cardsOf(piles[name]).length);
   return others.reduce((left, name) => left - count(name), cards);
 }
 
-/** How many cards each pile has that it did not have before: what the last move brought there. */
+/** Number of cards that the last move brought to each pile. */
 export function arrivals(before, after, cards) {
   const moved = {};
   const home = cardsHome(before, cards) < cardsHome(after, cards);
   for (const name of pilesOf(after)) {
     if (name === "stock" || before[name] === after[name]) continue;
     const [old, now] = [cardsOf(before[name]), cardsOf(after[name])];
-    // A card that was turned up has been there.
+    // A card that was turned up was there before.
     const stays = (card, k) => k < old.length && (card === old[k] || isDown(old[k]));
     const first = now.findIndex((card, k) => !stays(card, k));
     const more = name[0] === "f" ? Number(home) : first < 0 ? 0 : now.length - first;
@@ -69,7 +69,7 @@ export function arrivals(before, after, cards) {
   return moved;
 }
 
-/** An element with attributes and children; text is text, never HTML. */
+/** Create an element with attributes and children; text is never HTML. */
 export function make(tag, attributes = {}, ...children) {
   const space = ["svg", "path", "line", "polyline", "text", "rect"].includes(tag);
   const element = space
@@ -85,7 +85,7 @@ export function make(tag, attributes = {}, ...children) {
 export const shape = (suit, attributes = {}) =>
   make("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", ...attributes }, make("path", { d: SHAPES[suit] }));
 
-/** The face of a card; of one of two suits both are shown, and no pips. */
+/** The face of a card; if its suit is one of two, both are shown, without pips. */
 function face([rank, suit, other]) {
   const drawing = make("svg", { viewBox: "0 0 60 90", class: "face", "aria-hidden": "true" });
   const put = (x, y, size) => {
@@ -110,7 +110,7 @@ function face([rank, suit, other]) {
   return drawing;
 }
 
-/** A card that lies face down: its back, or its corner too where it is known. */
+/** A face-down card: its back, and its corner if the card is known. */
 function drawDown(card, pile) {
   const known = card !== "??";
   const back = make("span", {
@@ -119,14 +119,14 @@ function drawDown(card, pile) {
     "data-card": card,
     "data-words": `${cardWords(card)}, ${pileWords(pile)}`,
     "aria-label": known && `${cardWords(card)}, ${pileWords(pile)}`,
-    // How many there are, the pile says.
+    // The label of the pile has the number of hidden cards.
     "aria-hidden": known ? null : "true",
   });
   if (known) back.append(make("span", { class: "corner", "aria-hidden": "true" }, ...corner(card.slice(1, 3))));
   return back;
 }
 
-/** What stands in the corner of a card. */
+/** The contents of the corner of a card. */
 const corner = ([rank, ...suits]) => [rank === "T" ? "10" : rank, ...suits.map((suit) => shape(suit))];
 
 function drawCard(card, { pile, top, moved, interactive }) {
@@ -150,9 +150,9 @@ function drawCard(card, { pile, top, moved, interactive }) {
   return drawn;
 }
 
-/** Spreads the waste, all of which a player may look at, and gathers it. */
+/** A button that spreads and gathers the waste, whose cards are all visible to the player. */
 function spreadButton(count) {
-  const words = `look at all ${count} cards of the waste`;
+  const words = `show all ${count} cards of the waste`;
   const button = make("button", { type: "button", class: "number", "aria-label": words, title: words }, String(count));
   button.onclick = (event) => {
     event.stopPropagation();
@@ -161,7 +161,7 @@ function spreadButton(count) {
   return button;
 }
 
-/** What the stock is called: how many cards it has, and what a click on it does. */
+/** The label of the stock: the number of cards, and the effect of a click. */
 function stockWords(count, redeals) {
   const many = redeals === "-" ? "any number of redeals" : `${redeals} redeal${redeals === 1 ? "" : "s"} left`;
   const left = redeals === undefined ? "" : `, ${many}`;
@@ -213,8 +213,8 @@ function drawPile(name, content, { moved = 0, interactive = false, redeals }) {
 /**
  * Draw a board into an element.
  *
- * piles: as the server and the replay page have them, by name.
- * moved: how many cards of a pile the last move brought there, by name.
+ * piles: the piles of the server or the replay page, by name.
+ * moved: number of cards that the last move brought to a pile, by name.
  * interactive: whether cards and places are buttons.
  */
 export function drawBoard(root, piles, { moved = {}, interactive = false } = {}) {
@@ -223,7 +223,7 @@ export function drawBoard(root, piles, { moved = {}, interactive = false } = {})
   for (const name of pilesOf(piles)) {
     const content = piles[name];
     const redeals = name === "stock" ? piles.redeals : undefined;
-    // Most piles stay as they are from move to move, and are not drawn again.
+    // Most piles do not change in a move, and are not drawn again.
     const old = pileOf(root, name);
     const key = JSON.stringify([content, moved[name], interactive, redeals]);
     if (old.dataset.key === key) continue;
@@ -235,14 +235,14 @@ export function drawBoard(root, piles, { moved = {}, interactive = false } = {})
   }
 }
 
-/** Make room for the piles of a game. */
+/** Create the places for the piles of a game. */
 function layOut(root, piles, names) {
-  const areas = { talon: [], cells: [], foundations: [], tableau: [] };
-  const area = { s: "talon", w: "talon", c: "cells", f: "foundations", t: "tableau" };
+  const areas = { stocks: [], cells: [], foundations: [], tableau: [] };
+  const area = { s: "stocks", w: "stocks", c: "cells", f: "foundations", t: "tableau" };
   for (const name of pilesOf(piles)) areas[area[name[0]]].push(make("div", { "data-pile": name }));
   const parts = Object.entries(areas).filter(([, places]) => places.length);
   const group = ([kind, places]) =>
-    make("div", { class: kind, role: "group", "aria-label": kind === "talon" ? "stock and waste" : kind }, ...places);
+    make("div", { class: kind, role: "group", "aria-label": kind === "stocks" ? "stock and waste" : kind }, ...places);
   root.classList.add("board");
   if (!root.dataset.names) new ResizeObserver(() => fitBoard(root)).observe(root.parentElement);
   const tableau = group(parts.pop());
@@ -251,14 +251,14 @@ function layOut(root, piles, names) {
   fitBoard(root);
 }
 
-/** The element of a pile, and what lies on top of it: its last card, or its place. */
+/** The element of a pile, and the element on top of it: its last card, or its empty place. */
 export const pileOf = (root, name) => root.querySelector(`[data-pile="${name}"]`);
 export const topOf = (root, name) => [...pileOf(root, name).querySelectorAll(".card, .base")].at(-1);
 
 /**
- * Mark what can be done: the cards that can be picked, those that are, and the piles that take them.
+ * Mark the cards that can be picked up, those that are picked up, and the piles that take them.
  *
- * playable: names of piles, each with the numbers of cards that can be taken from its end.
+ * playable: for each pile name, the numbers of cards that can be taken from the end of the pile.
  * picked: { pile, count } or null.
  * targets: names of piles.
  */

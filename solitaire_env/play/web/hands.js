@@ -1,11 +1,11 @@
-// How a player moves cards: clicks and taps, keys, dragging. Which moves there are, the server says.
+// Moving cards by clicks and taps, by keys, and by dragging. The server provides the legal moves.
 import { cardWords, cardsOf, make, markBoard, pileOf, pileWords, pilesOf, topOf } from "./board.js";
-import { at, onShow, playMove, say, table } from "./table.js";
+import { at, onShow, playMove, showMessage, table } from "./table.js";
 
 const board = at("board");
-let picked = null; // { pile, count, choices }: what the player has picked up
+let picked = null; // { pile, count, choices }: the cards that the player has picked up
 
-const free = () => table.game && !table.busy && !table.going;
+const free = () => table.game && !table.busy && !table.autoplay;
 
 /** The legal moves from a pile. Foundations with the same card are alike. */
 function movesFrom(pile) {
@@ -26,8 +26,8 @@ function playable() {
 }
 
 /**
- * Where so many cards from the end of a pile can go, each with the move. The top card stands for its sequence,
- * unless the player says how many cards go.
+ * The targets of a number of cards from the end of a pile, each with its move. The top card also selects its
+ * sequence, unless the player chooses the number of cards.
  */
 function choicesOf(pile, count) {
   const choices = new Map();
@@ -56,23 +56,23 @@ function pick(pile, count) {
     const cards = cardsOf(table.game.piles[pile]).length;
     picked = null;
     mark();
-    say(cards ? `Nothing can go anywhere from ${pileWords(pile)}${count > 1 ? `, ${count} cards` : ""}.` : "");
+    showMessage(cards ? `No move is legal from ${pileWords(pile)}${count > 1 ? ` with ${count} cards` : ""}.` : "");
     return;
   }
   picked = { pile, count, choices };
   mark();
   const card = cardWords(cardsOf(table.game.piles[pile]).at(-count));
   const places = [...choices.keys()].map(pileWords);
-  say(`${card}${count > 1 ? `, ${count} cards` : ""}: to ${places.slice(0, 4).join(", ")}${places[4] ? " ..." : ""}.`);
+  showMessage(`${card}${count > 1 ? `, ${count} cards` : ""}: to ${places.slice(0, 4).join(", ")}${places[4] ? " ..." : ""}.`);
 }
 
-function letGo(why = "") {
+function cancelPick(why = "") {
   picked = null;
   mark();
-  if (why || table.game.state === "playing") say(why);
+  if (why || table.game.state === "playing") showMessage(why);
 }
 
-/** The target that a pile stands for: any foundation takes what goes home. */
+/** The target for a drop on a pile: any foundation accepts a card that goes home. */
 function targetAt(choices, pile) {
   if (choices.has(pile) || pile[0] !== "f") return pile;
   return [...choices.keys()].find((name) => name[0] === "f");
@@ -84,15 +84,15 @@ function sendHome(pile) {
   return Boolean(move);
 }
 
-/** Draw, or turn the waste over where the stock is empty: the server says which. */
+/** Draw, or turn the waste over if the stock is empty, whichever is legal. */
 function draw() {
   const move = table.game.legal.find((move) => move.source === "stock");
   if (move) playMove(move);
-  else if (table.game.piles.stock === undefined) say("This game has no stock to draw from.");
-  else say(table.game.piles.redeals === 0 ? "The stock is empty, and no redeal is left." : "There is no card to draw.");
+  else if (table.game.piles.stock === undefined) showMessage("This game has no stock to draw from.");
+  else showMessage(table.game.piles.redeals === 0 ? "The stock is empty, and no redeal is left." : "There is no card to draw.");
 }
 
-/** Where an event is: the pile, and how many cards from its end. */
+/** The pile of an event, and the number of cards from its end. */
 function placeOf(event) {
   const pile = event.target.closest?.("#board [data-pile]");
   if (!pile) return null;
@@ -110,7 +110,7 @@ let clicked = { pile: "", time: 0 };
 board.addEventListener("click", (event) => {
   const place = placeOf(event);
   if (!free() || dragged) return;
-  if (!place) return letGo();
+  if (!place) return cancelPick();
   const { pile, count } = place;
   const twice = event.detail > 0 && clicked.pile === pile && event.timeStamp - clicked.time < TWICE;
   clicked = { pile, time: twice ? 0 : event.timeStamp };
@@ -118,13 +118,13 @@ board.addEventListener("click", (event) => {
   if (twice && count === 1 && sendHome(pile)) return;
   const target = picked && targetAt(picked.choices, pile);
   if (picked?.choices.has(target)) return playMove(picked.choices.get(target));
-  if (picked?.pile === pile && picked.count === count) return letGo();
+  if (picked?.pile === pile && picked.count === count) return cancelPick();
   pick(pile, count);
 });
 
 // ---------------------------------------------------------------------------------------- keys
 
-/** Whether an event is typed into a form, which has keys of its own. */
+/** Whether a key event belongs to a form, which has its own keys. */
 const inForm = (event) => event.target.closest?.("input:not([type=checkbox]), select, dialog");
 
 document.addEventListener("keydown", (event) => {
@@ -146,7 +146,7 @@ board.addEventListener("keydown", (event) => {
   if (!table.game || !place || event.ctrlKey || event.metaKey || event.altKey) return;
   const { pile, count } = place;
   const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1 }[event.key];
-  if (event.key === "Escape") letGo();
+  if (event.key === "Escape") cancelPick();
   else if (by && event.key.match(/Left|Right/)) {
     const names = picked ? [...new Set([picked.pile, ...picked.choices.keys()])] : pilesOf(table.game.piles);
     const order = pilesOf(table.game.piles).filter((name) => names.includes(name));
@@ -156,16 +156,16 @@ board.addEventListener("keydown", (event) => {
     const next = cards.at(cards.indexOf(event.target) - by);
     if (count + by > 0) next?.focus();
   } else if (event.key.toLowerCase() === "f" && free()) {
-    if (!sendHome(pile)) say(`${pileWords(pile)}: nothing goes home.`);
+    if (!sendHome(pile)) showMessage(`${pileWords(pile)}: no card goes home.`);
   } else return;
   event.preventDefault();
 });
 
 // ---------------------------------------------------------------------------------------- drag
 
-const FAR = 6; // px that a pointer moves before it drags
+const FAR = 6; // px that the pointer must move to drag
 let press = null; // { x, y, place, card, ghost }
-let dragged = false; // so that the click at its end is none
+let dragged = false; // whether the click that follows a drag is ignored
 
 board.addEventListener("pointerdown", (event) => {
   const place = placeOf(event);
@@ -184,7 +184,7 @@ addEventListener("pointermove", (event) => {
   }
 });
 
-/** A copy of the cards follows the pointer, drawn with the sizes of the board. */
+/** Start a drag: a copy of the cards, in the size of the board, follows the pointer. */
 function lift() {
   const { pile, count } = press.place;
   pick(pile, count);
@@ -208,7 +208,7 @@ function lift() {
   dragged = true;
 }
 
-/** The pile that takes what is held over it: the one under the pointer, or that which it covers most. */
+/** The target of the dragged cards: the pile under the pointer, or the pile that they cover most. */
 function under(event) {
   const hit = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-pile]")?.dataset.pile;
   const target = hit && targetAt(picked.choices, hit);
@@ -236,11 +236,11 @@ addEventListener("pointerup", async (event) => {
   if (!ghost) return;
   setTimeout(() => (dragged = false));
   if (move) {
-    // The cards stay where they were dropped until the server has answered.
+    // The cards stay at the place of the drop until the server answers.
     table.held = { ...place, ghost };
     await playMove(move);
     table.held = null;
-  } else letGo("They cannot go there.");
+  } else cancelPick("The cards cannot go there.");
   drop(ghost);
 });
 
@@ -249,7 +249,7 @@ addEventListener("pointercancel", () => {
   press = null;
   if (!ghost) return;
   drop(ghost);
-  letGo();
+  cancelPick();
 });
 
 function drop(ghost) {

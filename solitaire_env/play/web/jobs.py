@@ -1,4 +1,4 @@
-"""What is worked out in the background: win rates of policies, and whether a deal can be won."""
+"""Background jobs: win rates of policies, and whether a deal can be won."""
 
 from dataclasses import dataclass, field, replace
 from threading import Event
@@ -21,32 +21,32 @@ from solitaire_env.transcripts import parse_transcript
 from solitaire_env.util.messages import one_line, shown
 
 SOLVER_SECONDS: Final = 20.0
-"""A deal is given up after so long."""
+"""Time limit of the solver for a deal."""
 
 
 class Cancelled(Exception):
-    """Nobody waits for the work any longer."""
+    """The job was cancelled."""
 
 
 @dataclass(kw_only=True)
 class Job:
-    """Some work, and how far it is."""
+    """A job and its progress."""
 
     variant: Variant
     state: Literal["waiting", "playing", "done", "cancelled", "failed"] = "waiting"
     error: str = ""
     cancel: Event = field(default_factory=Event)
 
-    def told(self) -> dict[str, Any]:
-        """As JSON."""
+    def report(self) -> dict[str, Any]:
+        """State and results as plain data (JSON-able)."""
         return {"state": self.state, **({"error": self.error} if self.error else {})}
 
     def work(self) -> None:
-        """Do it."""
+        """Do the work of the job."""
         raise NotImplementedError
 
     def run(self) -> None:
-        """Do it, unless it is cancelled, and note what goes wrong."""
+        """Run the job unless it is cancelled; store any error."""
         try:
             self.stop_if_cancelled()
             self.state = "playing"
@@ -54,53 +54,53 @@ class Job:
             self.state = "done"
         except Cancelled:
             self.state = "cancelled"
-        except Exception as error:  # whatever a policy of someone's own does
+        except Exception as error:  # a custom policy may raise anything
             self.error = f"{self.what} failed: {type(error).__name__}, {one_line(error)}"
             self.state = "failed"
 
     @property
     def what(self) -> str:
-        """What may fail."""
+        """The subject of an error message."""
         raise NotImplementedError
 
     def stop_if_cancelled(self, *_: object) -> None:
-        """Raise :class:`Cancelled` if nobody waits any longer."""
+        """Raise :class:`Cancelled` if the job was cancelled."""
         if self.cancel.is_set():
             raise Cancelled
 
 
 @dataclass(kw_only=True)
-class Rate(Job):
-    """A policy's win rate on one deal, or from one position, as far as it is known."""
+class WinRateJob(Job):
+    """A policy's win rate on one deal or from one position, in the games played up to now."""
 
     name: str
-    """The policy."""
+    """Name of the policy."""
     start: Deal | Position
-    """Of a position the hidden cards lie in another order in every game."""
+    """If it is a position, the hidden cards are shuffled for each game."""
     games: int
     done: list[Game | Finished] = field(default_factory=list)
     line: tuple[str, ...] = ()
-    """The actions of the first game that won the deal."""
+    """The actions of the first won game."""
 
     @property
     def what(self) -> str:
         return f"policy {shown(self.name)}"
 
-    def told(self) -> dict[str, Any]:
-        told: dict[str, Any] = {**super().told(), "games": self.games, "played": len(self.done)}
+    def report(self) -> dict[str, Any]:
+        report: dict[str, Any] = {**super().report(), "games": self.games, "played": len(self.done)}
         if done := list(self.done):
             wins = sum(game.won for game in done)
-            told |= {
+            report |= {
                 "wins": wins,
                 "win_rate": wins / len(done),
                 "win_interval": wilson_interval(wins, len(done)),
                 "cards_home": sum(game.cards_home for game in done) / len(done),
                 "steps": sum(game.steps for game in done) / len(done),
             }
-        return told | ({"line": self.line} if self.line else {})
+        return report | ({"line": self.line} if self.line else {})
 
     def work(self) -> None:
-        """Play the games one by one."""
+        """Play the games one after the other."""
         policy = load_policy(self.name, self.variant)
         for seed in range(self.games):
             if isinstance(self.start, Position):
@@ -129,7 +129,7 @@ class Rate(Job):
 
 
 def shuffled(position: Position, seed: int) -> Position:
-    """The position with the cards that its player does not see in another order."""
+    """The position with its hidden cards shuffled."""
     hidden = position.hidden()
     cards = iter(np.random.default_rng(seed).permutation(hidden.unseen()).tolist())
     tableau = tuple(
@@ -140,19 +140,19 @@ def shuffled(position: Position, seed: int) -> Position:
 
 
 class Solution(Protocol):
-    """What a solver finds out."""
+    """The result of a solver."""
 
     result: Literal["winnable", "unwinnable", "unknown"]
     line: tuple[int, ...]
-    """Actions of the game that win it."""
+    """Actions that win the game."""
 
 
 @dataclass(kw_only=True)
-class Verdict(Job):
-    """Whether a deal can be won, all cards known."""
+class SolverJob(Job):
+    """Whether a deal can be won if all cards are known."""
 
     solver: str
-    """``module:Class``; it is called with a variant and has ``solve_deal(deal, seconds=)``."""
+    """``module:Class``; called with a variant, it returns an object with ``solve_deal(deal, seconds=)``."""
     deal: Deal
     result: str = "unknown"
     line: tuple[str, ...] = ()
@@ -161,8 +161,8 @@ class Verdict(Job):
     def what(self) -> str:
         return f"solver {shown(self.solver)}"
 
-    def told(self) -> dict[str, Any]:
-        return {**super().told(), "result": self.result, "line": self.line}
+    def report(self) -> dict[str, Any]:
+        return {**super().report(), "result": self.result, "line": self.line}
 
     def work(self) -> None:
         """Solve the deal."""

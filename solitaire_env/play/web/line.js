@@ -1,10 +1,10 @@
-// The moves of the game that is played: a list to step through, restart, and what is kept over a reload.
+// The moves of the current game: the list of moves, undo, redo and restart, and storage across a reload.
 import { moveList } from "./moves.js";
-import { ask, askTable, at, change, doing, keep, kept, onForgotten, onShow, say, show, table } from "./table.js";
-import { clock, isOwn } from "./statistics.js";
+import { ask, askTable, at, change, withServer, storeItem, loadItem, onForgotten, onShow, showMessage, show, table } from "./table.js";
+import { clock, isUnhelped } from "./statistics.js";
 
-let line = []; // [action, words] of each move, those that were taken back included
-let restarted = 0; // moves that the last restart took back, until the next move
+let line = []; // [action, words] of each move, including undone moves
+let restarted = 0; // number of moves that the last restart undid, until the next move
 
 const goTo = (move) => change("go-to", { move }, "jump");
 const list = moveList(at("line"), goTo);
@@ -24,21 +24,21 @@ onShow(async (game, before, why) => {
   save();
 });
 
-/** Keep the game: its id for this tab, its moves for a server that has forgotten it. */
+/** Store the game: its id for this tab, its moves for a server that has dropped it. */
 export function save() {
   const { game } = table;
   const deal = { game: game.game, deal: game.deal, build: game.build, spaces: game.spaces, moves: game.moves };
   const moves = { line: line.map(([action]) => action), at: game.moves_played };
-  keep("game", { address: address(game), deal, ...moves, time: clock(), own: isOwn() });
-  keep("session", { address: address(game), id: game.id }, sessionStorage);
+  storeItem("game", { address: address(game), deal, ...moves, time: clock(), own: isUnhelped() });
+  storeItem("session", { address: address(game), id: game.id }, sessionStorage);
 }
 
 let houseRules = () => ({});
 
-/** Say what the rules of each game are without house rules. */
+/** Set the function that returns the rules of a game without house rules. */
 export const knowRules = (rulesOf) => (houseRules = rulesOf);
 
-/** The address of the deal of a game: what is asked for in the address bar. */
+/** The query of the address bar for the deal of a game. */
 export function address(game) {
   const query = new URLSearchParams({ game: game.game, deal: game.deal });
   for (const [rule, own] of Object.entries(houseRules(game.game))) {
@@ -47,17 +47,17 @@ export function address(game) {
   return `?${query}`.replaceAll("%3A", ":");
 }
 
-/** The kept game as the server has it, or dealt and played again; null where none is kept for an address. */
+/** The stored game from the server, or dealt and played again; null if none is stored for an address. */
 export async function resume(search) {
-  const own = kept("game");
+  const own = loadItem("game");
   if (!own?.deal || (search && search !== own.address)) return null;
-  const tab = kept("session", sessionStorage);
+  const tab = loadItem("session", sessionStorage);
   const still = tab?.address === own.address && (await ask(`sessions/${tab.id}`).catch(() => null));
   return still || ask("sessions", { ...own.deal, moves_played: own.line, at: own.at });
 }
 
 onForgotten(async () => {
-  const own = kept("game");
+  const own = loadItem("game");
   if (own?.address !== address(table.game)) return false;
   table.game.id = (await ask("sessions", { ...own.deal, moves_played: own.line, at: own.at })).id;
   return true;
@@ -67,7 +67,7 @@ onForgotten(async () => {
 
 let turn = Promise.resolve();
 
-/** One after the other, however fast the keys are pressed. */
+/** Run calls one after the other, however fast the keys are pressed. */
 const inTurn = (work) => (turn = turn.then(work));
 
 at("undo").onclick = () =>
@@ -78,22 +78,22 @@ at("undo").onclick = () =>
 at("redo").onclick = () =>
   inTurn(() => (table.game.moves_played < table.game.moves_known ? change("redo", {}, "jump") : null));
 at("restart").onclick = () =>
-  doing(async () => {
+  withServer(async () => {
     const moves = table.game.moves_played;
     show(await askTable("restart", {}), "jump");
     restarted = moves;
-    say(`Back at the start. Undo returns to move ${moves}.`);
+    showMessage(`Back at the start. Undo returns to move ${moves}.`);
   });
 
-/** Whether there is something to undo. */
+/** Whether a move can be undone. */
 export const canUndo = () => Boolean(table.game?.moves_played || restarted);
 
 async function copy(link, what) {
   try {
     await navigator.clipboard.writeText(link);
-    say(`The link to ${what} is copied.`);
+    showMessage(`The link to ${what} is copied.`);
   } catch {
-    say(`The link to ${what}: ${link}`);
+    showMessage(`The link to ${what}: ${link}`);
   }
 }
 
@@ -104,8 +104,8 @@ at("share-position").onclick = () => {
   copy(`${dealLink()}#moves=${played.join(",")}`, "this position");
 };
 
-/** The moves that a link tells, or null. */
+/** The moves in the link, or null. */
 export function movesOfLink() {
-  const told = new URLSearchParams(location.hash.slice(1)).get("moves");
-  return told === null ? null : told.split(",").filter(Boolean);
+  const moves = new URLSearchParams(location.hash.slice(1)).get("moves");
+  return moves === null ? null : moves.split(",").filter(Boolean);
 }

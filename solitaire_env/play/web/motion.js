@@ -1,15 +1,15 @@
-// Cards that move: from their old places to the new ones, off the stock, and at a win.
+// Animations of cards: from their old to their new places, from the stock, and after a win.
 import { make, pileOf, shape } from "./board.js";
 
 const TIME = 150; // ms
-const STEP = 6; // ms from one card that is dealt to the next
+const STEP = 6; // ms between two dealt cards
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 const cardsIn = (pile) => [...pile.querySelectorAll(".card")];
 const boxOf = (element) => element.getBoundingClientRect();
 
-/** The cards of each pile, and where they are; those that are dragged are where the player let them go. */
+/** The cards of each pile and their positions; dragged cards are at the place of the drop. */
 function look(root, held) {
   const piles = {};
   for (const pile of root.querySelectorAll("[data-pile]")) {
@@ -39,12 +39,12 @@ function fly(card, from, { delay = 0, turned = false } = {}) {
 
 const turn = (card) => card.animate([{ transform: "scaleX(0)" }, { transform: "none" }], { duration: TIME });
 
-/** Draw the next position: cards fly to where they go, cards that are turned up turn. */
+/** Draw the next position: cards fly to their new places, and cards that are turned up turn. */
 export function moveCards(root, draw, held) {
   if (still.matches) return draw();
   const before = look(root, held);
   draw();
-  const gone = {}; // places that cards have left, by card
+  const gone = {}; // the old places of moved cards, by card
   const came = [];
   for (const pile of root.querySelectorAll("[data-pile]")) {
     const [old, now] = [before[pile.dataset.pile] ?? [], cardsIn(pile)];
@@ -61,7 +61,7 @@ export function moveCards(root, draw, held) {
   }
 }
 
-/** Deal all cards out, one after the other, from the stock or from above. */
+/** Animate the deal, card by card, from the stock or from above. */
 export function dealOut(root) {
   document.querySelector(".sky")?.remove();
   if (still.matches) return;

@@ -1,7 +1,7 @@
-// A list of moves that one can step through, one of them current.
+// A list of moves to step through, with a current one.
 import { make } from "./board.js";
 
-/** Fill a list; go is called with the number of moves that a click, or a key, leads to. */
+/** Set up a list; a click or a key calls go with a number of moves. */
 export function moveList(list, go) {
   let shown = [];
   let now = 0;
@@ -14,7 +14,7 @@ export function moveList(list, go) {
     return make("li", {}, own);
   };
 
-  // One stop for Tab; up and down go through the list.
+  // Tab reaches the list as a whole; the up and down keys move within it.
   list.addEventListener("keydown", async (event) => {
     const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (!by) return;
@@ -32,7 +32,7 @@ export function moveList(list, go) {
       list.append(...words.slice(same).map((own, k) => item(own, same + k)));
       shown = [...words];
     },
-    /** Mark the last move that has been played, of so many. */
+    /** Mark the last played move, given the number of played moves. */
     mark(played) {
       now = played;
       list.querySelector("[aria-current]")?.removeAttribute("aria-current");

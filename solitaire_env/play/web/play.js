@@ -1,4 +1,4 @@
-// The page to play: the board, games that are dealt, and what the buttons may do.
+// The page to play: the board, new games, and which buttons are enabled.
 import { arrivals, cardsHome, drawBoard, make } from "./board.js";
 import { fitBoard } from "./fit.js";
 import "./hands.js";
@@ -6,8 +6,8 @@ import { address, canUndo, knowRules, movesOfLink, resume, save } from "./line.j
 import { celebrate, dealOut, moveCards } from "./motion.js";
 import { canAsk, playOn, showPolicies, think } from "./policies.js";
 import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
-import { clockText, notOwn, setClock } from "./statistics.js";
-import { ask, askTable, at, doing, keep, kept, onShow, onTools, say, show, showTools, table } from "./table.js";
+import { clockText, markHelped, setClock } from "./statistics.js";
+import { ask, askTable, at, withServer, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const RULES = ["build", "spaces", "moves"];
@@ -28,11 +28,11 @@ onShow(drawGame, { first: true });
 
 onShow((game, before, why) => {
   showHead(game);
-  tellState(game);
+  showState(game);
   if (game.state === "won" && why === "move") celebrateWin(game);
   else at("won").hidden = true;
   showTools();
-  if (why === "move" && game.moves_home.length && at("finish-self").checked && !table.going) setTimeout(finish);
+  if (why === "move" && game.moves_home.length && at("finish-self").checked && !table.autoplay) setTimeout(finish);
 });
 
 function showHead(game) {
@@ -44,12 +44,12 @@ function showHead(game) {
   at("save").href = `api/sessions/${game.id}/transcript`;
 }
 
-function tellState(game) {
+function showState(game) {
   const ends = {
     won: `Won, in ${game.moves_played} moves.`,
     stuck: "Stuck: no move is legal. Undo takes a move back.",
   };
-  say(ends[game.state] ?? (game.last ? `${game.last.words} (${game.last.action})` : "Your move."));
+  showMessage(ends[game.state] ?? (game.last ? `${game.last.words} (${game.last.action})` : "Your move."));
 }
 
 // ------------------------------------------------------------------------------------- the end
@@ -72,12 +72,12 @@ at("next").onclick = () => start({ ...rulesOf(table.game), game: table.game.game
 at("again").onclick = () => at("restart").click();
 at("close-won").onclick = () => (at("won").hidden = true);
 
-/** Send all cards home, one by one, where nothing else is left to do. */
+/** Send all cards home, one by one, if only moves home are left. */
 async function finish() {
-  if (table.going || table.busy || !table.game.moves_home.length) return;
+  if (table.autoplay || table.busy || !table.game.moves_home.length) return;
   const step = async () => {
     const [action] = table.game.moves_home;
-    if (action === undefined) table.going = false;
+    if (action === undefined) table.autoplay = false;
     else show(await askTable("move", { action }), "move");
   };
   await playOn(step, () => 90);
@@ -85,27 +85,27 @@ async function finish() {
 }
 
 at("finish").onclick = () => {
-  if (table.going) table.going = false;
+  if (table.autoplay) table.autoplay = false;
   else finish();
 };
 
 // --------------------------------------------------------------------------------------- tools
 
 onTools(() => {
-  const { game, going } = table;
-  const none = !game || (game.state !== "playing" && !going);
-  at("undo").disabled = going || !canUndo();
-  at("restart").disabled = going || !game?.moves_played;
-  at("redo").disabled = going || !game || game.moves_played === game.moves_known;
+  const { game, autoplay } = table;
+  const none = !game || (game.state !== "playing" && !autoplay);
+  at("undo").disabled = autoplay || !canUndo();
+  at("restart").disabled = autoplay || !game?.moves_played;
+  at("redo").disabled = autoplay || !game || game.moves_played === game.moves_known;
   at("share").disabled = at("share-position").disabled = !game;
-  at("hint").disabled = at("one").disabled = going || none || !canAsk();
+  at("hint").disabled = at("one").disabled = autoplay || none || !canAsk();
   at("on").disabled = none || !canAsk();
-  at("on").textContent = going ? "Stop" : "Play on";
+  at("on").textContent = autoplay ? "Stop" : "Play on";
   at("finish").hidden = none || !game.moves_home.length;
-  at("finish").textContent = going ? "Stop" : "Finish";
-  at("policy").disabled = going;
-  at("measure").disabled = at("solve").disabled = going || !canAsk() || isMeasuring();
-  at("estimate").disabled = none || going || isMeasuring() || !canRate(at("policy").value);
+  at("finish").textContent = autoplay ? "Stop" : "Finish";
+  at("policy").disabled = autoplay;
+  at("measure").disabled = at("solve").disabled = autoplay || !canAsk() || isMeasuring();
+  at("estimate").disabled = none || autoplay || isMeasuring() || !canRate(at("policy").value);
 });
 
 // ---------------------------------------------------------------------------------------- view
@@ -117,11 +117,11 @@ function showView() {
   if (table.game) fitBoard(board);
 }
 
-const chosen = { ...VIEW, ...kept("view") };
+const chosen = { ...VIEW, ...loadItem("view") };
 for (const name of Object.keys(VIEW)) {
   at(name).checked = chosen[name];
   at(name).onchange = () => {
-    keep("view", Object.fromEntries(Object.keys(VIEW).map((key) => [key, at(key).checked])));
+    storeItem("view", Object.fromEntries(Object.keys(VIEW).map((key) => [key, at(key).checked])));
     showView();
     if (name === "thinking" && at(name).checked) think();
   };
@@ -133,26 +133,26 @@ showView();
 const rulesOf = (game) => Object.fromEntries(RULES.map((rule) => [rule, game[rule]]));
 const plainRules = (name) => rulesOf(games.find((game) => game.name === name));
 
-/** Begin a game: dealt, or the one that work gives. */
+/** Start a game: a new deal, or the game that deal() returns. */
 async function start(wanted, { why = "deal", time = 0, own = true, deal = () => ask("sessions", wanted) } = {}) {
-  table.going = false;
-  const well = await doing(async () => {
-    say("Dealing ...");
+  table.autoplay = false;
+  const succeeded = await withServer(async () => {
+    showMessage("Dealing ...");
     const next = await deal();
     await cancelRate();
-    notOwn(!own);
+    markHelped(!own);
     setClock(time);
     show(next, why);
     history.replaceState(null, "", address(next));
     showForm(next);
-    if (why === "resume" && next.moves_played) say(`Continued at move ${next.moves_played}. Restart begins again.`);
+    if (why === "resume" && next.moves_played) showMessage(`Continued at move ${next.moves_played}. Restart returns to the start.`);
   });
-  // The first policy that needs a network may take seconds to load: play can begin.
+  // A policy with a network may take seconds to load; play can start before.
   if (table.game && !canAsk()) {
-    await showPolicies().then(showRated, (error) => say(error.message, true));
+    await showPolicies().then(showRated, (error) => showMessage(error.message, true));
     showTools();
   }
-  return well;
+  return succeeded;
 }
 
 function showForm(game) {
@@ -167,7 +167,7 @@ const wantedDeal = (deal) => ({
   ...Object.fromEntries(RULES.map((rule) => [rule, at(rule).value])),
 });
 
-/** Deal what the form asks for. A deal that is refused leaves it open, with the reason. */
+/** Deal the game of the form. If the deal is refused, the form stays open and shows the reason. */
 async function dealFromForm(deal) {
   at("new-error").textContent = "";
   if (await start(wantedDeal(deal))) at("new-game").close();
@@ -189,14 +189,14 @@ at("game").onchange = () => {
   for (const rule of RULES) at(rule).value = own[rule];
 };
 
-// A line that wins: at the start of the deal, to be played by redo.
+// Show a winning line: start the deal again, so that redo plays the line.
 onLine(async (line) => {
   const { game } = table;
   await start({ ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 }, { why: "resume", own: false });
-  say("Redo plays the moves that win.");
+  showMessage("Redo plays the winning moves.");
 });
 
-/** The game of the address, the one that was left, or any. */
+/** Open the game of the address, the stored game, or a random deal. */
 async function open() {
   const query = new URLSearchParams(location.search);
   const line = movesOfLink();
@@ -204,22 +204,22 @@ async function open() {
   for (const rule of RULES) if (query.has(rule)) asked[rule] = query.get(rule);
   if (line) return start({ ...asked, moves_played: line }, { why: "resume", own: !line.length });
   const left = await resume(query.has("game") || query.has("deal") ? location.search : "").catch(() => null);
-  if (left) return start(null, { ...kept("game"), why: "resume", deal: () => left });
+  if (left) return start(null, { ...loadItem("game"), why: "resume", deal: () => left });
   return start(asked);
 }
 
 addEventListener("hashchange", () => movesOfLink() && location.reload());
 addEventListener("pagehide", () => table.game && save());
 
-await doing(async () => {
-  const told = await ask("games");
-  games = told.games;
+await withServer(async () => {
+  const answer = await ask("games");
+  games = answer.games;
   knowRules(plainRules);
-  at("games").max = told.max_games;
-  at("solve").hidden = !told.solver;
+  at("games").max = answer.max_games;
+  at("solve").hidden = !answer.solver;
   const option = (value, text = value) => make("option", { value }, text);
   at("game").replaceChildren(...games.map(({ name, title }) => option(name, title)));
-  for (const rule of RULES) at(rule).replaceChildren(...told.rules[rule].map((word) => option(word)));
+  for (const rule of RULES) at(rule).replaceChildren(...answer.rules[rule].map((word) => option(word)));
   at("game").onchange();
 });
 if (games.length) await open();

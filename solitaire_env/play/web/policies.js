@@ -1,15 +1,15 @@
-// What policies say of the game and how they play it: hints as arrows, and playing on.
+// Policies: hints as a table and as arrows, and playing by policies.
 import { drawArrows } from "./arrows.js";
 import { make } from "./board.js";
-import { notOwn } from "./statistics.js";
-import { ask, askTable, at, doing, onShow, say, show, showTools, table } from "./table.js";
+import { markHelped } from "./statistics.js";
+import { ask, askTable, at, withServer, onShow, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
-let known = false; // the policies of this game are known
-let arrows = []; // those that are drawn
+let known = false; // whether the policies of this game are known
+let arrows = []; // the drawn moves
 
 export const canAsk = () => known;
 
@@ -24,7 +24,7 @@ export function barCell(share) {
   return make("td", { class: "bar" }, bar);
 }
 
-/** The value as a bar: 0 is nothing, 1 all that can be reached. */
+/** Show the value as a bar: empty for 0, full for 1. */
 export function showValue(share, text) {
   at("evaluation").hidden = share === null;
   if (share === null) return;
@@ -54,7 +54,7 @@ function showAdvice(advice, name) {
   showValue(advice.value, advice.value === null ? "" : `Value ${advice.value.toFixed(2)}`);
 }
 
-/** Draw what a policy would do as arrows: its move first, then the others that it thinks of. */
+/** Draw the policy's move as an arrow, then other moves that it considers. */
 function point(advice) {
   const others = advice.actions.map((own) => ({ ...own, share: own.probability, label: percent(own.probability, 0) }));
   const first = others.find(({ action }) => action === advice.action) ?? advice;
@@ -72,21 +72,21 @@ async function hint() {
 }
 
 at("hint").onclick = () =>
-  doing(async () => {
+  withServer(async () => {
     const advice = await hint();
-    say(`${policyName()}: ${advice.words} (${advice.action})`);
+    showMessage(`${policyName()}: ${advice.words} (${advice.action})`);
   });
 
 onShow((game, before, why) => {
   arrows = [];
   drawArrows(board, []);
   if (game.id !== before?.id) known = false;
-  if (why !== "move" || !table.going) at("advice").replaceChildren();
+  if (why !== "move" || !table.autoplay) at("advice").replaceChildren();
   showValue(null);
-  if (at("thinking").checked && known && !table.going) think();
+  if (at("thinking").checked && known && !table.autoplay) think();
 });
 
-/** Show what the policy thinks of the position, whatever it is. */
+/** Show the policy's hint for the current position. */
 export async function think() {
   const { game } = table;
   if (!known || game.state !== "playing") return;
@@ -105,39 +105,39 @@ at("policy").onchange = () => {
 
 async function advance() {
   const name = policyName();
-  notOwn();
+  markHelped();
   const next = await askTable("advance", { policy: at("policy").value });
   show(next, "move");
   showAdvice(next.advice, name);
 }
 
-at("one").onclick = () => doing(advance);
+at("one").onclick = () => withServer(advance);
 
-/** Play by itself until the game ends, someone stops it, or a step says why it stops. */
+/** Play automatically until the game ends, the user stops it, or a step returns a reason to stop. */
 export async function playOn(step, pause) {
-  table.going = true;
+  table.autoplay = true;
   at("status").setAttribute("aria-live", "off");
   let why = null;
   let played = 0;
-  while (table.going && table.game.state === "playing" && why === null) {
+  while (table.autoplay && table.game.state === "playing" && why === null) {
     const start = performance.now();
-    if (!(await doing(async () => (why = (await step()) ?? null)))) break;
+    if (!(await withServer(async () => (why = (await step()) ?? null)))) break;
     played += 1;
     if (table.game.state !== "playing") break;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, pause() - (performance.now() - start))));
   }
-  table.going = false;
+  table.autoplay = false;
   at("status").removeAttribute("aria-live");
   const failed = at("status").classList.contains("error");
   if (table.game.state === "playing" && !failed) {
-    say(why ?? `Stopped after ${played} move${played === 1 ? "" : "s"}.`);
+    showMessage(why ?? `Stopped after ${played} move${played === 1 ? "" : "s"}.`);
   }
   return played;
 }
 
 at("on").onclick = async () => {
-  if (table.going) {
-    table.going = false;
+  if (table.autoplay) {
+    table.autoplay = false;
     return;
   }
   const name = policyName();
@@ -150,14 +150,14 @@ at("on").onclick = async () => {
       const move = seen.get(place());
       seen.set(place(), table.game.moves_played);
       if (move === undefined) return null;
-      return `Stopped: ${name} goes in a circle. The position is the same as after move ${move}.`;
+      return `Stopped: ${name} repeats itself. The position is the same as after move ${move}.`;
     },
     () => 1000 / Number(at("speed").value),
   );
   showTools();
 };
 
-/** Offer the policies of this game; those that have a win rate. */
+/** Offer the policies of this game; return those with a win rate. */
 export async function showPolicies() {
   const before = at("policy").value;
   const asked = table.game.id;

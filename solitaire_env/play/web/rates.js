@@ -1,12 +1,12 @@
-// Win rates on the deal and from the position, and whether the deal can be won.
+// Win rates on a deal and from a position, and the solver.
 import { make } from "./board.js";
 import { barCell, policyName, showValue } from "./policies.js";
-import { ask, askTable, at, onShow, say, showTools, table } from "./table.js";
+import { ask, askTable, at, onShow, showMessage, showTools, table } from "./table.js";
 
 const PLAYOUTS = 20; // games from a position
 
-let rated = []; // policies that have a win rate
-let measuring = null; // id of what is being played
+let rated = []; // policies with a win rate
+let measuring = null; // id of the running job
 
 export const isMeasuring = () => measuring !== null;
 export const canRate = (policy) => rated.some(({ id }) => id === policy);
@@ -21,26 +21,26 @@ export function showRated(policies) {
   at("progress").textContent = "";
 }
 
-/** Have something worked out for the game, and tell how far it is until it is done. */
-async function follow(verb, body, tell) {
+/** Start a job for the game; call a function with its progress until it is done. */
+async function follow(verb, body, report) {
   const { rate } = await askTable(verb, body);
   measuring = rate;
   at("cancel").disabled = false;
   showTools();
   for (;;) {
-    const told = await ask(`rates/${rate}`);
-    tell(told);
-    if (!["waiting", "playing"].includes(told.state)) {
-      if (told.error) throw new Error(told.error);
-      return told;
+    const answer = await ask(`rates/${rate}`);
+    report(answer);
+    if (!["waiting", "playing"].includes(answer.state)) {
+      if (answer.error) throw new Error(answer.error);
+      return answer;
     }
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
 
-/** Do such work; what goes wrong is told beside it. */
+/** Run such work; an error is shown next to it. */
 async function working(work) {
-  say("");
+  showMessage("");
   try {
     await work(table.game.id);
     at("progress").textContent = "";
@@ -72,51 +72,51 @@ at("measure").onclick = () => {
   return working(async (session) => {
     for (const { id, name } of rated) {
       const row = make("tr");
-      const told = await follow("rates", { policy: id, games: Number(at("games").value) }, (told) => {
-        at("progress").textContent = `${name}: ${told.played} of ${told.games} games`;
+      const answer = await follow("rates", { policy: id, games: Number(at("games").value) }, (answer) => {
+        at("progress").textContent = `${name}: ${answer.played} of ${answer.games} games`;
         if (!row.isConnected) at("table").tBodies[0].append(row);
-        if (told.played) showRate(told, name, row);
+        if (answer.played) showRate(answer, name, row);
       });
-      if (told.state === "cancelled" || session !== table.game.id) break;
-      if (told.line && !at("verdict").childElementCount) {
-        showVerdict(`This deal can be won: ${name} wins in ${told.line.length} moves.`, told.line);
+      if (answer.state === "cancelled" || session !== table.game.id) break;
+      if (answer.line && !at("verdict").childElementCount) {
+        showVerdict(`This deal can be won: ${name} wins in ${answer.line.length} moves.`, answer.line);
       }
     }
   });
 };
 
-function showRate(told, name, row) {
-  const [low, high] = told.win_interval.map((share) => Math.round(100 * share));
+function showRate(answer, name, row) {
+  const [low, high] = answer.win_interval.map((share) => Math.round(100 * share));
   const texts = [
-    `${told.wins}/${told.played}`,
-    told.games === 1 ? "always so" : `${Math.round(100 * told.win_rate)} % [${low}, ${high}]`,
-    told.cards_home.toFixed(1),
+    `${answer.wins}/${answer.played}`,
+    answer.games === 1 ? "deterministic" : `${Math.round(100 * answer.win_rate)} % [${low}, ${high}]`,
+    answer.cards_home.toFixed(1),
   ];
   const figures = texts.map((text) => make("td", { class: "figure" }, text));
-  row.replaceChildren(make("td", {}, name), barCell(told.win_rate), ...figures);
+  row.replaceChildren(make("td", {}, name), barCell(answer.win_rate), ...figures);
 }
 
 at("solve").onclick = () =>
   working(async (session) => {
-    const told = await follow("solve", {}, () => (at("progress").textContent = "Solving ..."));
-    if (told.state === "cancelled" || session !== table.game.id) return;
+    const answer = await follow("solve", {}, () => (at("progress").textContent = "Solving ..."));
+    if (answer.state === "cancelled" || session !== table.game.id) return;
     const words = {
-      winnable: `This deal can be won, in ${told.line.length} moves.`,
+      winnable: `This deal can be won, in ${answer.line.length} moves.`,
       unwinnable: "This deal cannot be won.",
       unknown: "The solver found neither a win nor a proof that there is none.",
     };
-    showVerdict(words[told.result], told.line);
+    showVerdict(words[answer.result], answer.line);
   });
 
 let showLine = () => {};
 
-/** How a line that wins is shown. */
+/** Set the function that shows a winning line. */
 export const onLine = (work) => (showLine = work);
 
 function showVerdict(words, line) {
   const parts = [make("p", {}, words)];
   if (line.length) {
-    const button = make("button", { type: "button", id: "show-line" }, "Show me");
+    const button = make("button", { type: "button", id: "show-line" }, "Show the moves");
     button.onclick = () => showLine(line);
     parts.push(button);
   }
@@ -129,9 +129,9 @@ at("estimate").onclick = () =>
   working(async () => {
     const { game } = table;
     const name = policyName();
-    await follow("rates", { policy: at("policy").value, games: PLAYOUTS, from: "position" }, (told) => {
-      if (told.played && table.game === game) {
-        showValue(told.win_rate, `${name} wins ${told.wins} of ${told.played} from here`);
+    await follow("rates", { policy: at("policy").value, games: PLAYOUTS, from: "position" }, (answer) => {
+      if (answer.played && table.game === game) {
+        showValue(answer.win_rate, `${name} wins ${answer.wins} of ${answer.played} from here`);
       }
     });
   });

@@ -1,4 +1,4 @@
-// A game, step by step. Every position comes from the engine; a step tells the piles that it changed.
+// A game, step by step. Every position comes from the engine; a step contains the piles that it changed.
 import { drawArrows } from "./arrows.js";
 import { arrivals, cardsHome, drawBoard, make } from "./board.js";
 import { fitBoard } from "./fit.js";
@@ -20,9 +20,9 @@ let timer = null;
 
 /** "Move 12 of 398: 9S home, from t2". */
 function words(step) {
-  if (step === 0) return `Start, ${end} move${end === 1 ? "" : "s"} to come`;
-  const [text, said] = game.steps[step - 1];
-  return `Move ${step} of ${end}: ${said} (${text})`;
+  if (step === 0) return `Start of ${end} move${end === 1 ? "" : "s"}`;
+  const [text, sentence] = game.steps[step - 1];
+  return `Move ${step} of ${end}: ${sentence} (${text})`;
 }
 
 function show(step, { aloud = true } = {}) {
@@ -35,7 +35,7 @@ function show(step, { aloud = true } = {}) {
   at("slider").setAttribute("aria-valuetext", words(now));
   for (const id of ["first", "back"]) at(id).disabled = now === 0;
   for (const id of ["last", "forward"]) at(id).disabled = now === end;
-  if (aloud) at("said").textContent = `${words(now)}. ${home[now]} of ${game.cards} cards home.`;
+  if (aloud) at("announcement").textContent = `${words(now)}. ${home[now]} of ${game.cards} cards home.`;
   showThought();
   list.mark(now);
   moveCursor();
@@ -45,24 +45,24 @@ function show(step, { aloud = true } = {}) {
 function step(by) {
   pause();
   show(now + by);
-  tellAddress();
+  writeAddress();
 }
 
 // --------------------------------------------------------------------------------------- address
 
-function tellAddress() {
+function writeAddress() {
   at("wrong").textContent = "";
   history.replaceState(null, "", `#move=${now}`);
 }
 
 /** Go to the move that the address names. */
 function followAddress() {
-  const told = new URLSearchParams(location.hash.slice(1)).get("move");
-  if (told === null) return;
+  const given = new URLSearchParams(location.hash.slice(1)).get("move");
+  if (given === null) return;
   pause();
-  const move = /^\d+$/.test(told) ? Number(told) : -1;
+  const move = /^\d+$/.test(given) ? Number(given) : -1;
   const known = move >= 0 && move <= end;
-  at("wrong").textContent = known ? "" : `The address names move ${told}; this game has moves 0 to ${end}.`;
+  at("wrong").textContent = known ? "" : `The address names move ${given}; this game has moves 0 to ${end}.`;
   if (known) show(move);
 }
 addEventListener("hashchange", followAddress);
@@ -83,7 +83,7 @@ function play() {
     if (now === end) {
       pause();
       show(end);
-      tellAddress();
+      writeAddress();
     }
   }, 1000 / Number(at("speed").value));
 }
@@ -92,7 +92,7 @@ function toggle() {
   if (timer) {
     pause();
     show(now);
-    tellAddress();
+    writeAddress();
   } else play();
 }
 
@@ -126,32 +126,32 @@ document.addEventListener("keydown", (event) => {
 // --------------------------------------------------------------------------------- list of moves
 
 const list = moveList(at("moves"), (move) => step(move - now));
-list.fill(game.steps.map(([, said]) => said));
+list.fill(game.steps.map(([, sentence]) => sentence));
 
 // -------------------------------------------------------------------------------------- thoughts
 
 const thoughts = game.thoughts;
 const values = thoughts.map((thought) => (thought ? thought[0] : null));
-const told = values.filter((value) => value !== null);
+const knownValues = values.filter((value) => value !== null);
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
-/** What the policy thought of the position that is shown, before it made the next move. */
+/** Show the policy's thought about the current position, before the next move. */
 function showThought() {
   const thought = thoughts[now];
   if (!thought) {
-    const none = now === end ? "The game is over." : "Nothing is told of this position.";
+    const none = now === end ? "The game is over." : "The transcript has no thought about this position.";
     at("thought").replaceChildren(make("p", { class: "soft" }, none));
     return;
   }
   const [value, actions] = thought;
-  const rows = actions.map(([text, share, said]) => {
+  const rows = actions.map(([text, share, sentence]) => {
     const bar = make("span");
     bar.style.width = `${100 * share}%`;
     const chosen = text === game.steps[now][0];
     return make(
       "tr",
       { class: chosen && "chosen" },
-      make("td", {}, chosen ? `${said}, played next` : said),
+      make("td", {}, chosen ? `${sentence}, played next` : sentence),
       make("td", { class: "bar" }, bar),
       make("td", { class: "figure" }, percent(share)),
     );
@@ -162,17 +162,17 @@ function showThought() {
   );
 }
 
-/** The value as a bar: 0 is nothing, 1 all that can be reached. */
+/** The value as a bar: empty for 0, full for 1. */
 function valueBar(value) {
   const share = Math.max(0, Math.min(1, value));
   const fill = make("span", { class: "fill" });
   fill.style.width = `${100 * share}%`;
   const text = `Value ${value.toFixed(2)}`;
   const about = { role: "meter", "aria-label": "Value", "aria-valuemin": 0, "aria-valuemax": 1, "aria-valuenow": share.toFixed(2) };
-  return make("div", { class: "evaluation", ...about }, fill, make("span", { class: "told" }, text));
+  return make("div", { class: "evaluation", ...about }, fill, make("span", { class: "value-text" }, text));
 }
 
-/** Arrows: the move that was played next, and what the policy thought of. */
+/** Draw arrows: the next move, and other moves that the policy considered. */
 function point() {
   if (!at("arrows").checked || timer || now === end) return drawArrows(at("board"), []);
   const arrow = ([source, target, count], share) =>
@@ -195,8 +195,8 @@ for (const name of ["labels", "four"]) {
 // ----------------------------------------------------------------------------------------- chart
 
 const HEIGHT = 130;
-const EDGE = { left: 30, right: told.length ? 40 : 10, top: 8, bottom: 20 };
-const [least, most] = told.length ? [Math.min(0, ...told), Math.max(...told, 0.01)] : [0, 1];
+const EDGE = { left: 30, right: knownValues.length ? 40 : 10, top: 8, bottom: 20 };
+const [least, most] = knownValues.length ? [Math.min(0, ...knownValues), Math.max(...knownValues, 0.01)] : [0, 1];
 let width = 0;
 
 const x = (step) => EDGE.left + ((width - EDGE.left - EDGE.right) * step) / Math.max(1, end);
@@ -206,14 +206,14 @@ const points = (pairs) => pairs.map(([step, share]) => `${x(step).toFixed(1)},${
 function drawChart() {
   width = at("chart").clientWidth;
   const svg = make("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img" });
-  const said = `${home[end]} of ${game.cards} cards home after ${end} moves`;
-  svg.setAttribute("aria-label", `Cards home over moves: ${said}`);
+  const sentence = `${home[end]} of ${game.cards} cards home after ${end} moves`;
+  svg.setAttribute("aria-label", `Cards home over moves: ${sentence}`);
   for (const share of [0, 0.5, 1]) {
     svg.append(
       make("line", { x1: x(0), x2: x(end), y1: y(share), y2: y(share), class: "axis" }),
       make("text", { x: 0, y: y(share) + 4 }, String(Math.round(game.cards * share))),
     );
-    if (told.length) {
+    if (knownValues.length) {
       const value = least + (most - least) * share;
       svg.append(make("text", { x: width, y: y(share) + 4, class: "right" }, value.toFixed(2)));
     }
@@ -247,12 +247,12 @@ function moveCursor() {
 // ----------------------------------------------------------------------------------------- start
 
 const deal = game.deal === null ? "from a position" : `deal ${game.deal}`;
-const circling = game.played > end ? `, ${game.played} steps with the circle at its end` : "";
+const cycle = game.played > end ? `, ${game.played} steps with the repeated cycle at its end` : "";
 at("title").textContent = `${game.title}, ${deal}`;
-at("about").textContent = `Played by ${game.policy}: ${game.result} in ${end} moves${circling}.`;
+at("about").textContent = `Played by ${game.policy}: ${game.result} in ${end} moves${cycle}.`;
 at("slider").max = end;
-at("thoughts").hidden = !told.length && !thoughts.some(Boolean);
-if (told.length) at("chart-title").textContent = "Cards home, and the value that the policy gave";
+at("thoughts").hidden = !knownValues.length && !thoughts.some(Boolean);
+if (knownValues.length) at("chart-title").textContent = "Cards home, and the policy's value";
 new ResizeObserver(drawChart).observe(at("chart"));
 show(0, { aloud: false });
 followAddress();

@@ -1,6 +1,6 @@
-"""Room: the games that a server holds in memory, and the policies that may be asked about them.
+"""The games that a server holds in memory, and its policies.
 
-What a request may hold is checked here, whatever brings it: :mod:`solitaire_env.play.server` does, over HTTP.
+The contents of requests are checked here; :mod:`solitaire_env.play.server` receives them over HTTP.
 """
 
 import re
@@ -21,7 +21,7 @@ from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.play.web import board, places
-from solitaire_env.play.web.jobs import Job, Rate, Verdict
+from solitaire_env.play.web.jobs import Job, SolverJob, WinRateJob
 from solitaire_env.policies import load_policy
 from solitaire_env.policies.load import load_class
 from solitaire_env.transcripts import Transcript, format_transcript
@@ -29,46 +29,47 @@ from solitaire_env.util.messages import one_line, shown
 from solitaire_env.variants import Build, Moves, Spaces, Variant, get_variant, known_variants
 
 MAX_SESSIONS: Final = 100
-"""So many games are kept; then the one that has been idle longest goes."""
+"""Maximum number of games; beyond it, the game that was idle longest is dropped."""
 MAX_MOVES: Final = 7_000
-"""Moves of one game."""
+"""Maximum number of moves in one game."""
 MAX_KEPT: Final = 50_000
-"""Moves of all games together, some 200 MB; then games go that have been idle longest."""
+"""Maximum number of moves in all games together, about 200 MB; beyond it, games that were idle longest are
+dropped."""
 MAX_GAMES: Final = 1_000
-"""Games that a win rate may ask for."""
+"""Maximum number of games for a win rate."""
 MAX_RATES: Final = 20
-"""Win rates that are kept, or wait; one at a time is played."""
+"""Maximum number of stored or waiting jobs; one job runs at a time."""
 
 HINT: Final = "hint"
-"""The built-in hint, beside the policies."""
+"""Name of the built-in hint, which is offered besides the policies."""
 
 RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
-"""House rules, and what they may be."""
+"""House rules and their values."""
 
 
 class Refused(Exception):
-    """A request that is not granted."""
+    """A refused request."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
-        """As HTTP counts."""
+        """The HTTP status."""
         self.reason = reason
 
 
 @dataclass
 class Table:
-    """A game and who plays it."""
+    """A game on the server."""
 
     session: Session
     start: str
-    """Position text, the stock known."""
+    """Position text of the start, including the stock."""
     deal: Deal
     lock: Lock = field(default_factory=Lock)
 
 
 class Room:
-    """All games of a server, and the policies that may be asked."""
+    """All games, jobs and policies of a server."""
 
     def __init__(self, policies: Sequence[str], solver: str | None = None) -> None:
         self.policies = tuple(dict.fromkeys(policies))
@@ -84,14 +85,14 @@ class Room:
             self._check(name)
 
     def _adviser(self, name: str, variant: Variant) -> tuple[Adviser | None, str, Lock]:
-        """A policy for a game, or why it does not play it; and the lock under which it is asked."""
+        """A policy for a game, or the reason why it does not play it; and the lock for calling it."""
         try:
             return Adviser(load_policy(name, variant), variant), "", Lock()
         except (ValueError, ImportError) as error:
             return None, one_line(error), Lock()
 
     def _check(self, name: str) -> None:
-        """Refuse a policy that plays no game at all."""
+        """Raise an error for a policy that plays no game."""
         reason = ""
         for variant in known_variants():
             _, error, _ = self.adviser(name, variant)
@@ -103,7 +104,7 @@ class Room:
     # ---------------------------------------------------------------------------------- games
 
     def new(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Deal a game, and play the moves that the request names, of which ``at`` stay played."""
+        """Deal a game and play the moves of the request; with ``at``, undo those after that move."""
         check_keys(body, ("game", "deal", "moves_played", "at", *RULES))
         rules: dict[str, Any] = {rule: _text(body, rule) for rule in RULES if rule in body}
         variant = get_variant(_text(body, "game")).with_rules(**rules)
@@ -130,15 +131,13 @@ class Room:
         """A game by its id."""
         with self.lock:
             if number not in self.tables:
-                raise Refused(
-                    404, f"no game {shown(number)}: it never was, or has been idle for too long; deal again"
-                )
+                raise Refused(404, f"no game {shown(number)}: unknown, or idle for too long; deal a new game")
             self.tables.move_to_end(number)
             self._make_room(number)
             return self.tables[number]
 
     def view(self, number: str, table: Table) -> dict[str, Any]:
-        """All that the page shows of a game."""
+        """The complete view of a game, for the page."""
         session = table.session
         variant = session.env.variant
         position = session.position()
@@ -151,7 +150,7 @@ class Room:
                     "action": session.env.action_text(action),
                     "words": session.env.describe_action(action),
                     **places(position, move),
-                    # Whether the move is with so many cards and no others, of those at the end of its pile.
+                    # Whether the player chooses this number of cards from the end of the pile.
                     "exact": layout.decode(action).cards > 1,
                 }
             )
@@ -173,11 +172,11 @@ class Room:
         }
 
     def policies_for(self, number: str, table: Table) -> dict[str, Any]:
-        """Who may be asked about a game."""
-        told: list[dict[str, Any]] = [{"id": HINT, "name": "hint", "error": "", "rates": False}]
+        """The policies for a game, and the built-in hint."""
+        policies: list[dict[str, Any]] = [{"id": HINT, "name": "hint", "error": "", "rates": False}]
         for name in self.policies:
             adviser, error, _ = self.adviser(name, table.session.env.variant)
-            told.append(
+            policies.append(
                 {
                     "id": name,
                     "name": name if adviser is None else adviser.name,
@@ -185,7 +184,7 @@ class Room:
                     "rates": adviser is not None,
                 }
             )
-        return {"policies": told}
+        return {"policies": policies}
 
     # ---------------------------------------------------------------------------------- moves
 
@@ -197,12 +196,12 @@ class Room:
 
     def _play(self, table: Table, actions: Sequence[int], by: str = "") -> None:
         if len(table.session.played) + len(actions) > MAX_MOVES:
-            raise Refused(409, f"the game has {MAX_MOVES} moves, no more are kept; undo or deal again")
+            raise Refused(409, f"the game has {MAX_MOVES} moves, the maximum; undo or deal a new game")
         for number, action in enumerate(actions):
             table.session.play(action, decides=number == 0, by=by)
 
     def undo(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Take a move back."""
+        """Take the last move back."""
         check_keys(body, ())
         if not table.session.played:
             raise Refused(409, "there is no move to take back")
@@ -210,7 +209,7 @@ class Room:
         return self.view(number, table)
 
     def redo(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Play a move again that was taken back."""
+        """Redo a move."""
         check_keys(body, ())
         if not table.session.undone:
             raise Refused(409, "there is no move to redo")
@@ -218,7 +217,7 @@ class Room:
         return self.view(number, table)
 
     def go_to(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Take back or redo moves until so many are played."""
+        """Undo or redo moves until ``move`` moves are played."""
         check_keys(body, ("move",))
         table.session.go_to(_number(body, "move"))
         return self.view(number, table)
@@ -231,7 +230,7 @@ class Room:
         return self.view(number, table)
 
     def moves(self, number: str, table: Table) -> dict[str, Any]:
-        """The moves of a game in order, those that were taken back included: action text and words."""
+        """Action text and words of the moves of a game in order, including undone ones."""
         session = table.session
         line = [*session.played, *reversed(session.undone)]
         return {"moves": [[played.text, played.words] for played in line]}
@@ -239,12 +238,12 @@ class Room:
     # --------------------------------------------------------------------------------- policies
 
     def hint(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """What a policy would do."""
+        """The action that a policy suggests."""
         check_keys(body, ("policy",))
         return self._advise(table, _text(body, "policy"), likeliest=True)[0]
 
     def advance(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Do what a policy would do."""
+        """Play the action that a policy chooses."""
         check_keys(body, ("policy",))
         name = _text(body, "policy")
         advice, actions = self._advise(table, name)
@@ -258,7 +257,7 @@ class Room:
         if name == HINT:
             action = session.hint()
             if action is None:
-                raise Refused(409, "no move is legal: the game is over, or stuck")
+                raise Refused(409, "no move is legal: the game is won or stuck")
             text = session.env.action_text(action)
             return {
                 "policy": name,
@@ -273,10 +272,10 @@ class Room:
         try:
             with lock:
                 advice = adviser.advise(session, likeliest)
-        except Exception as error:  # whatever a policy of someone's own does
+        except Exception as error:  # a custom policy may raise anything
             raise _policy_failed(name, error) from error
         if advice is None:
-            raise Refused(409, "no move is legal: the game is over, or stuck")
+            raise Refused(409, "no move is legal: the game is won or stuck")
         thought, position = advice.thought, session.position()
         return {
             "policy": name,
@@ -302,13 +301,13 @@ class Room:
             raise Refused(400, f"unknown policy {shown(name)}, allowed: {names}")
         adviser, error, lock = self.adviser(name, variant)
         if adviser is None:
-            raise Refused(409, f"no advice on this game: {error}")
+            raise Refused(409, f"policy {shown(name)} cannot play this game: {error}")
         return adviser, lock
 
     # -------------------------------------------------------------------------- in the background
 
     def rate(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Have a policy play the deal, or play on from the position, when the worker is free."""
+        """Start a job that plays the deal, or from the position, with a policy."""
         check_keys(body, ("policy", "games", "from"))
         name, games, origin = _text(body, "policy"), body.get("games", 100), body.get("from", "deal")
         if type(games) is not int or not 1 <= games <= MAX_GAMES:
@@ -317,42 +316,42 @@ class Room:
             raise Refused(400, f"from is {shown(origin)}, allowed: 'deal' or 'position'")
         session = table.session
         if name == HINT:
-            raise Refused(400, f"{HINT!r} is no policy: win rates are of those named by --policy")
+            raise Refused(400, f"policy is {HINT!r}, allowed for win rates: a policy named by --policy")
         adviser, _ = self._ask(name, session.env.variant)
         start = session.full_position() if origin == "position" else table.deal
         hidden = isinstance(start, Position) and start != start.hidden()
         games = games if adviser.policy.stochastic or hidden else 1
-        return self._begin(Rate(variant=session.env.variant, name=name, start=start, games=games))
+        return self._begin(WinRateJob(variant=session.env.variant, name=name, start=start, games=games))
 
     def solve(self, number: str, table: Table, body: dict[str, Any]) -> dict[str, Any]:
-        """Have the solver look for a line that wins the deal."""
+        """Start a job that solves the deal."""
         check_keys(body, ())
         if self.solver is None:
-            raise Refused(409, "there is no solver: name one by --solver")
-        return self._begin(Verdict(variant=table.session.env.variant, solver=self.solver, deal=table.deal))
+            raise Refused(409, "the server has no solver: start it with --solver")
+        return self._begin(SolverJob(variant=table.session.env.variant, solver=self.solver, deal=table.deal))
 
     def _begin(self, job: Job) -> dict[str, Any]:
-        """Keep a job and have it done when its turn comes."""
+        """Store a job and queue it."""
         number = secrets.token_urlsafe(12)
         with self.lock:
             ended = [key for key, known in self.jobs.items() if known.state not in ("waiting", "playing")]
             for old in ended[: max(0, len(self.jobs) - MAX_RATES + 1)]:
                 del self.jobs[old]
             if len(self.jobs) >= MAX_RATES:
-                raise Refused(429, f"{MAX_RATES} win rates are being played, no more at a time")
+                raise Refused(429, f"{MAX_RATES} jobs are waiting, the maximum; try again later")
             self.jobs[number] = job
         self.worker.submit(job.run)
-        return {"rate": number, **job.told()}
+        return {"rate": number, **job.report()}
 
     def job(self, number: str) -> Job:
         """A job by its id."""
         with self.lock:
             if number not in self.jobs:
-                raise Refused(404, f"no win rate {shown(number)}: measure again")
+                raise Refused(404, f"no job {shown(number)}: start it again")
             return self.jobs[number]
 
     def transcript(self, table: Table) -> tuple[str, str]:
-        """The name of a file for the game, and the game as text."""
+        """The file name and the text of the game's transcript."""
         session = table.session
         variant = session.env.variant
         helpers = list(dict.fromkeys(played.by for played in session.played if played.by))
@@ -371,7 +370,7 @@ class Room:
         )
 
     def close(self) -> None:
-        """End the worker."""
+        """Cancel all jobs and end the worker."""
         for job in self.jobs.values():
             job.cancel.set()
         self.worker.shutdown(cancel_futures=True)
@@ -385,7 +384,7 @@ def _policy_failed(name: str, error: Exception) -> Refused:
 
 
 def check_keys(body: dict[str, Any], allowed: Sequence[str]) -> None:
-    """Refuse what a request should not hold."""
+    """Refuse a request with unknown keys."""
     unknown = [key for key in body if key not in allowed]
     if unknown:
         names = ", ".join(map(repr, allowed)) or "none"
@@ -407,7 +406,7 @@ def _number(body: dict[str, Any], key: str) -> int:
 
 
 def _play_line(table: Table, body: dict[str, Any]) -> None:
-    """Play the moves of a request, and take back those after move ``at``."""
+    """Play the moves of a request, and undo those after move ``at``."""
     texts = body.get("moves_played", [])
     if not isinstance(texts, list) or len(texts) > MAX_MOVES or not all(isinstance(t, str) for t in texts):
         allowed = f"a list of at most {MAX_MOVES} action texts"
@@ -422,7 +421,7 @@ def _play_line(table: Table, body: dict[str, Any]) -> None:
 
 
 def _parse_deal(deal: object) -> dict[str, Any] | None:
-    """Options for a reset: none deals at random."""
+    """The reset options for a deal; None for a random one."""
     if deal == "random":
         return None
     if isinstance(deal, str) and re.fullmatch("[0-9]{1,19}", deal):

@@ -1,15 +1,15 @@
-// Statistics of one's own play and the clock, kept in this browser.
+// The player's statistics and the clock, stored in this browser.
 import { make } from "./board.js";
-import { at, keep, kept, onShow, table } from "./table.js";
+import { at, storeItem, loadItem, onShow, table } from "./table.js";
 
 let seconds = 0;
-let own = kept("statistics") ?? { games: {}, streak: 0, longest: 0, open: null };
-let helped = false; // a policy made a move in this game
+let own = loadItem("statistics") ?? { games: {}, streak: 0, longest: 0, open: null };
+let helped = false; // whether a policy or a link made moves in this game
 
-/** The seconds that the game has taken. */
+/** The duration of the game in seconds. */
 export const clock = () => seconds;
 
-/** Go on from a time that was kept. */
+/** Continue from a stored time. */
 export const setClock = (time) => (seconds = Number(time) || 0);
 
 export const clockText = (time = seconds) => {
@@ -17,9 +17,9 @@ export const clockText = (time = seconds) => {
   return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
 };
 
-/** A game with moves of a policy, or of a link, is not counted as won. */
-export const notOwn = (is = true) => (helped = is);
-export const isOwn = () => !helped;
+/** Mark the game as helped by a policy or a link: its win is not counted. */
+export const markHelped = (is = true) => (helped = is);
+export const isUnhelped = () => !helped;
 
 setInterval(() => {
   const { game } = table;
@@ -51,7 +51,7 @@ function count(game) {
     here.moves = Math.min(here.moves ?? Infinity, game.moves_played);
     here.time = Math.min(here.time ?? Infinity, seconds);
   }
-  keep("statistics", own);
+  storeItem("statistics", own);
 }
 
 function draw(game) {
@@ -73,6 +73,6 @@ function draw(game) {
 
 at("forget").onclick = () => {
   own = { games: {}, streak: 0, longest: 0, open: null };
-  keep("statistics", own);
+  storeItem("statistics", own);
   draw(table.game);
 };

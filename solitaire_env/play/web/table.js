@@ -1,22 +1,22 @@
-// What all parts of the page to play share: the game as the server told it last, and how it is asked.
+// Shared by all parts of the page to play: the current game, and requests to the server.
 
 export const at = (id) => document.getElementById(id);
 
 export const table = {
   game: null,
-  busy: false, // a request is under way
-  going: false, // moves are played by themselves
+  busy: false, // whether a request is running
+  autoplay: false, // whether moves are played automatically
   held: null, // cards that are being dragged: { pile, count, ghost }
 };
 
 const listeners = [];
 
-/** Call a function with each state of a game and the one before it; the one that draws the board comes first. */
+/** Call a function with each state of a game and the one before it; with first, before other functions. */
 export const onShow = (listener, { first = false } = {}) => listeners[first ? "unshift" : "push"](listener);
 
 /**
- * Show a game as the server told it. why: "move", or "jump" where several moves may lie between, as after undo;
- * "deal" for another game; "resume" for one that was left.
+ * Show a state of a game from the server. why: "move"; "jump" if several moves may lie between, such as after undo;
+ * "deal" for a new game; "resume" for a stored game.
  */
 export function show(next, why) {
   const before = table.game;
@@ -24,30 +24,30 @@ export function show(next, why) {
   for (const listener of listeners) listener(next, before, why);
 }
 
-/** What the server answers; an error has the status of the answer. */
+/** Send a request to the server and return its answer; an error has the status of the answer. */
 export async function ask(path, body) {
   const options = body && {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   };
-  let answer;
+  let response;
   try {
-    answer = await fetch(`api/${path}`, options);
+    response = await fetch(`api/${path}`, options);
   } catch {
-    throw new Error("The server does not answer. Start it again, then repeat this.");
+    throw new Error("The server does not answer. Start it again, then try again.");
   }
-  const told = await answer.json().catch(() => ({ error: `The server failed (status ${answer.status}).` }));
-  if (!answer.ok) throw Object.assign(new Error(told.error), { status: answer.status });
-  return told;
+  const answer = await response.json().catch(() => ({ error: `The server failed (status ${response.status}).` }));
+  if (!response.ok) throw Object.assign(new Error(answer.error), { status: response.status });
+  return answer;
 }
 
 let revive = null;
 
-/** How a game is dealt again that the server has forgotten. */
+/** Set the function that deals a game again that the server has dropped. */
 export const onForgotten = (work) => (revive = work);
 
-/** Ask about the game; one that the server has forgotten is dealt and played again first. */
+/** Send a request about the game; if the server has dropped it, it is dealt and played again first. */
 export async function askTable(verb, body) {
   try {
     return await ask(`sessions/${table.game.id}/${verb}`, body);
@@ -57,52 +57,52 @@ export async function askTable(verb, body) {
   }
 }
 
-export function say(text, wrong = false) {
+export function showMessage(text, wrong = false) {
   at("status").textContent = text;
   at("status").classList.toggle("error", wrong);
 }
 
 let tools = () => {};
 
-/** How the page shows which buttons may be used; and have it do so. */
+/** Set the function that enables and disables the buttons, and call it. */
 export const onTools = (work) => (tools = work);
 export const showTools = () => tools();
 
-/** Do something that asks the server, one at a time; what goes wrong is told. Whether it went well. */
-export async function doing(work) {
+/** Run work that sends requests, one at a time; show any error. Returns whether it succeeded. */
+export async function withServer(work) {
   if (table.busy) return false;
   table.busy = true;
-  let well = true;
+  let succeeded = true;
   try {
     await work();
   } catch (error) {
-    well = false;
-    table.going = false;
-    say(error.message, true);
+    succeeded = false;
+    table.autoplay = false;
+    showMessage(error.message, true);
   }
   table.busy = false;
   showTools();
-  return well;
+  return succeeded;
 }
 
-/** Ask for another state of the game and show it. */
-export const change = (verb, body, why) => doing(async () => show(await askTable(verb, body), why));
+/** Request another state of the game and show it. */
+export const change = (verb, body, why) => withServer(async () => show(await askTable(verb, body), why));
 
 export const playMove = (move) => change("move", { action: move.action }, "move");
 
-/** What is kept in the browser, as JSON; nothing where it keeps nothing. */
-export function kept(name, store = localStorage) {
+/** A value stored in the browser as JSON; null if there is none. */
+export function loadItem(name, storage = localStorage) {
   try {
-    return JSON.parse(store.getItem(`solitaire.${name}`));
+    return JSON.parse(storage.getItem(`solitaire.${name}`));
   } catch {
     return null;
   }
 }
 
-export function keep(name, value, store = localStorage) {
+export function storeItem(name, value, storage = localStorage) {
   try {
-    store.setItem(`solitaire.${name}`, JSON.stringify(value));
+    storage.setItem(`solitaire.${name}`, JSON.stringify(value));
   } catch {
-    // The game can be played all the same.
+    // The game can be played without storage.
   }
 }

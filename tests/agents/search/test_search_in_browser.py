@@ -24,6 +24,6 @@ def test_hints_and_win_rates_of_search() -> None:
     assert hint["plays"] == advice["plays"] == [move.text for move in table.session.played]
     rate = room.rate(number, table, {"policy": name, "games": 1})["rate"]
     room.worker.submit(lambda: None).result(timeout=300)
-    told = room.job(rate).told()
+    told = room.job(rate).report()
     assert told["state"] == "done" and told["played"] == 1, told
     room.close()

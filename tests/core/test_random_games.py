@@ -1,13 +1,13 @@
-"""The engine against its slow twin, move for move, over random games.
+"""The engine and the reference implementation play random games, move by move.
 
-A game is played at random until it ends or until :data:`TAIL` moves on end neither bring a card home nor take
-one off the stock: what follows then is mostly the same few cards going to and fro. Where the stock has no
-limit of passes or cards worry back, it ends after :data:`LONGEST` moves. In every position the legal actions,
-how the game stands, and where each card lies must be the same on both sides.
+A game is played at random until it ends, or until :data:`TAIL` moves in a row neither bring a card home nor
+draw one: what follows then is mostly the same few cards moving back and forth. If the passes have no limit or
+cards worry back, it ends after :data:`LONGEST` moves. In every position the legal actions, the status and the
+place of each card must be the same on both sides.
 
-pytest plays a few games of every variant (``SOLITAIRE_TWIN_GAMES`` of each); as a script this plays many::
+pytest plays a few games of every variant (``SOLITAIRE_RANDOM_GAMES`` of each); as a script this plays many::
 
-    python -m tests.core.test_twin --games 100000
+    python -m tests.core.test_random_games --games 100000
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ TAIL = 30
 LONGEST = 300
 BATCH = 64
 FIRST_DEAL = 1_000_000_007
-"""Games are dealt from here on."""
+"""The first deal that is played."""
 
-GAMES = int(os.environ.get("SOLITAIRE_TWIN_GAMES", 2 if COMPILED else 1))
+GAMES = int(os.environ.get("SOLITAIRE_RANDOM_GAMES", 2 if COMPILED else 1))
 
 CARDS = {4 * rank + suit: r + s for rank, r in enumerate(RANKS, 1) for suit, s in enumerate(SUITS)}
 CODES = {name: code for code, name in CARDS.items()} | {
@@ -46,11 +46,11 @@ CODES = {name: code for code, name in CARDS.items()} | {
 
 
 class Difference(AssertionError):
-    """The two sides do not agree."""
+    """The two sides differ."""
 
 
 class Tally(NamedTuple):
-    """What was compared."""
+    """Numbers of games and positions that were compared."""
 
     games: int = 0
     positions: int = 0
@@ -65,12 +65,12 @@ class Tally(NamedTuple):
 
 
 class Taste(NamedTuple):
-    """How a game is played at random, so that some games come far."""
+    """Preferences of a random player, so that some games get far."""
 
     home: float
-    """How often a card goes home when one may."""
+    """Probability of a move home if one is legal."""
     patience: float
-    """How often another move is made when the stock may be drawn from."""
+    """Probability of another move if a draw is legal."""
 
     def choose(self, legal: list[str], rng: random.Random) -> str:
         home = [text for text in legal if text.endswith(">f")]
@@ -82,12 +82,12 @@ class Taste(NamedTuple):
 
 
 def taste(rng: random.Random) -> Taste:
-    """Every other game is played without any preference."""
+    """Every other game has no preferences."""
     return Taste(0.0, 0.0) if rng.random() < 0.5 else Taste(rng.random(), 0.9 * rng.random())
 
 
 class Table:
-    """One game on both sides: a row of the batch and its twin."""
+    """One game on both sides: a row of the batch and its reference game."""
 
     def __init__(self, batch: Batch, row: int, deal: int, rules: ReferenceRules) -> None:
         self.batch, self.row, self.deal = batch, row, deal
@@ -97,42 +97,44 @@ class Table:
         self.idle = 0
         self.longest = LONGEST if rules.worrying_back or rules.passes == 0 else None
         order = [CARDS[code] for code in deal_order(batch.variant, deal).tolist()]
-        self.twin = ReferenceGame.deal_from(order, rules, batch.variant.name)
+        self.reference = ReferenceGame.deal_from(order, rules, batch.variant.name)
         batch.deal(np.array([row]), [deal])
 
     def expected_row(self) -> list[int]:
-        """The position row of the twin's position."""
-        rules, twin = self.batch.rules, self.twin
+        """The position row of the reference game."""
+        rules, reference = self.batch.rules, self.reference
         row: list[int] = []
 
         def put(cards: list[str], places: int) -> None:
             row.extend(map(CODES.__getitem__, cards))
             row.extend([0] * (places - len(cards)))
 
-        for pile in twin.tableau:
+        for pile in reference.tableau:
             put(pile, rules.pile_capacity)
-        for cell in twin.cells:
+        for cell in reference.cells:
             put(cell, 1)
-        put(twin.waste, rules.stock_capacity)
+        put(reference.waste, rules.stock_capacity)
         for suit in SUITS:
-            row.extend(sorted(map(len, twin.foundations[suit]), reverse=True))
+            row.extend(sorted(map(len, reference.foundations[suit]), reverse=True))
         if rules.has_stock:
-            row.append(min(len(twin.stock), 127))
-        if twin.rules.passes > 1:
-            assert twin.redeals is not None
-            row.append(twin.redeals)
-        if twin.rules.base == "dealt":
-            row.append(twin.base)
-        put(twin.stock, rules.stock_capacity)
+            row.append(min(len(reference.stock), 127))
+        if reference.rules.passes > 1:
+            assert reference.redeals is not None
+            row.append(reference.redeals)
+        if reference.rules.base == "dealt":
+            row.append(reference.base)
+        put(reference.stock, rules.stock_capacity)
         return row
 
     def next_action(self, texts: list[str], numbers: dict[str, int]) -> int | None:
-        """Compare both sides; the number of the next action, already made by the twin, or None at the end."""
+        """Compare both sides; return the number of the next action, already played in the reference game, or
+        None at the end.
+        """
         state, row = self.batch.state, self.row
-        moves = self.twin.moves()
+        moves = self.reference.moves()
         legal = list(moves)
         if state.rows[row].tolist() != self.expected_row():
-            self.fail("position", self.twin.text(), format_position(self.batch.position(row)))
+            self.fail("position", self.reference.text(), format_position(self.batch.position(row)))
         status = int(state.status[row])
         if status == PLAYING:
             shown = [texts[number] for number in np.flatnonzero(state.mask[row]).tolist()]
@@ -143,15 +145,15 @@ class Table:
             text = self.taste.choose(legal, self.rng)
             self.played.append(text)
             self.idle = 0 if text == "draw" or text.endswith(">f") else self.idle + 1
-            self.twin.make(text, moves[text])
+            self.reference.make(text, moves[text])
             return numbers[text]
-        if (self.twin.status(), format_position(self.batch.position(row))) != (
+        if (self.reference.status(), format_position(self.batch.position(row))) != (
             "won" if status == WON else "stuck",
-            self.twin.text(),
+            self.reference.text(),
         ):
             self.fail(
                 "end",
-                f"{self.twin.status()} in\n{self.twin.text()}",
+                f"{self.reference.status()} in\n{self.reference.text()}",
                 f"{status} in\n{format_position(self.batch.position(row))}",
             )
         if not state.mask[row].all():
@@ -162,17 +164,17 @@ class Table:
         raise Difference(
             f"{what} of {self.batch.variant.name} ({self.batch.variant.build}, {self.batch.variant.spaces}, "
             f"{self.batch.variant.moves}), deal {self.deal} after: {' '.join(self.played) or 'nothing'}\n"
-            f"twin:\n{expected}\nengine:\n{got}\nposition:\n{format_position(self.batch.position(self.row))}"
+            f"reference:\n{expected}\nengine:\n{got}\nposition:\n{format_position(self.batch.position(self.row))}"
         )
 
 
 def compare(variant: Variant, games: int, first_deal: int = FIRST_DEAL) -> Iterator[Tally]:
-    """Play so many random games on both sides; what was compared, now and then.
+    """Play random games on both sides; yield the numbers of what was compared, now and then.
 
     Raises
     ------
     Difference
-        With the deal, the actions that led to the position, and what each side says.
+        With the deal, the actions that led to the position, and the description of each side.
     """
     size = min(BATCH, games)
     batch = Batch(GameSpec(variant, Settings(on_invalid="raise")), size)
@@ -192,7 +194,7 @@ def compare(variant: Variant, games: int, first_deal: int = FIRST_DEAL) -> Itera
                 if action is not None:
                     actions[row] = action
                     break
-                status = table.twin.status()
+                status = table.reference.status()
                 tally = tally.plus(Tally(1, 0, status == "won", status == "stuck"))
                 deal = next(deals, None)
                 table = tables[row] = None if deal is None else Table(batch, row, deal, rules)
@@ -202,15 +204,15 @@ def compare(variant: Variant, games: int, first_deal: int = FIRST_DEAL) -> Itera
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_twin(name: str) -> None:
+def test_random_games_are_the_same(name: str) -> None:
     tally = Tally()
     for now in compare(EVERY[name], GAMES):
         tally = now
     assert tally.games == GAMES
 
 
-def test_twin_sees_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A twin with other rules does not agree."""
+def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a reference implementation with other rules."""
     monkeypatch.setattr(ReferenceRules, "fits", lambda self, card, onto: False)
     with pytest.raises(Difference, match="legal actions of busy-aces"):
         for _ in compare(ALL["busy-aces"], 1):
@@ -218,7 +220,9 @@ def test_twin_sees_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Compare the engine with its slow twin over random games.")
+    parser = argparse.ArgumentParser(
+        description="Compare the engine with the reference implementation in random games."
+    )
     parser.add_argument("--games", type=int, default=1000, help="random games, shared among the variants")
     parser.add_argument(
         "--all", action="store_true", help="all variants and options, not the published games alone"
