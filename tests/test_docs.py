@@ -20,6 +20,11 @@ GENERATED = generate.pages()
 PAGES = sorted(path for path in generate.DOCS.rglob("*.md") if "_build" not in path.parts)
 
 
+def name_of(page: Path) -> str:
+    """The name of a page within the docs."""
+    return page.relative_to(generate.DOCS).as_posix()
+
+
 @pytest.fixture
 def registered_games_removed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Examples register games; they are removed for the other tests."""
@@ -30,7 +35,7 @@ def registered_games_removed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del gym.registry[name]
 
 
-@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", GENERATED, ids=name_of)
 def test_generated_pages_are_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == GENERATED[path], "run: python -m docs.generate"
 
@@ -73,7 +78,7 @@ def test_the_command_line_page_has_every_command() -> None:
 
 
 @pytest.mark.usefixtures("registered_games_removed")
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_examples_print_what_they_show(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
@@ -82,7 +87,7 @@ def test_examples_print_what_they_show(path: Path) -> None:
     assert not failed, "".join(report)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_links_lead_to_pages_and_headings(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)]+)\)", text):
