@@ -26,7 +26,7 @@ GENERATED := .cache/mutants
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles test-browser test-container test-ray test-examples lint types layers mutants mutants-generated fuzz docs dist bench bench-peers \
+	test-oracles test-browser test-container test-ray test-examples lint types layers mutants mutants-generated fuzz docs docs-serve linkcheck dist bench bench-peers \
 	bench-training bench-ray \
 	instructions clean
 
@@ -143,9 +143,16 @@ $(GENERATED)/session.sqlite: $(wildcard solitaire_env/core/*.py) tests/cosmic-ra
 fuzz: $(READY)  ## random and damaged input to all that reads
 	$(PY) -m tests.fuzz $(ARGS)
 
-docs: $(READY)  ## the documentation, into docs/_build
+docs: $(READY)  ## the documentation, into docs/_build; fails at a broken link between pages
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(PY) -m sphinx --fail-on-warning docs docs/_build
+	@echo "docs/_build/index.html; make docs-serve shows it at http://localhost:8001"
+
+docs-serve: docs  ## build the documentation and show it at http://localhost:8001
+	$(PY) -m http.server --bind 127.0.0.1 --directory docs/_build 8001
+
+linkcheck: docs  ## the links of the documentation to other sites
+	$(PY) -m sphinx -b linkcheck docs .cache/linkcheck
 
 # The wheel is built from the sdist, then installed alone in an empty environment.
 dist: $(DIST)/ready  ## wheel and sdist, into dist; both checked, the wheel tried

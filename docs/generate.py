@@ -1,14 +1,17 @@
-"""Write the pages that follow from the variants and the examples: ``python -m docs.generate``.
+"""Write the generated pages: ``python -m docs.generate``.
 
-``games.md``, ``games/*.md``, ``examples.md`` and ``examples/*.md`` are committed; a test holds them against
-what this would write.
+They are read from the variants (``reference/games.md``, ``reference/games/``), from the examples
+(``how-to/examples.md``, ``how-to/examples/``) and from the source code (:mod:`docs.sources`). They are
+committed; a test compares them with what this would write.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+from docs.sources import api_pages, configuration_page, map_page
+from docs.tables import table
 from solitaire_env.cli import SIZES, game_sizes
 from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.env import SolitaireEnv
@@ -36,7 +39,8 @@ GAMES_PAGE: Final = """
 # The games
 
 {count} published games. Each has a page with its rules and their sources, and agrees with PySolFC, another
-program, in every position that was compared: see [correctness](correctness.md).
+program, in every position that was compared: see
+[how the rules are tested](../explanation/correctness.md).
 
 {tables}
 
@@ -58,7 +62,7 @@ GROUPS: Final[dict[str, Callable[[Variant], bool]]] = {
     "Other games with a stock": lambda variant: variant.stock > 0,
     "Other games without a stock": lambda variant: True,
 }
-"""The tables of the page, and which games stand in each; a game stands in the first that takes it."""
+"""The tables of the page, and their games; a game is in the first table that takes it."""
 
 GAME_PAGE: Final = """
 # {title}
@@ -105,7 +109,7 @@ EXAMPLE_PAGE: Final = """
 
 {text}
 
-```{{literalinclude}} ../../examples/{name}
+```{{literalinclude}} ../../../examples/{name}
 :language: python
 :lines: {first}-
 :caption: examples/{name}
@@ -113,22 +117,15 @@ EXAMPLE_PAGE: Final = """
 """
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> str:
-    """A Markdown table; columns after the first ``texts`` are right-aligned, None becomes a dash."""
-    rules = ["---" if column < texts else "---:" for column in range(len(head))]
-    body = (["-" if entry is None else str(entry) for entry in row] for row in rows)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rules, *body))
-
-
 def games_page() -> str:
-    """``games.md``: the sizes of all games, side by side."""
+    """``reference/games.md``: the sizes of all games."""
     left = list(VARIANTS)
     tables = []
     for title, takes in GROUPS.items():
         games = [game_sizes(variant) for variant in left if takes(variant)]
         left = [variant for variant in left if not takes(variant)]
         rows = ([f"[{game['title']}](games/{game['name']}.md)", *map(game.get, SIZES)] for game in games)
-        tables.append(f"## {title}\n\n{_table(['', *SIZES.values()], rows)}")
+        tables.append(f"## {title}\n\n{table(['', *SIZES.values()], rows)}")
     return NOTE + GAMES_PAGE.format(
         count=len(VARIANTS),
         tables="\n\n".join(tables),
@@ -153,9 +150,9 @@ def game_page(variant: Variant) -> str:
         rules="\n".join(map(_rule, filter(None, rules))),
         name=variant.name,
         board=render_ansi(parse_position(env.position(hidden=True))),
-        actions=_table(["kind", "moves", "first", "last"], _action_rows(variant), texts=4),
+        actions=table(["kind", "moves", "first", "last"], _action_rows(variant), texts=4),
         supermove=f'\nWith `moves="supermove"` there are {supermove}.\n' if supermove else "",
-        observation=_table(["slice", "first", "last", "entries"], _observation_rows(variant)),
+        observation=table(["slice", "first", "last", "entries"], _observation_rows(variant)),
     )
 
 
@@ -181,7 +178,7 @@ def _observation_rows(variant: Variant) -> Iterable[list[object]]:
 
 
 def examples_page() -> str:
-    """``examples.md``: the list of the examples."""
+    """``how-to/examples.md``: the list of the examples."""
     return EXAMPLES_NOTE + EXAMPLES_PAGE.format(pages="\n".join(f"examples/{path.stem}" for path in EXAMPLES))
 
 
@@ -199,10 +196,14 @@ def example_page(path: Path) -> str:
 
 def pages() -> dict[Path, str]:
     """The text of every generated page, by its file."""
-    out = {DOCS / "games.md": games_page()}
-    out |= {DOCS / "games" / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
-    out[DOCS / "examples.md"] = examples_page()
-    out |= {DOCS / "examples" / f"{path.stem}.md": example_page(path) for path in EXAMPLES}
+    reference, how_to = DOCS / "reference", DOCS / "how-to"
+    out = {reference / "games.md": games_page()}
+    out |= {reference / "games" / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
+    out[reference / "configuration.md"] = configuration_page()
+    out |= api_pages()
+    out[how_to / "examples.md"] = examples_page()
+    out |= {how_to / "examples" / f"{path.stem}.md": example_page(path) for path in EXAMPLES}
+    out[DOCS / "explanation" / "where-is-what.md"] = map_page()
     return out
 
 

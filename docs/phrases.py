@@ -19,7 +19,15 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 ALLOWED: Final = 250
 """The total that may not be exceeded. Lower it when the total has fallen."""
-LEFT_OUT: Final = ("docs/games/", "docs/examples/", "docs/phrases.py", "tests/test_phrases.py")
+LEFT_OUT: Final = (
+    "docs/explanation/where-is-what.md",
+    "docs/how-to/examples/",
+    "docs/reference/api/",
+    "docs/reference/configuration.md",
+    "docs/reference/games/",
+    "docs/phrases.py",
+    "tests/test_phrases.py",
+)
 
 PHRASES: Final = {
     "tell": "tells?|told",

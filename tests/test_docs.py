@@ -1,4 +1,4 @@
-"""The documentation: generated pages are up to date, examples give what they show, pages are reached."""
+"""The documentation: generated pages are up to date, examples print what they show, links lead to pages."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ import doctest
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import gymnasium as gym
 import pytest
 
-from docs import generate
-from solitaire_env import __version__, variants
+from agents.__main__ import COMMANDS
+from docs import generate, sources
+from solitaire_env import __version__, cli, variants
 
 ROOT = generate.DOCS.parent
+GENERATED = generate.pages()
 PAGES = sorted(path for path in generate.DOCS.rglob("*.md") if "_build" not in path.parts)
 
 
+def name_of(page: Path) -> str:
+    """The name of a page within the docs."""
+    return page.relative_to(generate.DOCS).as_posix()
+
+
 @pytest.fixture
-def own_games_forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Examples register games; other tests shall not meet them."""
+def registered_games_removed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Examples register games; they are removed for the other tests."""
     known = set(gym.registry)
     monkeypatch.setattr(variants, "_ADDED", {})
     yield
@@ -27,19 +35,51 @@ def own_games_forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del gym.registry[name]
 
 
-@pytest.mark.parametrize("path", generate.pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", GENERATED, ids=name_of)
 def test_generated_pages_are_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == generate.pages()[path], "run: python -m docs.generate"
+    assert path.read_text(encoding="utf-8") == GENERATED[path], "run: python -m docs.generate"
 
 
-@pytest.mark.parametrize("folder", ["games", "examples"])
-def test_no_generated_page_is_left_over(folder: str) -> None:
-    assert set((generate.DOCS / folder).iterdir()) < set(generate.pages())
+@pytest.mark.parametrize("folder", ["reference/games", "reference/api", "how-to/examples"])
+def test_a_folder_of_generated_pages_has_no_other_page(folder: str) -> None:
+    assert set((generate.DOCS / folder).iterdir()) < set(GENERATED)
 
 
-@pytest.mark.usefixtures("own_games_forgotten")
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_examples_give_what_they_show(path: Path) -> None:
+def test_every_page_is_in_one_toctree() -> None:
+    toctree = re.compile(r"```{toctree}\n(.*?)```", flags=re.DOTALL)
+    listed = [
+        path.parent / f"{entry}.md"
+        for path in PAGES
+        for entries in toctree.findall(path.read_text(encoding="utf-8"))
+        for entry in entries.splitlines()
+        if entry and not entry.startswith(":")
+    ]
+    assert sorted(listed) == [path for path in PAGES if path != generate.DOCS / "index.md"]
+
+
+def test_the_four_sections_have_an_index_page() -> None:
+    sections = {path.name for path in generate.DOCS.iterdir() if (path / "index.md").is_file()}
+    assert sections == {"tutorials", "how-to", "reference", "explanation"}
+
+
+def test_the_api_has_every_public_module_except_the_commands() -> None:
+    documented = {module for modules in sources.api_modules().values() for module in modules}
+    assert {"solitaire_env.env", "solitaire_env.core.engine", "agents.networks.features"} < documented
+    assert not {name for name in documented if name.startswith(sources.COMMANDS) or "._" in name}
+
+
+def test_the_command_line_page_has_every_command() -> None:
+    page = (generate.DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^```{command-help} (.+)$", page, flags=re.MULTILINE))
+    commands = {f"solitaire_env {get_args(kind)[0].__name__.lower()}" for kind in get_args(cli.Command)} | {
+        f"agents {name}" for name in COMMANDS
+    }
+    assert commands <= shown
+
+
+@pytest.mark.usefixtures("registered_games_removed")
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_examples_print_what_they_show(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
     report: list[str] = []
@@ -47,8 +87,8 @@ def test_examples_give_what_they_show(path: Path) -> None:
     assert not failed, "".join(report)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_links_lead_somewhere(path: Path) -> None:
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_links_lead_to_pages_and_headings(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)]+)\)", text):
         if target.startswith("https://"):

@@ -1,6 +1,7 @@
 """Store a training of an ablation: ``python -m agents ablations add rewards runs/busy-aces-2 --what "..."``.
 
-``python -m agents leaderboard write`` writes the tables of ``docs/training.md`` from what is stored.
+``python -m agents leaderboard write`` writes the tables of
+``docs/explanation/what-was-tried.md`` from what is stored.
 """
 
 import sys

@@ -1,8 +1,9 @@
 """How well a network plays every game: ``python -m agents family-table runs/family-1``.
 
 The network, ``greedy`` and ``random`` play numbered deals of each game. Each game's row is stored in
-``results/family/`` when it is finished; run the same command to resume. Then ``docs/family.md`` is written
-from the rows; ``--check`` plays nothing and checks that the page is up to date.
+``results/family/`` when it is finished; run the same command to resume. Then
+``docs/reference/family.md`` is written from the rows; ``--check`` plays nothing and checks that the page is
+up to date.
 """
 
 import os
@@ -28,7 +29,7 @@ STOPPED = "Interrupted; games that were played are kept. Run the same command to
 
 @dataclass
 class Arguments:
-    """Play every game with a network, greedy and random; store the results; write docs/family.md."""
+    """Play every game with a network, greedy and random; store the results; write the page."""
 
     model: tyro.conf.Positional[Path | None] = None
     """Run or model folder of a network that was trained on many games; without it only the others play."""

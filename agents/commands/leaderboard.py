@@ -1,8 +1,8 @@
 """The leaderboard: ``python -m agents leaderboard write|add|replay``.
 
-``write`` writes ``docs/leaderboard.md``, the model cards of the shipped policies and the README's table from
-the stored results (:mod:`agents.reports.stored`) and plays no game. ``add --policy greedy --env busy-aces``
-plays and stores the results. ``replay`` plays stored games again and compares them.
+``write`` writes ``docs/reference/leaderboard.md``, the model cards of the shipped policies and the README's
+table from the stored results (:mod:`agents.reports.stored`) and plays no game. ``add --policy greedy --env
+busy-aces`` plays and stores the results. ``replay`` plays stored games again and compares them.
 """
 
 import os
@@ -45,7 +45,7 @@ MADE: Final = {
 
 @dataclass
 class Write:
-    """Write docs/leaderboard.md, the model cards and the README's table from the stored results."""
+    """Write docs/reference/leaderboard.md, the model cards and the README's table from the stored results."""
 
     check: bool = False
     """Write nothing; the exit status is 1 if something would change."""

@@ -1,6 +1,7 @@
 """Store and draw search results: ``python -m agents search-results play forty-thieves``.
 
-``python -m agents leaderboard write`` writes the table of ``docs/looking-ahead.md`` from the stored games;
+``python -m agents leaderboard write`` writes the table of
+``docs/explanation/search-and-solver.md`` from the stored games;
 ``python -m agents search-results draw`` draws its picture.
 """
 

@@ -1,6 +1,6 @@
 """How well policies play many games: one row per game, stored in ``results/family/``, and their page.
 
-``docs/family.md`` is written from the rows only.
+``docs/reference/family.md`` is written from the rows only.
 """
 
 import json
@@ -28,7 +28,7 @@ from solitaire_env.util.progress import ProgressLine, bar
 from solitaire_env.variants import VARIANTS, get_variant
 
 RESULTS = ROOT / "results" / "family"
-PAGE = ROOT / "docs" / "family.md"
+PAGE = ROOT / "docs" / "reference" / "family.md"
 NETWORK: Final = "network"
 """Name of the trained network in the rows."""
 POLICIES: Final = (NETWORK, "greedy", "random")
@@ -292,7 +292,7 @@ def _part(title: str, rows: Mapping[str, Rows], games: Sequence[str]) -> str:
 
 
 def page() -> str:
-    """The text of ``docs/family.md``, from the stored rows.
+    """The text of ``docs/reference/family.md``, from the stored rows.
 
     Raises
     ------

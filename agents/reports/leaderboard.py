@@ -1,5 +1,5 @@
-"""Pages written from the stored results: ``docs/leaderboard.md``, model cards, and tables of the README and
-of other pages. No game is played.
+"""Pages written from the stored results: ``docs/reference/leaderboard.md``, model cards, and tables of the
+README and of other pages. No game is played.
 """
 
 from collections import Counter
@@ -20,17 +20,17 @@ from solitaire_env.evaluation import Game, summarize, wilson_interval
 from solitaire_env.policies import shipped as shipped_policy
 from solitaire_env.registration import env_variant, step_limit
 
-PAGE: Path = stored.ROOT / "docs" / "leaderboard.md"
+PAGE: Path = stored.ROOT / "docs" / "reference" / "leaderboard.md"
 README: Path = stored.ROOT / "README.md"
 Verdicts = Mapping[int | str, Verdict]
 """Solver results by deal."""
 MARK: Final = "<!-- leaderboard -->\n"
 """Before and after the README's table."""
-SEARCH_PAGE: Path = stored.ROOT / "docs" / "looking-ahead.md"
+SEARCH_PAGE: Path = stored.ROOT / "docs" / "explanation" / "search-and-solver.md"
 SEARCH_MARK: Final = "<!-- search -->\n"
 SOLVER_MARK: Final = "<!-- solver -->\n"
 """Before and after the solver's table."""
-TRAINING_PAGE: Path = stored.ROOT / "docs" / "training.md"
+TRAINING_PAGE: Path = stored.ROOT / "docs" / "explanation" / "what-was-tried.md"
 ABLATION_MARK: Final = "<!-- ablation {} -->\n"
 """Before and after the table of an ablation."""
 
@@ -54,26 +54,7 @@ each supermove is played as single moves, and those are counted.
 
 {policies}
 
-## Add your own
-
-A policy is a class with the call `policy(observations, masks, *, uniforms, games) -> actions`, or a model
-folder with `model.safetensors` and `model.json`, as `agents.train` writes it. See
-[Evaluate](training.md#evaluate).
-
-```sh
-python -m agents leaderboard add --policy my_module:MyPolicy --env busy-aces --name my-policy \\
-    --author "My Name" --made "what it is, in a sentence"
-python -m agents leaderboard add --policy runs/busy-aces-1 --env busy-aces --name my-net \\
-    --author "My Name" --made "agents.train with --gamma 1"
-python -m agents leaderboard write                                                      # write this page
-python -m agents leaderboard replay --policy my_module:MyPolicy --env busy-aces --name my-policy --deals 0:50
-```
-
-`add` plays deals {standard} (`--deals {both}` for the final test too), and writes
-`results/leaderboard/busy-aces/my-policy.jsonl` and `.json`. `--steps`, `--minutes` and `--machine` describe
-the training; for a run folder they are read from it. Send these two files and the policy in a pull request.
-We replay its games before the merge, so a policy that draws random numbers should declare that
-([`stochastic`](training.md#evaluate)).
+[Add a policy to the leaderboard](../how-to/add-to-the-leaderboard.md) says how to add yours.
 """
 
 
@@ -109,8 +90,9 @@ def _solver_text(verdicts: Verdicts) -> str:
     home = sum(verdict.cards_home for verdict in of_standard) / n
     low, high = wilson_interval(found["winnable"], n)
     return (
-        f"[The solver](looking-ahead.md#the-solver), which knows the stock order, {n} deals: it won "
-        f"{found['winnable']}, {100 * found['winnable'] / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
+        "[The solver](../explanation/search-and-solver.md#the-solver), which knows the stock order, "
+        f"{n} deals: it won {found['winnable']}, "
+        f"{100 * found['winnable'] / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
         f"proved {found['unwinnable']} unwinnable, and left {found['unknown']} open; {home:.1f} cards home "
         f"on the best lines, {sum(seconds) / n:.2f} s per deal, at most {max(seconds):.1f}."
     )
@@ -181,7 +163,7 @@ def range_text(part: range) -> str:
 
 
 def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | None = None) -> str:
-    """The text of ``docs/leaderboard.md``; ``verdicts`` of the solver, by game and deal."""
+    """The text of ``docs/reference/leaderboard.md``; ``verdicts`` of the solver, by game and deal."""
     order = [variant.name for variant in VARIANTS if variant.name in entries]
     made = {(e.about.policy, e.about.author, e.about.made) for of_game in entries.values() for e in of_game}
     any_held_out = any(entry.held_out for of_game in entries.values() for entry in of_game)
@@ -194,7 +176,6 @@ def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | Non
         note=NOTE,
         standard=range_text(stored.STANDARD),
         side=stored.SIDE_BY_SIDE,
-        both=",".join(map(stored.deals_text, (stored.STANDARD, stored.HELD_OUT))),
         held_out=held_out,
         games="\n".join(_game_text(game, entries[game], (verdicts or {}).get(game, {})) for game in order),
         policies=table(["policy", "author", "what it is"], [[f"`{p}`", a, m] for p, a, m in sorted(made)], 3),

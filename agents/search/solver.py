@@ -3,9 +3,9 @@
 1. Nested rollouts of the linear policy (:func:`agents.search.rollouts.nested_rollouts`): milliseconds a game.
 2. The same repeatedly, each playout with perturbed weights, which win other deals.
 3. In games of one deck or less, an exhaustive search in bounded memory. It finds what rollouts miss, and
-proves that there is no win if it ends without one.
+   proves that there is no win if it ends without one.
 4. In larger games beam searches (:mod:`agents.search.beam`), alternately by playouts and by the values of a
-network, each three times as wide as the last of its kind, or as wide as time allows.
+   network, each three times as wide as the last of its kind, or as wide as time allows.
 
 One-card games are searched by supermoves, which stand for single moves; lines are given in the moves of the
 game itself.

@@ -5,7 +5,7 @@ The remaining cards are blocked. To measure how deep, the playable card of each 
 becomes available, and this is repeated.
 
 It is a relaxation: the stock has an order, and available cards would need room. But which cards block each
-other decides most of the games that are not won (docs/training.md).
+other decides most of the games that are not won (docs/explanation/learning.md).
 """
 
 from solitaire_env.core import jit, jit_called, lowest_bit

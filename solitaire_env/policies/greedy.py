@@ -32,13 +32,13 @@ class Greedy(Policy):
 
     1. Home, the lowest rank first: no card is held back.
     2. A sequence from one pile onto another, unless its lowest card already lies on a card that it could go
-    onto.
+       onto.
     3. From a cell or the waste onto a pile, the highest rank first.
     4. From a pile of at most three cards to a space, the shortest first; from the waste to a space.
     5. Draw.
     6. From a longer pile, or a cell, to a space.
     7. To a cell, from the pile to dig out: the one where a next foundation card lies under the fewest cards.
-    No card moves onto that pile.
+       No card moves onto that pile.
     8. Redeal.
 
     Every move except draws and moves home takes a card from the waste or from the pile to dig out, makes one
