@@ -53,7 +53,7 @@ class TrainConfig:
     stall_limit: int | None = 40
     """A game is truncated after this many steps without a card going home or leaving the stock."""
 
-    sure_home: bool = False
+    safe_autoplay: bool = False
     """Safe autoplay in training and in the model's play: cards whose next lower cards, of all decks, are home
     go home by themselves (cards, built by same suit)."""
 
@@ -157,7 +157,7 @@ class TrainConfig:
     @field_validator("*", mode="before")
     @classmethod
     def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, bool) != (info.field_name == "sure_home"):
+        if isinstance(value, bool) != (info.field_name == "safe_autoplay"):
             # Pydantic would convert one into the other.
             raise ValueError(
                 f"allowed: {'a number or text' if isinstance(value, bool) else 'true and false'}"
@@ -386,7 +386,7 @@ FAMILY_CONFLICTS: Final = (
     _many_need("moves", None, "supermove"),
     _many_need("build", None),
     _many_need("spaces", None),
-    _many_need("sure_home", False),
+    _many_need("safe_autoplay", False),
     _many_need("onward", 0),
 )
 """Conflicts of training many games; checked before the games are read."""
@@ -408,9 +408,9 @@ CONFLICTS: Final = (
         lambda c: f"start is {shown(c.start)} and linear_start {c.linear_start}, allowed: one of them",
     ),
     Conflict(
-        lambda c: c.sure_home and (c.observation != "cards" or not has_safe_moves(c.variant)),
+        lambda c: c.safe_autoplay and (c.observation != "cards" or not has_safe_moves(c.variant)),
         lambda c: (
-            f"sure_home is true with observation {c.observation!r} and build {c.variant.build!r}, "
+            f"safe_autoplay is true with observation {c.observation!r} and build {c.variant.build!r}, "
             "allowed: false, or 'cards' and 'same suit'"
         ),
     ),

@@ -24,7 +24,8 @@ from agents.runs.folders import BASELINES, HISTORY, history_of, starts_of
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
-from solitaire_env.util.files import read_json, write_text
+from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card
+from solitaire_env.util.files import read_json, write_json, write_text
 from solitaire_env.util.messages import shown
 
 MAX_BYTES: Final = 2_000_000
@@ -128,8 +129,8 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        for name in ("model/model.safetensors", "model/model.json"):
-            shutil.copyfile(run.folder / name, part / Path(name).name)
+        shutil.copyfile(run.folder / "model" / WEIGHTS, part / WEIGHTS)
+        write_json(part / CARD, parse_card(run.folder / "model" / CARD))
         starts = [record.relative_to(run.folder).as_posix() for record in starts_of(run.folder, run.config)]
         _ship_records(run.folder, part, ",".join(starts) or None)  # without paths of this machine
         for record in history_of(run.folder):
@@ -154,9 +155,11 @@ def _ship_records(source: Path, target: Path, start: str | None) -> None:
     target.mkdir(parents=True, exist_ok=True)
     config = load_config(source / "config.yaml")
     write_text(target / "config.yaml", dump_config(replace(config, start=start)))
-    for name in ("versions.json", "imitation.json", "model.json"):
+    for name in ("versions.json", "imitation.json"):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
+    if (source / CARD).is_file():
+        write_json(target / CARD, parse_card(source / CARD))
     if (source / "curve.csv").is_file():
         write_text(target / "curve.csv", thinned(source / "curve.csv"))
 

@@ -120,7 +120,7 @@ class Student:
             sizes=self.config.network_sizes,
             steps=steps,
             value=self.policy.value_net,
-            sure_home=self.config.sure_home,
+            safe_autoplay=self.config.safe_autoplay,
         )
 
 

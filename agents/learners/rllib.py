@@ -71,7 +71,7 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
             num_envs, config.variant, observation=config.observation, information=config.information,
             reward=config.reward, stall_limit=config.stall_limit, copy=False,
         )  # fmt: skip
-        self.sure_home = config.sure_home
+        self.safe_autoplay = config.safe_autoplay
         self.num_envs = num_envs
         self.metadata = self.env.metadata
         seen = self.env.single_observation_space
@@ -107,7 +107,7 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
     def _join(self, observations: Array, infos: dict[str, Any], ended: npt.NDArray[np.bool_]) -> Array:
         """Observations and masks."""
         masks = infos["action_mask"]
-        if self.sure_home:
+        if self.safe_autoplay:
             batch = self.env.batch
             masks = keep_safe_moves(masks.astype(np.bool_), autoplay_safe_moves(batch.rules, batch.state))
         masks = np.where(ended[:, None], 0, masks)
@@ -299,7 +299,7 @@ class _Training:
         save_model(
             folder, module.network, self.config.game, kind=self.config.network,
             sizes=self.config.network_sizes, steps=self.steps, value=module.value_net,
-            sure_home=self.config.sure_home,
+            safe_autoplay=self.config.safe_autoplay,
         )  # fmt: skip
 
     def checkpoint(self) -> None:

@@ -263,7 +263,7 @@ def _save(config: TrainConfig, folder: Path, model: Learner, env: TrainingEnv) -
         steps=model.num_timesteps,
         value=None if values else policy.value_net,
         temperature=config.temperature if values else None,
-        sure_home=config.sure_home,
+        safe_autoplay=config.safe_autoplay,
     )
 
 

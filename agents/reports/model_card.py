@@ -14,6 +14,7 @@ from agents.runs.config_files import load_config
 from agents.runs.folders import history_of, starts_of
 from solitaire_env import env_id
 from solitaire_env.evaluation import read_games
+from solitaire_env.policies.model_files import parse_card
 from solitaire_env.util.files import model_folder, read_json
 
 NOTE: Final = (
@@ -93,7 +94,7 @@ def training_of(folder: Path) -> Training:
 def model_card(folder: Path, entry: Entry | None) -> str:
     """The card of a shipped policy, with results if they are stored."""
     config = load_config(folder / "config.yaml")
-    card, versions = read_json(folder / "model.json"), read_json(folder / "versions.json")
+    card, versions = parse_card(folder / "model.json"), read_json(folder / "versions.json")
     training = training_of(folder)
     with safe_open(folder / "model.safetensors", framework="np") as file:
         numbers = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - no mapping
@@ -108,7 +109,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
     action_set = card["moves"]
     if action_set == "supermove":
         action_set += ", each played as single moves"
-    if card.get("sure_home"):
+    if card.get("safe_autoplay"):
         action_set += "; safe autoplay"
     facts = {
         "game": f"`{env_id(config.variant)}`, published rules",

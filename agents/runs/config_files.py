@@ -8,6 +8,7 @@ import yaml
 
 from agents.config import ConfigError, TrainConfig, make_config
 from solitaire_env.core.variant import Variant
+from solitaire_env.policies.renamed_keys import rename_keys
 from solitaire_env.registration import env_variant, is_family
 from solitaire_env.util.messages import one_line, shown
 
@@ -82,7 +83,7 @@ def _game_of(env: str) -> Variant | None:
 
 
 def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:
-    """The blocks of a YAML file by name."""
+    """The blocks of a YAML file by name. Old names of keys are replaced."""
     try:
         text = path.read_text(encoding="utf-8")
         if len(text) > MAX_TEXT:
@@ -101,7 +102,11 @@ def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:
             raise ConfigError(
                 f"{path}: block {shown(name)}: allowed as its name is 'default' or the env that it is for"
             )
-    return {name: block or {} for name, block in data.items()}
+    try:
+        blocks = rename_keys(path, *(block or {} for block in data.values()))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return dict(zip(data, blocks, strict=True))
 
 
 def dump_config(config: TrainConfig) -> str:

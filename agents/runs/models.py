@@ -30,7 +30,8 @@ from solitaire_env.util.messages import shown
 
 def save_model(
     folder: Path, network: th.nn.Module, spec: GameSpec | FamilySpec, *, kind: str, sizes: dict[str, Any],
-    steps: int, value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
+    steps: int, value: th.nn.Module | None = None, temperature: float | None = None,
+    safe_autoplay: bool = False,
 ) -> None:  # fmt: skip
     """Write a model folder, with the value head if any; ``spec`` is the game as the network sees it, or the
     games.
@@ -48,7 +49,7 @@ def save_model(
         "sizes": sizes,
         "steps": steps,
         "temperature": temperature,
-        "sure_home": sure_home,
+        "safe_autoplay": safe_autoplay,
     }
     write_json(folder / CARD, card)
 
@@ -110,7 +111,12 @@ def _make_player(model: Model, name: str) -> NetworkPlayer:
     """The policy in a model folder."""
     network, value = _make_network(model, model.spec)
     return NetworkPlayer(
-        network, model.spec, name, value=value, temperature=model.temperature, sure_home=model.sure_home
+        network,
+        model.spec,
+        name,
+        value=value,
+        temperature=model.temperature,
+        safe_autoplay=model.safe_autoplay,
     )
 
 

@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.move_features.columns import MOVE_NAMES, position_names
 from solitaire_env.move_features.reader import DIGS
+from solitaire_env.policies.renamed_keys import rename_keys
 from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import one_line, shown
 
@@ -46,7 +47,7 @@ class Model:
     """Positive sizes by name; no part of the network has more numbers than the weights."""
     temperature: float | None
     """Divides the scores of a network whose scores are values of moves; None if scores are logits."""
-    sure_home: bool
+    safe_autoplay: bool
     """Whether safe autoplay is played first."""
     spec: GameSpec
     """The game as the network sees it."""
@@ -65,6 +66,17 @@ class Model:
         return ValueError(f"{self.folder / WEIGHTS}: not weights of this network ({one_line(error)})")
 
 
+def parse_card(path: Path) -> dict[str, Any]:
+    """The card in a file, not validated. Old names of keys are replaced (:mod:`.renamed_keys`)."""
+    card = read_json(path)
+    sizes = card.get("sizes")
+    if isinstance(sizes, dict) and ":" not in str(card.get("network")):
+        card, card["sizes"] = rename_keys(path, card, sizes)
+    else:  # a custom network names its own sizes
+        [card] = rename_keys(path, card)
+    return card
+
+
 def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     """The card of a model folder, validated as far as possible without the weights.
 
@@ -74,7 +86,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         If it cannot be read, is damaged, or its network is not one of ``kinds``.
     """
     path = folder / CARD
-    card = read_json(path)
+    card = parse_card(path)
     missing = [key for key in CARD_KEYS if key not in card]
     if missing or card["format"] != 1:
         raise ValueError(f"{path}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})")
@@ -92,8 +104,8 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     temperature = card["temperature"]
     if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
         raise ValueError(f"{path}: temperature is {shown(temperature)}, allowed: null, or above 0")
-    if type(card.setdefault("sure_home", False)) is not bool:
-        raise ValueError(f"{path}: sure_home is {shown(card['sure_home'])}, allowed: true and false")
+    if type(card.setdefault("safe_autoplay", False)) is not bool:
+        raise ValueError(f"{path}: safe_autoplay is {shown(card['safe_autoplay'])}, allowed: true and false")
     games = card.setdefault("games", None)
     if games is not None and not (isinstance(games, list) and all(isinstance(name, str) for name in games)):
         raise ValueError(f"{path}: games is {shown(games)}, allowed: null, or a list of names")
@@ -133,7 +145,7 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
     spec = _spec_of(folder, card, game, exact=exact)
     weights = read_tensors(folder / WEIGHTS)
     model = Model(
-        folder, card["network"], card["sizes"], card["temperature"], card["sure_home"], spec, weights
+        folder, card["network"], card["sizes"], card["temperature"], card["safe_autoplay"], spec, weights
     )
     try:
         _check_sizes(model.sizes, sum(tensor.size for tensor in weights.values()))

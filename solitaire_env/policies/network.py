@@ -60,15 +60,15 @@ class Features:
         The game as the network sees it.
     sizes
         Sizes of the network.
-    sure_home
+    safe_autoplay
         Whether safe autoplay is played first.
     """
 
-    def __init__(self, spec: GameSpec, sizes: Sizes, sure_home: bool) -> None:
+    def __init__(self, spec: GameSpec, sizes: Sizes, safe_autoplay: bool) -> None:
         self.reader = MoveReader(spec, sizes.digs, sizes.reach, sizes.onward, bool(sizes.family))
         self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""
-        self.autoplay = SafeAutoplay(spec) if sure_home else None
+        self.autoplay = SafeAutoplay(spec) if safe_autoplay else None
 
     def keep(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
@@ -158,7 +158,7 @@ class CompiledNetwork(Policy):
         self.information = model.spec.settings.information
         self.temperature = model.temperature
         try:
-            self._features = Features(model.spec, sizes, model.sure_home)
+            self._features = Features(model.spec, sizes, model.safe_autoplay)
         except ValueError as error:
             raise model.wrong_sizes(error) from None
         self._weights = _lay_out(model, _shapes(sizes, *self._features.sizes), len(sizes.hidden))
@@ -391,7 +391,7 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 def _fingerprint(model: Model) -> str:
     """A hash of the weights and of how they are used, sixteen hexadecimal digits."""
     digest = hashlib.sha256(
-        f"{model.network} {model.temperature} {model.sure_home} {model.spec.hash}".encode()
+        f"{model.network} {model.temperature} {model.safe_autoplay} {model.spec.hash}".encode()
     )
     for name, tensor in sorted(model.weights.items()):
         digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())

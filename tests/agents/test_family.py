@@ -192,7 +192,7 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
         ({"learner": "playouts"}, ["learner is 'playouts'", "'ppo' or 'pqn'"]),
         ({"moves": "sequence"}, ["moves is 'sequence'", "null or 'supermove'"]),
         ({"build": "any suit"}, ["build is 'any suit'", "null"]),
-        ({"sure_home": True}, ["sure_home is True"]),
+        ({"safe_autoplay": True}, ["safe_autoplay is True"]),
         ({"onward": 4}, ["onward is 4"]),
         ({"games": "tests"}, ["unknown variant 'tests'"]),
         ({"games": ["klondike", "klondike"]}, ["each once"]),

@@ -520,7 +520,7 @@ def test_a_game_that_is_cut_off_is_lost() -> None:
 def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
     """Beside it the same games one by one, in which each card is sent home by an action of its own, and each
     forced move is one."""
-    config = make_config({"env": env, "sure_home": True, "stall_limit": 15}, "test")
+    config = make_config({"env": env, "safe_autoplay": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
     autoplay = SafeAutoplay(GameSpec(training.variant, training.settings))
     twin = SolitaireEnv(training.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
@@ -572,10 +572,10 @@ def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
 
 
 def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refuses) -> None:
-    config = make_config({"env": "eights-down", "sure_home": True}, "test")
+    config = make_config({"env": "eights-down", "safe_autoplay": True}, "test")
     network = MovesNetwork(config.game)
     save_model(
-        tmp_path, network, config.game, kind="moves", sizes=config.network_sizes, steps=0, sure_home=True
+        tmp_path, network, config.game, kind="moves", sizes=config.network_sizes, steps=0, safe_autoplay=True
     )
     player = load_model(tmp_path, config.game)
     batch = Batch(GameSpec(config.variant), 16)
@@ -593,8 +593,8 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
         batch.step(actions, batch.everyone)
     assert kept > 5
     card = json.loads((tmp_path / "model.json").read_text())
-    (tmp_path / "model.json").write_text(json.dumps(card | {"sure_home": 1}))
-    refuses(lambda: load_model(tmp_path, config.game), "sure_home is 1", "true and false")
+    (tmp_path / "model.json").write_text(json.dumps(card | {"safe_autoplay": 1}))
+    refuses(lambda: load_model(tmp_path, config.game), "safe_autoplay is 1", "true and false")
 
 
 def test_starts_from_the_linear_policy() -> None:

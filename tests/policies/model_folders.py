@@ -61,7 +61,7 @@ def write_model(
     about = {
         "format": 1, "env": "Solitaire/BusyAces-v0", "moves": spec.variant.moves, "network": "moves",
         "sizes": sizes, "layout": spec.layout, "layout_hash": spec.hash, "steps": 7, "temperature": None,
-        "sure_home": False,
+        "safe_autoplay": False,
     }  # fmt: skip
     (folder / CARD).write_text(json.dumps(about | card))
     return folder

@@ -66,7 +66,7 @@ def test_computes_what_the_definition_says(
     tmp_path: Path, sizes: dict[str, Any], temperature: float | None
 ) -> None:
     folder = write_model(
-        tmp_path / "m", spec_of("busy-aces", "supermove"), sizes, temperature=temperature, sure_home=True
+        tmp_path / "m", spec_of("busy-aces", "supermove"), sizes, temperature=temperature, safe_autoplay=True
     )
     network = load(folder)
     observations, masks = positions()
@@ -138,7 +138,7 @@ def test_an_explanation_is_of_the_positions_as_they_are_now(folder: Path) -> Non
 
 def test_safe_autoplay_goes_first(folder: Path) -> None:
     network = load(folder)
-    edit_card(folder, sure_home=True)
+    edit_card(folder, safe_autoplay=True)
     careful = load(folder)
     observations, masks = positions(steps=5, size=200)
     free, held = network.explain(observations, masks)[0], careful.explain(observations, masks)[0]
@@ -175,7 +175,7 @@ def test_the_fingerprint_is_of_weights_and_of_how_they_are_used(folder: Path) ->
     assert seen == {network.fingerprint}
     edit_card(folder, temperature=0.5)
     seen.add(load(folder).fingerprint)
-    edit_card(folder, sure_home=True)
+    edit_card(folder, safe_autoplay=True)
     seen.add(load(folder).fingerprint)
     edit_weights(folder, read_move__bias=np.zeros(8, dtype=np.float32))
     seen.add(load(folder).fingerprint)

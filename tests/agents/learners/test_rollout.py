@@ -91,7 +91,7 @@ def test_knows_no_more_than_a_player() -> None:
 
 def learner(**changes: Any) -> RolloutLearner:
     values = {"learner": "playouts", "linear_start": 1.0, "kl_coef": 0.01, "num_playouts": 8}
-    model = make_learner(**values | {"sure_home": True} | changes)
+    model = make_learner(**values | {"safe_autoplay": True} | changes)
     assert isinstance(model, RolloutLearner)
     return model
 

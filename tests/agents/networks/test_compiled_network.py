@@ -59,9 +59,9 @@ def test_shipped_networks(game: str) -> None:
 
 
 @pytest.mark.parametrize("value", [True, False])
-@pytest.mark.parametrize("sure_home", [True, False])
+@pytest.mark.parametrize("safe_autoplay", [True, False])
 @pytest.mark.parametrize("temperature", [None, 0.05, 7])
-def test_other_networks(tmp_path: Path, value: bool, sure_home: bool, temperature: float | None) -> None:
+def test_other_networks(tmp_path: Path, value: bool, safe_autoplay: bool, temperature: float | None) -> None:
     for number, (game, sizes) in enumerate(
         (
             ("busy-aces", SIZES),
@@ -71,6 +71,11 @@ def test_other_networks(tmp_path: Path, value: bool, sure_home: bool, temperatur
     ):
         spec = spec_of(game)
         folder = write_model(
-            tmp_path / str(number), spec, sizes, value=value, sure_home=sure_home, temperature=temperature
+            tmp_path / str(number),
+            spec,
+            sizes,
+            value=value,
+            safe_autoplay=safe_autoplay,
+            temperature=temperature,
         )
         compare(folder, spec, [played(spec, steps, 24) for steps in (0, 10, 60)])
