@@ -63,7 +63,7 @@ class TrainConfig:
     network: str = "moves"
     """"moves" reads features of each legal move; "piles" embeds cards and shares weights between piles; "mlp"
     is a plain multilayer perceptron; a custom network is "module:Class"."""
-    linear_start: float | None = None
+    init_linear_temperature: float | None = None
     """Start from the linear policy, with its scores divided by this temperature (ppo with moves)."""
     start: str | None = None
     """Model or run folder of the initial network. Several, with commas between them, are averaged: their mean
@@ -393,19 +393,27 @@ FAMILY_CONFLICTS: Final = (
 
 CONFLICTS: Final = (
     Conflict(
-        lambda c: c.linear_start is not None and (c.network != "moves" or c.linear_start <= 0),
         lambda c: (
-            f"linear_start is {c.linear_start} with network {c.network!r}, "
+            c.init_linear_temperature is not None and (c.network != "moves" or c.init_linear_temperature <= 0)
+        ),
+        lambda c: (
+            f"init_linear_temperature is {c.init_linear_temperature} with network {c.network!r}, "
             "allowed: null, or above 0 with 'moves'"
         ),
     ),
     Conflict(
-        lambda c: c.linear_start is not None and c.learner == "pqn",
-        lambda c: f"linear_start is {c.linear_start} with learner 'pqn', which learns values, allowed: null",
+        lambda c: c.init_linear_temperature is not None and c.learner == "pqn",
+        lambda c: (
+            f"init_linear_temperature is {c.init_linear_temperature} with learner 'pqn', which learns "
+            "values, allowed: null"
+        ),
     ),
     Conflict(
-        lambda c: c.start is not None and c.linear_start is not None,
-        lambda c: f"start is {shown(c.start)} and linear_start {c.linear_start}, allowed: one of them",
+        lambda c: c.start is not None and c.init_linear_temperature is not None,
+        lambda c: (
+            f"start is {shown(c.start)} and init_linear_temperature is {c.init_linear_temperature}, "
+            "allowed: one of them"
+        ),
     ),
     Conflict(
         lambda c: c.safe_autoplay and (c.observation != "cards" or not has_safe_moves(c.variant)),

@@ -143,7 +143,7 @@ def main(args: list[str] | None = None) -> int:
         if not ended:
             return 130
         print(f"\nnext: python -m agents.evaluate --policy {folder} --env {env_id(a.config.variant)}")
-        print(f"      python -m agents.train CONFIG --start {folder} --linear-start None")
+        print(f"      python -m agents.train CONFIG --start {folder} --init-linear-temperature None")
         return 0
 
     return run_command(run)

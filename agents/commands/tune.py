@@ -58,7 +58,7 @@ RANGES: Final = {
     # With more, the policy stays random: rewards of a whole game are at most 2.
     "ent_coef": (0.0, 0.01, "linear"),
     # From almost always the linear policy's moves to often other ones.
-    "linear_start": (0.5, 4.0, "log"),
+    "init_linear_temperature": (0.5, 4.0, "log"),
 }
 """Numeric parameters: minimum, maximum, and scale."""
 

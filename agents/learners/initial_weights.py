@@ -26,11 +26,11 @@ def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
     if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout:
         assert isinstance(policy.spec, GameSpec)
         policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
-    if config.linear_start is not None:
+    if config.init_linear_temperature is not None:
         assert isinstance(policy.network, MovesNetwork)
         weights = weights_for("", stock=True) if config.is_family else load_linear(config.game).weights
         with th.no_grad():
-            policy.network.linear.weight.copy_(th.from_numpy(weights) / config.linear_start)
+            policy.network.linear.weight.copy_(th.from_numpy(weights) / config.init_linear_temperature)
     if start := start_of(config):
         policy.network.load_state_dict(start[0])
         if start[1] is not None:

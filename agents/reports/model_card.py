@@ -101,8 +101,8 @@ def model_card(folder: Path, entry: Entry | None) -> str:
     sizes = ", ".join(f"{name} {value}" for name, value in card["sizes"].items())
     learner, package = LEARNERS[config.learner]
     begin = "random weights"
-    if config.linear_start is not None:
-        begin = f"the linear policy at temperature {config.linear_start:g}"
+    if config.init_linear_temperature is not None:
+        begin = f"the linear policy at temperature {config.init_linear_temperature:g}"
     elif config.start is not None:
         names = [f"`{record.relative_to(folder).as_posix()}/`" for record in starts_of(folder, config)]
         begin = f"the mean of {' and '.join(names)}" if len(names) > 1 else f"the network of {names[0]}"

@@ -88,7 +88,7 @@ class Made(TorchFunctionMode):
 VALUES: dict[str, Any] = {
     "moves": "supermove", "total_steps": 512, "width": 8, "depth": 4, "rounds": 1, "hidden": [8],
     "num_envs": 4, "n_steps": 32, "batch_size": 64, "n_epochs": 1, "threads": 1, "stall_limit": 10,
-    "linear_start": 2.0,
+    "init_linear_temperature": 2.0,
 }  # fmt: skip
 
 
@@ -117,9 +117,9 @@ def assert_away(model: Any) -> None:
 
 NETWORKS = {
     "moves": {},
-    "piles": {"network": "piles", "linear_start": None},
-    "mlp": {"network": "mlp", "observation": "features", "linear_start": None},
-    "pqn": {"learner": "pqn", "linear_start": None},
+    "piles": {"network": "piles", "init_linear_temperature": None},
+    "mlp": {"network": "mlp", "observation": "features", "init_linear_temperature": None},
+    "pqn": {"learner": "pqn", "init_linear_temperature": None},
     "playouts": {"learner": "playouts", "num_playouts": 2},
 }
 

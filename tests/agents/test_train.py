@@ -598,7 +598,7 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
 
 
 def test_starts_from_the_linear_policy() -> None:
-    config = make_config({"env": "busy-aces", **VALUES, "linear_start": 2.0}, "test")
+    config = make_config({"env": "busy-aces", **VALUES, "init_linear_temperature": 2.0}, "test")
     env = make_env(config)
     model = make_model(config, env)
     weights = json.loads(WEIGHTS.read_text())["busy-aces"]["weights"]

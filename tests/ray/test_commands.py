@@ -122,7 +122,7 @@ Solitaire/BusyAces-v0:
   hidden: [8]
   width: 8
   digs: 1
-  linear_start: 1.0
+  init_linear_temperature: 1.0
   held_out_deals: null
 """
 

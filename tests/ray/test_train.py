@@ -26,7 +26,7 @@ Solitaire/BusyAces-v0:
   hidden: [8]
   width: 8
   digs: 1
-  linear_start: 0.5
+  init_linear_temperature: 0.5
   held_out_deals: null
   eval_deals: "0:20"
 """

@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "imitate": (
         "agents", "imitate", "configs/busy-aces.yaml", "{folder}/games", "--all-games",
-        "--linear-start", "None", "--minutes", "0.02", "--eval-deals", "0:2",
+        "--init-linear-temperature", "None", "--minutes", "0.02", "--eval-deals", "0:2",
         "--runs", "{folder}/runs", "--quiet",
     ),
     **{

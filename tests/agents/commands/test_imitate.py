@@ -249,7 +249,10 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
         (["damaged.txt", "--gamma", "3"], ["gamma is 3.0"]),
         (["damaged.txt", "--keep", "-1"], ["keep is -1.0", "0 and above"]),
         (["damaged.txt", "--start", "no/run"], ["no/run/model.json: cannot be read"]),
-        (["damaged.txt", "--start", "a", "--linear-start", "1"], ["start is 'a' and linear_start 1.0"]),
+        (
+            ["damaged.txt", "--start", "a", "--init-linear-temperature", "1"],
+            ["start is 'a'", "init_linear_temperature is 1.0"],
+        ),
     ],
 )
 def test_refuses(

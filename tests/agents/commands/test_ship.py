@@ -30,8 +30,8 @@ from solitaire_env.policies.shipped import load_shipped, shipped_games
 from tests.conftest import Refuses
 
 TINY: dict[str, Any] = {
-    "moves": "supermove", "linear_start": 0.5, "minutes": None, "total_steps": 512, "hidden": [8, 4],
-    "held_out_deals": None,
+    "moves": "supermove", "init_linear_temperature": 0.5, "minutes": None, "total_steps": 512,
+    "hidden": [8, 4], "held_out_deals": None,
     "width": 8, "num_envs": 8, "n_steps": 32, "batch_size": 64, "threads": 1, "stall_limit": 10,
     "eval_deals": "0:2",
 }  # fmt: skip
@@ -129,7 +129,15 @@ def test_ships_what_it_started_from(
     first, *others = runs / "busy-aces-1", *(tmp_path / f"busy-aces-{number}" for number in (1, 2, 3, 4))
     side_by_side = f"{others[0]},{others[1]}"
     for seed, start in enumerate((first, first, side_by_side, others[2])):
-        command = [runs / "tiny.yaml", "--runs", tmp_path, "--linear-start", "None", "--start", start]
+        command = [
+            runs / "tiny.yaml",
+            "--runs",
+            tmp_path,
+            "--init-linear-temperature",
+            "None",
+            "--start",
+            start,
+        ]
         assert train.main([*map(str, command), "--seed", str(seed), "--quiet"]) == 0
     # What two descend from is told once, and records name records.
     assert [path.name for path in history_of(others[3])] == ["1", "2", "3", "4"]

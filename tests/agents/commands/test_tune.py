@@ -24,7 +24,7 @@ from agents.config import TrainConfig, make_config
 from agents.runs.config_files import load_config
 from tests.agents.test_train import ROOT, VALUES, Outcome, assert_refused, command
 
-BASE = {**VALUES, "total_steps": 1024, "linear_start": 2.0, "hidden": [8]}
+BASE = {**VALUES, "total_steps": 1024, "init_linear_temperature": 2.0, "hidden": [8]}
 DEALS = "200000:200004"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -184,17 +184,17 @@ def test_what_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("values", "missing"),
     [
-        ({}, {"linear_start"}),
-        ({"linear_start": 1.5}, set()),
-        ({"network": "piles"}, {"linear_start", "hidden"}),
-        ({"network": "mlp", "stall_limit": None}, {"linear_start", "stall_limit"}),
+        ({}, {"init_linear_temperature"}),
+        ({"init_linear_temperature": 1.5}, set()),
+        ({"network": "piles"}, {"init_linear_temperature", "hidden"}),
+        ({"network": "mlp", "stall_limit": None}, {"init_linear_temperature", "stall_limit"}),
         (
             {
                 "learning_rate": 1.0,
                 "learning_rate_end": 2.0,
                 "hidden": [7],
                 "batch_size": 999,
-                "linear_start": 9,
+                "init_linear_temperature": 9,
             },
             set(),
         ),

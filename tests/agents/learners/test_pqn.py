@@ -168,7 +168,7 @@ def test_starts_no_other_network_from_values(tmp_path: Path) -> None:
 
 def test_refuses(refuses: Refuses) -> None:
     for change, words in (
-        ({"linear_start": 1.0}, ["linear_start", "'pqn'"]),
+        ({"init_linear_temperature": 1.0}, ["init_linear_temperature", "'pqn'"]),
         ({"exploration": 1.5}, ["exploration is 1.5", "0 to 1"]),
         ({"temperature": 0.0}, ["temperature is 0.0", "more than 0"]),
         ({"learner": "dqn"}, ["learner", "dqn"]),

@@ -90,7 +90,7 @@ def test_knows_no_more_than_a_player() -> None:
 
 
 def learner(**changes: Any) -> RolloutLearner:
-    values = {"learner": "playouts", "linear_start": 1.0, "kl_coef": 0.01, "num_playouts": 8}
+    values = {"learner": "playouts", "init_linear_temperature": 1.0, "kl_coef": 0.01, "num_playouts": 8}
     model = make_learner(**values | {"safe_autoplay": True} | changes)
     assert isinstance(model, RolloutLearner)
     return model
@@ -147,7 +147,12 @@ def test_learns_what_it_is_told() -> None:
 @pytest.mark.proof
 @pytest.mark.training
 def test_train_command_and_resume(tmp_path: Path) -> None:
-    values = VALUES | {"learner": "playouts", "linear_start": 1.0, "hidden": [8], "num_playouts": 4}
+    values = VALUES | {
+        "learner": "playouts",
+        "init_linear_temperature": 1.0,
+        "hidden": [8],
+        "num_playouts": 4,
+    }
     path = tmp_path / "playouts.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
     outcome = command(path, "--runs", tmp_path)
