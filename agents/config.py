@@ -65,7 +65,7 @@ class TrainConfig:
     is a plain multilayer perceptron; a custom network is "module:Class"."""
     init_linear_temperature: float | None = None
     """Start from the linear policy, with its scores divided by this temperature (ppo with moves)."""
-    start: str | None = None
+    init_from: str | None = None
     """Model or run folder of the initial network. Several, with commas between them, are averaged: their mean
     plays better than each, if all were trained from the same network."""
     width: int = 64
@@ -186,9 +186,9 @@ class TrainConfig:
             parse_deals(self.held_out_deals)
 
     @property
-    def starts(self) -> list[Path]:
+    def init_folders(self) -> list[Path]:
         """The folders whose networks training starts from."""
-        return [] if self.start is None else [Path(name) for name in self.start.split(",")]
+        return [] if self.init_from is None else [Path(name) for name in self.init_from.split(",")]
 
     @property
     def is_family(self) -> bool:
@@ -341,7 +341,7 @@ LIMITS: Final = (
     Limit(("exploration", "exploration_end", "least"), lambda number: 0 <= number <= 1, "0 to 1"),
     Limit(("hidden",), lambda sizes: all(size > 0 for size in sizes), "sizes of at least 1"),
     Limit(
-        ("start",),
+        ("init_from",),
         lambda text: text is None or all(text.split(",")),
         "a folder, or several with commas between",
     ),
@@ -409,9 +409,9 @@ CONFLICTS: Final = (
         ),
     ),
     Conflict(
-        lambda c: c.start is not None and c.init_linear_temperature is not None,
+        lambda c: c.init_from is not None and c.init_linear_temperature is not None,
         lambda c: (
-            f"start is {shown(c.start)} and init_linear_temperature is {c.init_linear_temperature}, "
+            f"init_from is {shown(c.init_from)} and init_linear_temperature is {c.init_linear_temperature}, "
             "allowed: one of them"
         ),
     ),

@@ -122,7 +122,7 @@ def _plan(config: TrainConfig) -> str:
 
 def check_start(config: TrainConfig, *, resume: bool) -> None:
     """Check that training can start, before any file is written."""
-    from agents.learners.initial_weights import start_of
+    from agents.learners.initial_weights import initial_weights_of
     from agents.learners.training import check_device
     from agents.networks import network_class
 
@@ -130,7 +130,7 @@ def check_start(config: TrainConfig, *, resume: bool) -> None:
     check_device(config.device)
     check_wandb(config)
     if not resume:
-        start_of(config)
+        initial_weights_of(config)
 
 
 def parse_arguments(args: list[str]) -> Arguments:

@@ -2,7 +2,7 @@
 
 Transcripts of games are replayed (:mod:`agents.learners.dataset`), and the network of a configuration learns
 the player's moves and the returns from their positions. The result is a run folder, from which PPO can
-continue (``start``): configuration, versions, a summary of the data (``imitation.json``), a row per epoch
+continue (``init_from``): configuration, versions, a summary of the data (``imitation.json``), a row per epoch
 (``imitation.csv``) and the model (``model/``).
 """
 
@@ -83,9 +83,9 @@ def check(a: Arguments) -> None:
         raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
     if a.config.minutes is None and a.epochs is None:
         raise ValueError("minutes is null and no epochs are given, allowed: at least one of them set")
-    from agents.learners.initial_weights import start_of  # torch is loaded only for learning
+    from agents.learners.initial_weights import initial_weights_of  # torch is loaded only for learning
 
-    start_of(a.config)
+    initial_weights_of(a.config)
 
 
 def imitate(a: Arguments) -> tuple[Path, bool]:
@@ -143,7 +143,7 @@ def main(args: list[str] | None = None) -> int:
         if not ended:
             return 130
         print(f"\nnext: python -m agents.evaluate --policy {folder} --env {env_id(a.config.variant)}")
-        print(f"      python -m agents.train CONFIG --start {folder} --init-linear-temperature None")
+        print(f"      python -m agents.train CONFIG --init-from {folder} --init-linear-temperature None")
         return 0
 
     return run_command(run)

@@ -20,7 +20,7 @@ from agents.commands import leaderboard
 from agents.config import TrainConfig
 from agents.reports.plots import read_curve
 from agents.runs.config_files import dump_config, load_config
-from agents.runs.folders import BASELINES, HISTORY, history_of, starts_of
+from agents.runs.folders import BASELINES, HISTORY, history_of, init_records
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
@@ -74,7 +74,7 @@ class Run:
         read_json(self.folder / "versions.json")
         if not self._recorded():
             raise ValueError(
-                f"{self.folder}: started from {shown(self.config.start)}, whose training is not recorded"
+                f"{self.folder}: init_from is {shown(self.config.init_from)}, whose training is not recorded"
             )
         variant = self.config.variant
         published = get_variant(variant.name)
@@ -92,11 +92,11 @@ class Run:
     def _recorded(self) -> bool:
         """Whether the trainings of all networks that its own descends from are recorded."""
         history = history_of(self.folder)
-        if len(history) < len(self.config.starts):
+        if len(history) < len(self.config.init_folders):
             return False
         paths = [record / "config.yaml" for record in history]
         return all(path.is_file() for path in paths) and all(
-            start.parent.name == HISTORY for path in paths for start in load_config(path).starts
+            folder.parent.name == HISTORY for path in paths for folder in load_config(path).init_folders
         )
 
 
@@ -131,11 +131,12 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     try:
         shutil.copyfile(run.folder / "model" / WEIGHTS, part / WEIGHTS)
         write_json(part / CARD, parse_card(run.folder / "model" / CARD))
-        starts = [record.relative_to(run.folder).as_posix() for record in starts_of(run.folder, run.config)]
-        _ship_records(run.folder, part, ",".join(starts) or None)  # without paths of this machine
+        records = init_records(run.folder, run.config)
+        names = [record.relative_to(run.folder).as_posix() for record in records]
+        _ship_records(run.folder, part, ",".join(names) or None)  # without paths of this machine
         for record in history_of(run.folder):
-            start = load_config(record / "config.yaml").start
-            _ship_records(record, part / record.relative_to(run.folder), start)
+            init_from = load_config(record / "config.yaml").init_from
+            _ship_records(record, part / record.relative_to(run.folder), init_from)
         for other in others:
             seed = other.config.seed
             write_text(part / f"curve-seed-{seed}.csv", thinned(other.folder / "curve.csv"))
@@ -150,11 +151,11 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     return folder
 
 
-def _ship_records(source: Path, target: Path, start: str | None) -> None:
+def _ship_records(source: Path, target: Path, init_from: str | None) -> None:
     """Write the record of a training: configuration, versions, curve."""
     target.mkdir(parents=True, exist_ok=True)
     config = load_config(source / "config.yaml")
-    write_text(target / "config.yaml", dump_config(replace(config, start=start)))
+    write_text(target / "config.yaml", dump_config(replace(config, init_from=init_from)))
     for name in ("versions.json", "imitation.json"):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)

@@ -235,7 +235,7 @@ def _make(
     warm_up(config)
     env = make_env(config, team.part_of(config.num_envs))
     # A checkpoint replaces the initial weights.
-    model = make_model(replace(config, start=None) if resume else config, env, team)
+    model = make_model(replace(config, init_from=None) if resume else config, env, team)
     progress = {"steps": 0, "seconds": 0.0, "games": 0}
     if resume:
         progress = load_checkpoint(run / CHECKPOINT, model)

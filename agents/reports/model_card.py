@@ -11,7 +11,7 @@ from agents.reports.plots import read_curve
 from agents.reports.stored import Entry, Training
 from agents.reports.tables import cost, home, table, won
 from agents.runs.config_files import load_config
-from agents.runs.folders import history_of, starts_of
+from agents.runs.folders import history_of, init_records
 from solitaire_env import env_id
 from solitaire_env.evaluation import read_games
 from solitaire_env.policies.model_files import parse_card
@@ -103,8 +103,8 @@ def model_card(folder: Path, entry: Entry | None) -> str:
     begin = "random weights"
     if config.init_linear_temperature is not None:
         begin = f"the linear policy at temperature {config.init_linear_temperature:g}"
-    elif config.start is not None:
-        names = [f"`{record.relative_to(folder).as_posix()}/`" for record in starts_of(folder, config)]
+    elif config.init_from is not None:
+        names = [f"`{record.relative_to(folder).as_posix()}/`" for record in init_records(folder, config)]
         begin = f"the mean of {' and '.join(names)}" if len(names) > 1 else f"the network of {names[0]}"
     action_set = card["moves"]
     if action_set == "supermove":
@@ -150,9 +150,10 @@ def _again(folder: Path, config: TrainConfig) -> str:
     game, commands = config.variant.name, []
     for part in (*history_of(folder), folder):
         path = Path("solitaire_env/policies/weights", game, part.relative_to(folder), "config.yaml")
-        starts = ",".join(f"runs/{game}-{start.name}" for start in load_config(part / "config.yaml").starts)
+        folders = load_config(part / "config.yaml").init_folders
+        init_from = ",".join(f"runs/{game}-{folder.name}" for folder in folders)
         commands.append(
-            f"python -m agents.train {path.as_posix()}" + (f" --start {starts}" if starts else "")
+            f"python -m agents.train {path.as_posix()}" + (f" --init-from {init_from}" if init_from else "")
         )
     return "\n".join(commands)
 

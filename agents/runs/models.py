@@ -139,13 +139,13 @@ def _make_network(model: Model, spec: GameSpec | FamilySpec) -> tuple[Network, t
     return network, value
 
 
-Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
-"""Weights of a network, and of its value head if it was kept."""
+InitialWeights = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
+"""Weights of a network, and of its value head if the model has one."""
 
 
-def load_start(
+def load_initial_weights(
     path: Path, kind: str, sizes: dict[str, Any], spec: GameSpec | FamilySpec, *, values: bool = False
-) -> Start:
+) -> InitialWeights:
     """The weights of a run or model folder, as initial weights of a network of that kind and sizes.
 
     ``values``: whether the scores of the network are values of moves, or logits. Values become logits when

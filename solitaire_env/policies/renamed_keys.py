@@ -7,6 +7,7 @@ from solitaire_env.util.messages import say
 
 RENAMED: Final = {
     "linear_start": "init_linear_temperature",
+    "start": "init_from",
     "sure_home": "safe_autoplay",
 }
 """New names by old names: keys of ``config.yaml`` and ``model.json``, and of the network sizes in them."""

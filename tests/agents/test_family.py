@@ -145,7 +145,7 @@ def test_pqn_trains_too_and_ppo_starts_from_it(tmp_path: Path) -> None:
     (tmp_path / "pqn.yaml").write_text(json.dumps({FAMILY: values}))
     outcome = command(tmp_path / "pqn.yaml", "--runs", tmp_path, of=main)
     assert outcome.status == 0, outcome.err
-    values |= {"learner": "ppo", "start": str(tmp_path / "family-1")}
+    values |= {"learner": "ppo", "init_from": str(tmp_path / "family-1")}
     (tmp_path / "ppo.yaml").write_text(json.dumps({FAMILY: values}))
     outcome = command(tmp_path / "ppo.yaml", "--runs", tmp_path, of=main)
     assert outcome.status == 0, outcome.err
@@ -230,7 +230,7 @@ def test_commands_for_a_single_game_refuse_many(tmp_path: Path) -> None:
 
 def test_a_model_of_one_game_is_no_start_for_many(tmp_path: Path) -> None:
     single = write_model(tmp_path / "single", spec_of("busy-aces", "supermove"))
-    (tmp_path / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES | {"start": str(single)}}))
+    (tmp_path / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES | {"init_from": str(single)}}))
     assert_refused(command(tmp_path / "tiny.yaml", "--runs", tmp_path), "is for a single game")
 
 

@@ -27,7 +27,7 @@ from agents import evaluate, train
 from agents.config import TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
-from agents.learners.initial_weights import start_of
+from agents.learners.initial_weights import initial_weights_of
 from agents.learners.training_env import MOST_FORCED, make_env
 from agents.networks import MovesNetwork
 from agents.reports.plots import read_curve
@@ -625,18 +625,23 @@ def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> No
         save_model(folder, policy.network, config.game, steps=1, value=value, **about)
 
     start = f"{tmp_path / '1'},{tmp_path / '2'}"
-    mean = make_model(replace(config, start=start), env).policy
+    mean = make_model(replace(config, init_from=start), env).policy
     for part in ("network", "value_net"):
         ours, *theirs = (getattr(policy, part).state_dict() for policy in (mean, *policies))
         for name, tensor in ours.items():
             assert th.allclose(tensor, (theirs[0][name] + theirs[1][name]) / 2)
         assert not all(th.equal(tensor, theirs[0][name]) for name, tensor in ours.items())
     # The value begins anew unless each of them has one.
-    weights = start_of(replace(config, start=f"{start},{tmp_path / '3'}"))
+    weights = initial_weights_of(replace(config, init_from=f"{start},{tmp_path / '3'}"))
     assert weights is not None and weights[1] is None
 
-    refuses(lambda: start_of(replace(config, start=f"{start},no/run")), "no/run/model.json: cannot be read")
-    refuses(lambda: start_of(replace(config, start=start, width=16)), "'width': 8", "'width': 16")
+    refuses(
+        lambda: initial_weights_of(replace(config, init_from=f"{start},no/run")),
+        "no/run/model.json: cannot be read",
+    )
+    refuses(
+        lambda: initial_weights_of(replace(config, init_from=start, width=16)), "'width': 8", "'width': 16"
+    )
 
 
 @pytest.mark.proof

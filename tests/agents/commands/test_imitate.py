@@ -248,10 +248,10 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
         (["damaged.txt", "--minutes", "None", "--total-steps", "9"], ["minutes is null", "epochs"]),
         (["damaged.txt", "--gamma", "3"], ["gamma is 3.0"]),
         (["damaged.txt", "--keep", "-1"], ["keep is -1.0", "0 and above"]),
-        (["damaged.txt", "--start", "no/run"], ["no/run/model.json: cannot be read"]),
+        (["damaged.txt", "--init-from", "no/run"], ["no/run/model.json: cannot be read"]),
         (
-            ["damaged.txt", "--start", "a", "--init-linear-temperature", "1"],
-            ["start is 'a'", "init_linear_temperature is 1.0"],
+            ["damaged.txt", "--init-from", "a", "--init-linear-temperature", "1"],
+            ["init_from is 'a'", "init_linear_temperature is 1.0"],
         ),
     ],
 )
@@ -299,7 +299,7 @@ def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
     best = min(rows, key=lambda row: float(row["loss"]))
     assert float(best["accuracy"]) > 0.6 > 0.4 > float(rows[0]["accuracy"])
     assert float(rows[-1]["value_error"]) < 0.7 * float(rows[0]["value_error"])
-    assert f"{100 * float(best['accuracy']):.1f} % of moves" in out and f"--start {run}" in out
+    assert f"{100 * float(best['accuracy']):.1f} % of moves" in out and f"--init-from {run}" in out
     clone = make_policy(str(run), GameSpec(get_variant("eights-down")))
     summary = evaluate(clone, "eights-down", range(100)).summary
     assert summary.wins >= 20  # of 34 that Greedy wins; who moves at random wins 6
@@ -375,18 +375,18 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
     run, _ = cloned
     saved = load_file(run / "model" / "model.safetensors")
     for start in (run, run / "model"):
-        policy = started(start=str(start))
+        policy = started(init_from=str(start))
         for name, weights in policy.network.state_dict().items():
             assert th.equal(weights, saved[name])
         for name, weights in policy.value_net.state_dict().items():
             assert th.equal(weights, saved[f"value_head.{name}"])
     small = ("--num-envs", "8", "--n-steps", "32", "--total-steps", "512", "--eval-deals", "0", "--quiet")
     (tmp_path / "small.yaml").write_text(CONFIG)
-    begun = [str(tmp_path / "small.yaml"), "--runs", str(tmp_path), "--start", str(run), *small]
+    begun = [str(tmp_path / "small.yaml"), "--runs", str(tmp_path), "--init-from", str(run), *small]
     with contextlib.redirect_stdout(io.StringIO()):
         assert train.main(begun) == 0
     config = load_config(tmp_path / "eights-down-1" / "config.yaml")
-    assert config.start == str(run)
+    assert config.init_from == str(run)
     # What it started from is needed no more: the checkpoint goes on.
     text = (tmp_path / "eights-down-1" / "config.yaml").read_text()
     (tmp_path / "eights-down-1" / "config.yaml").write_text(text.replace(str(run), "gone"))
@@ -408,13 +408,13 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
 def test_start_refuses(
     values: dict[str, Any], words: list[str], cloned: tuple[Path, str], refuses: Refuses
 ) -> None:
-    refuses(lambda: started(start=str(cloned[0]), **values), *words)
+    refuses(lambda: started(init_from=str(cloned[0]), **values), *words)
 
 
 @pytest.mark.training
 def test_start_is_refused_before_anything_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "small.yaml").write_text(CONFIG)
-    options = ["--start", str(tmp_path / "nothing"), "--runs", str(tmp_path / "runs")]
+    options = ["--init-from", str(tmp_path / "nothing"), "--runs", str(tmp_path / "runs")]
     assert train.main([str(tmp_path / "small.yaml"), *options]) == 2
     assert "nothing/model.json: cannot be read" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()

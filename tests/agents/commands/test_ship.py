@@ -135,7 +135,7 @@ def test_ships_what_it_started_from(
             tmp_path,
             "--init-linear-temperature",
             "None",
-            "--start",
+            "--init-from",
             start,
         ]
         assert train.main([*map(str, command), "--seed", str(seed), "--quiet"]) == 0
@@ -143,7 +143,7 @@ def test_ships_what_it_started_from(
     assert [path.name for path in history_of(others[3])] == ["1", "2", "3", "4"]
     for record, run in zip(history_of(others[3]), (first, *others[:3]), strict=True):
         assert (record / "curve.csv").read_bytes() == (run / "curve.csv").read_bytes()
-    told = [load_config(record / "config.yaml").start for record in history_of(others[3])]
+    told = [load_config(record / "config.yaml").init_from for record in history_of(others[3])]
     assert told == [None, "history/1", "history/1", "history/2,history/3"]
 
     assert shipping(others[3]) == 0
@@ -152,12 +152,12 @@ def test_ships_what_it_started_from(
     again = "python -m agents.train solitaire_env/policies/weights/busy-aces"
     assert (
         f"{again}/history/1/config.yaml\n"
-        f"{again}/history/2/config.yaml --start runs/busy-aces-1\n"
-        f"{again}/history/3/config.yaml --start runs/busy-aces-1\n"
-        f"{again}/history/4/config.yaml --start runs/busy-aces-2,runs/busy-aces-3\n"
-        f"{again}/config.yaml --start runs/busy-aces-4\n"
+        f"{again}/history/2/config.yaml --init-from runs/busy-aces-1\n"
+        f"{again}/history/3/config.yaml --init-from runs/busy-aces-1\n"
+        f"{again}/history/4/config.yaml --init-from runs/busy-aces-2,runs/busy-aces-3\n"
+        f"{again}/config.yaml --init-from runs/busy-aces-4\n"
     ) in card
-    assert load_config(folder / "config.yaml").start == "history/4"
+    assert load_config(folder / "config.yaml").init_from == "history/4"
     assert str(tmp_path) not in "".join(path.read_text() for path in folder.rglob("*.yaml"))
     (entry,) = read_store(results.STORE)["busy-aces"]
     training = entry.about.training

@@ -143,7 +143,7 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
     assert np.allclose(scores[np.arange(8), likeliest], worth)
 
     # PPO goes on from values as from logits that give the same probabilities.
-    start = ("--learner", "ppo", "--batch-size", "64", "--start", str(run))
+    start = ("--learner", "ppo", "--batch-size", "64", "--init-from", str(run))
     config = parse_arguments([str(path), *start]).config
     model = make_model(config, env)
     logits = model.policy.get_distribution(th.from_numpy(observations), masks).distribution.probs
@@ -151,7 +151,7 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
     assert command(path, "--runs", tmp_path, *start).status == 0
 
     # But logits are no values.
-    refused = command(path, "--runs", tmp_path, "--start", tmp_path / "busy-aces-2")
+    refused = command(path, "--runs", tmp_path, "--init-from", tmp_path / "busy-aces-2")
     assert_refused(refused, "its scores are logits", "values (pqn)")
 
 
@@ -162,7 +162,7 @@ def test_starts_no_other_network_from_values(tmp_path: Path) -> None:
     path = tmp_path / "pqn.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
     assert command(path, "--runs", tmp_path).status == 0
-    refused = command(path, "--runs", tmp_path, "--learner", "ppo", "--start", tmp_path / "busy-aces-1")
+    refused = command(path, "--runs", tmp_path, "--learner", "ppo", "--init-from", tmp_path / "busy-aces-1")
     assert_refused(refused, "its scores are values", "only a network 'moves'")
 
 
