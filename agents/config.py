@@ -112,7 +112,7 @@ class TrainConfig:
     """Lambda of the returns: of the generalized advantage estimate (ppo), of Q(lambda) (pqn)."""
     clip_range: float = 0.15
     """Clipping of the probability ratio (ppo)."""
-    value_steps: int = 0
+    value_warmup_steps: int = 0
     """Number of steps at the start in which only the value learns (ppo)."""
     ent_coef: float = 0.0
     """Weight of the entropy bonus (ppo)."""
@@ -324,7 +324,7 @@ LIMITS: Final = (
         "more than 0, or null for none",
     ),
     Limit(
-        ("depth", "threads", "value_steps", "ent_coef", "vf_coef", "learning_rate_end", "seed"),
+        ("depth", "threads", "value_warmup_steps", "ent_coef", "vf_coef", "learning_rate_end", "seed"),
         lambda number: number >= 0,
         "at least 0",
     ),

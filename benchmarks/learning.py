@@ -53,7 +53,7 @@ def train(checkout: Path, config: str, arguments: Arguments) -> float:
         subprocess.run(
             [
                 ".venv/bin/python", "-m", "agents.train", f"configs/{config}.yaml", "--runs", folder,
-                "--minutes", str(arguments.minutes), "--total-steps", "None", "--value-steps", "0",
+                "--minutes", str(arguments.minutes), "--total-steps", "None", "--value-warmup-steps", "0",
                 "--threads", str(arguments.threads), "--eval-deals", "0", "--quiet",
             ],
             cwd=checkout, check=True, stdout=subprocess.DEVNULL,

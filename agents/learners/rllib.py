@@ -172,7 +172,11 @@ WINDOW: Final = 1000
 def check_config(config: TrainConfig) -> None:
     """Raise an error if RLlib's PPO does not support the configuration."""
     config.variant  # noqa: B018 - refuses many games
-    for key, allowed in (("learner", ("ppo", "maskable-ppo")), ("value_steps", (0,)), ("wandb", (None,))):
+    for key, allowed in (
+        ("learner", ("ppo", "maskable-ppo")),
+        ("value_warmup_steps", (0,)),
+        ("wandb", (None,)),
+    ):
         value = getattr(config, key)
         if value not in allowed:
             raise ConfigError(f"{key} is {value!r}, allowed with --ray: {', '.join(map(repr, allowed))}")

@@ -95,7 +95,7 @@ class Watch(BaseCallback):
         policy = self.model.policy
         assert isinstance(policy, NetworkPolicy)
         self.selection.try_at(self.share, self.model.num_timesteps)
-        value_only = self.model.num_timesteps < self.config.value_steps
+        value_only = self.model.num_timesteps < self.config.value_warmup_steps
         policy.value_only = self.team.begin_rollout(self.share, value_only)
         self.games_before = self.games
 

@@ -8,6 +8,7 @@ from solitaire_env.util.messages import say
 RENAMED: Final = {
     "linear_start": "init_linear_temperature",
     "start": "init_from",
+    "value_steps": "value_warmup_steps",
     "sure_home": "safe_autoplay",
 }
 """New names by old names: keys of ``config.yaml`` and ``model.json``, and of the network sizes in them."""

@@ -648,9 +648,9 @@ def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> No
 @pytest.mark.training
 def test_at_first_only_the_value_learns(tmp_path: Path) -> None:
     changed = []
-    for value_steps in (512, 2048):
-        runs = tmp_path / str(value_steps)
-        more = ("--value-steps", str(value_steps), "--total-steps", "1280", "--eval-deals", "0")
+    for value_warmup_steps in (512, 2048):
+        runs = tmp_path / str(value_warmup_steps)
+        more = ("--value-warmup-steps", str(value_warmup_steps), "--total-steps", "1280", "--eval-deals", "0")
         assert command(config_file(tmp_path), "--runs", runs, *more, "--quiet").status == 0
         tensors = load_file(runs / "busy-aces-1" / CHECKPOINT)
         config = load_config(runs / "busy-aces-1" / "config.yaml")

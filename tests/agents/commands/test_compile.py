@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "solve": ("agents.solve", "forty-thieves", "--deal", "0", "--seconds", "2", "--quiet"),
     "solve, exhaustive": ("agents.solve", "eights-down", "--deal", "251", "--seconds", "2", "--quiet"),
     "train": (
-        "agents.train", "configs/default.yaml", "--total-steps", "20000", "--value-steps", "0",
+        "agents.train", "configs/default.yaml", "--total-steps", "20000", "--value-warmup-steps", "0",
         "--eval-deals", "0:4", "--runs", "{folder}/runs", "--quiet",
     ),
     "evaluate, transcripts": (
