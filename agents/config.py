@@ -20,7 +20,7 @@ from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.family import SPLITS, read_games
 from solitaire_env.move_features.autoplay import has_safe_moves
-from solitaire_env.policies.model_files import MAX_ONWARD, MAX_REACH
+from solitaire_env.policies.model_files import MAX_RELAXED_REACHABILITY, MAX_ROLLOUT_LOOKAHEAD
 from solitaire_env.registration import FAMILY_ID, env_variant, is_family, resolve_variant
 from solitaire_env.util.messages import shown
 
@@ -78,12 +78,12 @@ class TrainConfig:
     """Rounds of pooled context (piles)."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
     """Hidden layers (moves, mlp)."""
-    digs: int = 2
+    dig_out: int = 2
     """Rounds of dig-out features: greedily uncover the next foundation cards (moves)."""
-    onward: int = 0
+    rollout_lookahead: int = 0
     """Rollout lookahead: follow the linear policy after each move until it would draw, for at most this many
     moves, and add the features of that position; 0: off (moves, built by same suit)."""
-    reach: int = 0
+    relaxed_reachability: int = 0
     """Number of relaxed-reachability features: foundation progress if all unseen cards were available, then
     with one more card of each pile, and so on; 0: none (moves)."""
     family: int = 0
@@ -287,10 +287,10 @@ class TrainConfig:
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
-            sizes = {"hidden": list(self.hidden), "width": self.width, "digs": self.digs}
+            sizes = {"hidden": list(self.hidden), "width": self.width, "dig_out": self.dig_out}
             further = {
-                "onward": self.onward,
-                "reach": self.reach,
+                "rollout_lookahead": self.rollout_lookahead,
+                "relaxed_reachability": self.relaxed_reachability,
                 "family": self.family or int(self.is_family),
             }
             return sizes | {name: n for name, n in further.items() if n}
@@ -311,8 +311,8 @@ class Limit(NamedTuple):
 LIMITS: Final = (
     Limit(
         (
-            "embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs", "num_playouts", "temperature",
-            "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes",
+            "embedding", "rounds", "dig_out", "num_envs", "n_steps", "n_epochs", "num_playouts",
+            "temperature", "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes",
         ),
         lambda number: number > 0,
         "more than 0",
@@ -334,8 +334,16 @@ LIMITS: Final = (
         lambda name: bool(re.fullmatch(r"moves|piles|mlp|[\w.]+:\w+", name)),
         "'moves', 'piles', 'mlp', or module:Class of a custom network",
     ),
-    Limit(("onward",), lambda number: 0 <= number <= MAX_ONWARD, f"0 to {MAX_ONWARD}"),
-    Limit(("reach",), lambda number: 0 <= number <= MAX_REACH, f"0 to {MAX_REACH}"),
+    Limit(
+        ("rollout_lookahead",),
+        lambda number: 0 <= number <= MAX_ROLLOUT_LOOKAHEAD,
+        f"0 to {MAX_ROLLOUT_LOOKAHEAD}",
+    ),
+    Limit(
+        ("relaxed_reachability",),
+        lambda number: 0 <= number <= MAX_RELAXED_REACHABILITY,
+        f"0 to {MAX_RELAXED_REACHABILITY}",
+    ),
     Limit(("family",), lambda number: number in (0, 1), "0 and 1"),
     Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
     Limit(("exploration", "exploration_end", "least"), lambda number: 0 <= number <= 1, "0 to 1"),
@@ -387,7 +395,7 @@ FAMILY_CONFLICTS: Final = (
     _many_need("build", None),
     _many_need("spaces", None),
     _many_need("safe_autoplay", False),
-    _many_need("onward", 0),
+    _many_need("rollout_lookahead", 0),
 )
 """Conflicts of training many games; checked before the games are read."""
 
@@ -423,8 +431,8 @@ CONFLICTS: Final = (
         ),
     ),
     Conflict(
-        lambda c: c.onward > 0 and not has_safe_moves(c.variant),
-        lambda c: f"onward is {c.onward} with build {c.variant.build!r}, allowed: 0",
+        lambda c: c.rollout_lookahead > 0 and not has_safe_moves(c.variant),
+        lambda c: f"rollout_lookahead is {c.rollout_lookahead} with build {c.variant.build!r}, allowed: 0",
     ),
     Conflict(
         lambda c: c.learner == "playouts" and (c.observation, c.information) != ("cards", "player"),

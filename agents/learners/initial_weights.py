@@ -23,7 +23,7 @@ class HasNetwork(Protocol):
 
 def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
     """Give a policy the initial weights of a configuration, if any."""
-    if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout:
+    if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout_lookahead:
         assert isinstance(policy.spec, GameSpec)
         policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
     if config.init_linear_temperature is not None:

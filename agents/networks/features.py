@@ -13,7 +13,7 @@ from agents.networks.family import FamilyReader
 from agents.networks.kept import KeptFeatures
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures, MoveReader
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ class FeaturesNetwork(nn.Module):
     spec
         The game as the network sees it, with ``observation="cards"``, or several games, for which the
         family's features are always read.
-    digs, reach, rollout, family
+    dig_out, relaxed_reachability, rollout_lookahead, family
         The features that are read: see :class:`~solitaire_env.move_features.reader.MoveReader`.
     """
 
@@ -36,14 +36,14 @@ class FeaturesNetwork(nn.Module):
     """Number of value features."""
 
     def __init__(
-        self, spec: GameSpec | FamilySpec, digs: int = DIGS, reach: int = 0, rollout: int = 0,
-        family: bool = False,
+        self, spec: GameSpec | FamilySpec, dig_out: int = DIG_OUT_ROUNDS, relaxed_reachability: int = 0,
+        rollout_lookahead: int = 0, family: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
         self.reader = (
-            FamilyReader(spec, digs, reach, rollout)
+            FamilyReader(spec, dig_out, relaxed_reachability, rollout_lookahead)
             if isinstance(spec, FamilySpec)
-            else MoveReader(spec, digs, reach, rollout, family)
+            else MoveReader(spec, dig_out, relaxed_reachability, rollout_lookahead, family)
         )
         self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""

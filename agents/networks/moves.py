@@ -14,7 +14,7 @@ from agents.networks.layers import normalize_relu, read_moves, weigh_moves
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIGS, MoveFeatures
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures
 
 
 class MovesNetwork(FeaturesNetwork):
@@ -31,13 +31,13 @@ class MovesNetwork(FeaturesNetwork):
         Sizes of the hidden layers for moves.
     width
         Size of the two hidden layers for the value.
-    digs
+    dig_out
         Rounds of dig-out features (:mod:`solitaire_env.move_features.dig_outs`).
-    onward
+    rollout_lookahead
         Rollout lookahead: follow the linear policy after each move, for at most this many moves, and add the
         features of the position where it stops (:mod:`solitaire_env.move_features.lookahead`). 0 turns it
         off.
-    reach
+    relaxed_reachability
         Number of relaxed-reachability features (:mod:`solitaire_env.move_features.reachability`).
     family
         1: the family's features are read too (:mod:`solitaire_env.move_features.family`). The weights are
@@ -46,14 +46,15 @@ class MovesNetwork(FeaturesNetwork):
 
     def __init__(
         self, spec: GameSpec | FamilySpec, hidden: tuple[int, ...] = (64, 32), width: int = 64,
-        digs: int = DIGS, onward: int = 0, reach: int = 0, family: int = 0,
+        dig_out: int = DIG_OUT_ROUNDS, rollout_lookahead: int = 0, relaxed_reachability: int = 0,
+        family: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(spec, digs, reach, onward, bool(family))
+        super().__init__(spec, dig_out, relaxed_reachability, rollout_lookahead, bool(family))
         self.width = width
         self.habit: th.Tensor
         """Weights of the linear policy for rollout lookahead; part of the model, not trained. With zeros it
         plays no moves."""
-        if onward:
+        if rollout_lookahead:
             self.register_buffer("habit", th.zeros(NUM_MOVE))
         move, size = self.sizes
         self.read_move = nn.Linear(move, hidden[0])
@@ -68,7 +69,7 @@ class MovesNetwork(FeaturesNetwork):
 
     def look(self, observations: Array, masks: Array) -> MoveFeatures:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
-        weights = self.habit.double().cpu().numpy() if self.reader.rollout else None
+        weights = self.habit.double().cpu().numpy() if self.reader.rollout_lookahead else None
         return self.reader.read(observations, masks, weights)
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:

@@ -52,7 +52,7 @@ No training game has a number below 1,048,576, and deals {held_out} were not use
 - It samples its moves from the network's probabilities. In an evaluation the random numbers depend on the
   deal alone, and the network computes in 64 bits, so a game is the same whatever is played in parallel.
   Another machine may round the sixteenth digit differently, which in rare cases changes a move.
-- It evaluates each legal move{onward}. It has no memory: it does not
+- It evaluates each legal move{lookahead}. It has no memory: it does not
   recognize a position that repeats.
 
 ## Reproduce
@@ -129,7 +129,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
             [[f"{part[0]}-{part[-1]}", won(games), home(games)] for part, games in parts if games],
         )
         rows = f"\nThe games are the rows of `results/leaderboard/{entry.game}/shipped.jsonl`."
-    onward = " with rollout lookahead up to the next draw" if card["sizes"].get("onward") else ""
+    lookahead = card["sizes"].get("rollout_lookahead")
     return CARD.format(
         title=config.variant.title,
         note=NOTE,
@@ -141,7 +141,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         env=env_id(config.variant),
         game=config.variant.name,
         again=_again(folder, config),
-        onward=onward,
+        lookahead=" with rollout lookahead up to the next draw" if lookahead else "",
     )
 
 

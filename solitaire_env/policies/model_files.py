@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.move_features.columns import MOVE_NAMES, position_names
-from solitaire_env.move_features.reader import DIGS
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS
 from solitaire_env.policies.renamed_keys import rename_keys
 from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import one_line, shown
@@ -30,10 +30,10 @@ CARD: Final = "model.json"
 CARD_KEYS: Final = (
     "format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature",
 )  # fmt: skip
-MAX_ONWARD: Final = 1000
-"""Maximum of the network size ``onward``: moves of the rollout lookahead."""
-MAX_REACH: Final = 100
-"""Maximum of the network size ``reach``: numbers of relaxed reachability."""
+MAX_ROLLOUT_LOOKAHEAD: Final = 1000
+"""Maximum of the network size ``rollout_lookahead``, in moves."""
+MAX_RELAXED_REACHABILITY: Final = 100
+"""Maximum of the network size ``relaxed_reachability``, in features."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,13 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
 def family_layout(sizes: dict[str, Any]) -> dict[str, Any]:
     """What a model for many games needs to read any of them: the features, in order.
 
-    ``sizes`` are those of the network; ``digs`` and ``reach`` define the number of features.
+    ``sizes`` are those of the network; ``dig_out`` and ``relaxed_reachability`` define the number of
+    features.
     """
     positions = position_names(
-        sizes.get("digs", DIGS), sizes.get("reach", 0), family=bool(sizes.get("family", 0))
+        sizes.get("dig_out", DIG_OUT_ROUNDS),
+        sizes.get("relaxed_reachability", 0),
+        family=bool(sizes.get("family", 0)),
     )
     return {"observation": "cards", "information": "player", "columns": [*MOVE_NAMES, *positions]}
 
@@ -208,11 +211,17 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         least = {"width": 2, "depth": 0}.get(name, 1)
         if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
-    for name, most in (("onward", MAX_ONWARD), ("reach", MAX_REACH), ("family", 1)):
+    for name, most in (
+        ("rollout_lookahead", MAX_ROLLOUT_LOOKAHEAD),
+        ("relaxed_reachability", MAX_RELAXED_REACHABILITY),
+        ("family", 1),
+    ):
         if sizes.get(name, 1) > most:
             raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
-    width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))
+    width, embedding, rounds, dig_out = (
+        sizes.get(name, 1) for name in ("width", "embedding", "rounds", "dig_out")
+    )
     hidden = sizes.get("hidden", [])
-    layers = sum(a * b for a, b in pairwise([digs, *(hidden or [1])]))
+    layers = sum(a * b for a, b in pairwise([dig_out, *(hidden or [1])]))
     if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")

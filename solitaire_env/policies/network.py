@@ -16,7 +16,7 @@ from solitaire_env.core import jit, jit_allocating, jit_kernel, run_parts, split
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIGS, SMALLEST_PART, MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveFeatures, MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
 from solitaire_env.policies.policy import Explanation, Policy
@@ -41,12 +41,12 @@ class Sizes(NamedTuple):
     """Sizes of the hidden layers for moves."""
     width: int = 64
     """Size of the two hidden layers for the value."""
-    digs: int = DIGS
+    dig_out: int = DIG_OUT_ROUNDS
     """Rounds of dig-out features."""
-    onward: int = 0
+    rollout_lookahead: int = 0
     """Maximum number of moves of the rollout lookahead; 0: none."""
-    reach: int = 0
-    """Numbers of relaxed reachability."""
+    relaxed_reachability: int = 0
+    """Number of relaxed-reachability features."""
     family: int = 0
     """Whether the family's features are read, 0 or 1."""
 
@@ -65,7 +65,9 @@ class Features:
     """
 
     def __init__(self, spec: GameSpec, sizes: Sizes, safe_autoplay: bool) -> None:
-        self.reader = MoveReader(spec, sizes.digs, sizes.reach, sizes.onward, bool(sizes.family))
+        self.reader = MoveReader(
+            spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead, bool(sizes.family)
+        )
         self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""
         self.autoplay = SafeAutoplay(spec) if safe_autoplay else None
@@ -338,7 +340,7 @@ def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]
         shapes |= {f"body.{n}.weight": (outputs, inputs), f"body.{n}.bias": (outputs,)}
     for n, size in enumerate(hidden):
         shapes |= {f"norms.{n}.weight": (size,), f"norms.{n}.bias": (size,)}
-    if sizes.onward:
+    if sizes.rollout_lookahead:
         shapes["habit"] = (NUM_MOVE,)
     return shapes
 

@@ -9,6 +9,9 @@ RENAMED: Final = {
     "linear_start": "init_linear_temperature",
     "start": "init_from",
     "value_steps": "value_warmup_steps",
+    "digs": "dig_out",
+    "onward": "rollout_lookahead",
+    "reach": "relaxed_reachability",
     "sure_home": "safe_autoplay",
 }
 """New names by old names: keys of ``config.yaml`` and ``model.json``, and of the network sizes in them."""

@@ -74,7 +74,7 @@ def test_a_family_reader_reads_what_the_reader_of_each_game_does() -> None:
         after, *_ = env.step((masks * (1 - random.random(masks.shape))).argmax(1))
         observations = np.asarray(after)
     masks = env.action_masks()
-    reader = FamilyReader(spec, digs=2, reach=1)
+    reader = FamilyReader(spec, dig_out=2, relaxed_reachability=1)
     seen = reader.read(observations, masks)
     assert (np.diff(seen.games) >= 0).all()
     numbers = set()
@@ -193,7 +193,7 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
         ({"moves": "sequence"}, ["moves is 'sequence'", "null or 'supermove'"]),
         ({"build": "any suit"}, ["build is 'any suit'", "null"]),
         ({"safe_autoplay": True}, ["safe_autoplay is True"]),
-        ({"onward": 4}, ["onward is 4"]),
+        ({"rollout_lookahead": 4}, ["rollout_lookahead is 4"]),
         ({"games": "tests"}, ["unknown variant 'tests'"]),
         ({"games": ["klondike", "klondike"]}, ["each once"]),
         ({"games": [7]}, ["games"]),
@@ -240,9 +240,9 @@ def test_a_model_of_one_game_is_no_start_for_many(tmp_path: Path) -> None:
         ({"layout": {}, "layout_hash": "44136fa355b3678a"}, "reads other features"),
         ({"layout_hash": "0" * 16}, "damaged"),
         ({"games": "all"}, "a list of names"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 2}}, "reads other features"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 2, "family": 2}}, "family is 2"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 10**9, "family": 1}}, "more numbers than"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2}}, "reads other features"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2, "family": 2}}, "family is 2"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 10**9, "family": 1}}, "more numbers than"),
     ],
 )
 def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:

@@ -91,7 +91,7 @@ def check_deals(text: str, deals: list[int | str]) -> None:
 
 GAME = "eights-down"
 SIZES: dict[str, dict[str, Any]] = {
-    "moves": {"hidden": [4, 3], "width": 4, "digs": 1},
+    "moves": {"hidden": [4, 3], "width": 4, "dig_out": 1},
     "piles": {"width": 4, "embedding": 2, "depth": 3, "rounds": 1},
     "mlp": {"hidden": [4]},
 }

@@ -334,7 +334,7 @@ def test_positions_counted_slowly(name: str, digs: int, reach: int) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_position_after_a_move_is_the_one_it_leads_to(name: str) -> None:
     variant = GAMES[name]
-    reader = MoveReader(GameSpec(variant), digs=3, reach=2)
+    reader = MoveReader(GameSpec(variant), dig_out=3, relaxed_reachability=2)
     hidden = ("wanted", "waste", "stock: share", "cards that go", "playable cards that", "piles with", "digs")
     hidden = (*hidden, "reach")
     unknown = {n for n, text in enumerate(reader.position_names) if text.startswith(hidden)}
@@ -386,7 +386,7 @@ def test_legal_moves_in_order(name: str) -> None:
 def test_actions_that_are_not_legal_do_nothing(name: str) -> None:
     """Of finished games, and where a caller gives a mask of ones."""
     variant = (GAMES | IN_SUIT)[name]
-    reader = MoveReader(GameSpec(variant), digs=1)
+    reader = MoveReader(GameSpec(variant), dig_out=1)
     for steps in (0, 400):
         batch = played(variant, steps, size=6)
         everything = np.ones_like(batch.state.mask)
@@ -521,11 +521,16 @@ def test_refuses_other_observations(refuses: Refuses) -> None:
 
 def test_refuses_a_lookahead_where_the_game_does_not_build_in_suit(refuses: Refuses) -> None:
     spec = GameSpec(get_variant("eights-down").with_rules(build="alternate color"))
-    refuses(lambda: MoveReader(spec, rollout=3), "rollout is 3", "'alternate color'", "allowed: 0")
+    refuses(
+        lambda: MoveReader(spec, rollout_lookahead=3),
+        "rollout_lookahead is 3",
+        "'alternate color'",
+        "allowed: 0",
+    )
 
 
 def test_names_are_those_of_the_columns() -> None:
-    reader = MoveReader(GameSpec(GAMES["busy-aces"]), digs=2, reach=2, rollout=3)
+    reader = MoveReader(GameSpec(GAMES["busy-aces"]), dig_out=2, relaxed_reachability=2, rollout_lookahead=3)
     assert reader.sizes == (len(reader.move_names), len(reader.position_names)) == (28 + 94, 94)
     assert len(set(reader.move_names)) == len(reader.move_names)
     assert reader.move_names[0] == "home" and reader.position_names[35] == (

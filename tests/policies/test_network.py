@@ -14,7 +14,7 @@ from tests.games import COMPILED
 from tests.policies.model_folders import SIZES, edit_card, edit_weights, played, spec_of, write_model
 
 Array = np.ndarray[Any, Any]
-PLAIN = {"hidden": [9], "width": 5, "digs": 1}
+PLAIN = {"hidden": [9], "width": 5, "dig_out": 1}
 
 
 @pytest.fixture
@@ -60,7 +60,9 @@ def softmax(scores: Array) -> Array:
     return np.asarray(weights / weights.sum(1, keepdims=True))
 
 
-@pytest.mark.parametrize("sizes", [SIZES, PLAIN, {**PLAIN, "hidden": [7, 6, 5], "reach": 1}], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [SIZES, PLAIN, {**PLAIN, "hidden": [7, 6, 5], "relaxed_reachability": 1}], ids=str
+)
 @pytest.mark.parametrize("temperature", [None, 0.3, 2])
 def test_computes_what_the_definition_says(
     tmp_path: Path, sizes: dict[str, Any], temperature: float | None

@@ -121,7 +121,7 @@ Solitaire/BusyAces-v0:
   n_steps: 32
   hidden: [8]
   width: 8
-  digs: 1
+  dig_out: 1
   init_linear_temperature: 1.0
   held_out_deals: null
 """

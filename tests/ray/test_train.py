@@ -25,7 +25,7 @@ Solitaire/BusyAces-v0:
   n_epochs: 1
   hidden: [8]
   width: 8
-  digs: 1
+  dig_out: 1
   init_linear_temperature: 0.5
   held_out_deals: null
   eval_deals: "0:20"

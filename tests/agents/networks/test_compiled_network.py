@@ -65,8 +65,8 @@ def test_other_networks(tmp_path: Path, value: bool, safe_autoplay: bool, temper
     for number, (game, sizes) in enumerate(
         (
             ("busy-aces", SIZES),
-            ("eights-down", {"hidden": [5], "width": 6, "digs": 1}),
-            ("forty-bandits", {"hidden": [33, 7, 12], "width": 17, "digs": 2, "reach": 3}),
+            ("eights-down", {"hidden": [5], "width": 6, "dig_out": 1}),
+            ("forty-bandits", {"hidden": [33, 7, 12], "width": 17, "dig_out": 2, "relaxed_reachability": 3}),
         )
     ):
         spec = spec_of(game)

@@ -30,7 +30,7 @@ from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses
 
 SIZES: dict[str, dict[str, Any]] = {
-    "moves": {"hidden": [8, 4], "width": 8, "digs": 3, "onward": 4, "reach": 2},
+    "moves": {"hidden": [8, 4], "width": 8, "dig_out": 3, "rollout_lookahead": 4, "relaxed_reachability": 2},
     "piles": {"width": 8, "depth": 4, "rounds": 1},
     "mlp": {"hidden": [16]},
 }
@@ -228,9 +228,15 @@ ODD = {"observation": "cards"}
         (lambda folder: edit(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
         (lambda folder: edit(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 on"]),
         (lambda folder: edit(folder, sizes={"hidden": [16, 0]}), [CARD, "hidden is [16, 0]", "from 1 on"]),
-        (lambda folder: edit(folder, sizes={"hidden": [16], "digs": 2**40}), [CARD, "more numbers"]),
-        (lambda folder: edit(folder, sizes={"onward": 1001}), [CARD, "onward is 1001", "1 to 1000"]),
-        (lambda folder: edit(folder, sizes={"reach": 101}), [CARD, "reach is 101", "1 to 100"]),
+        (lambda folder: edit(folder, sizes={"hidden": [16], "dig_out": 2**40}), [CARD, "more numbers"]),
+        (
+            lambda folder: edit(folder, sizes={"rollout_lookahead": 1001}),
+            [CARD, "rollout_lookahead is 1001", "1 to 1000"],
+        ),
+        (
+            lambda folder: edit(folder, sizes={"relaxed_reachability": 101}),
+            [CARD, "relaxed_reachability is 101", "1 to 100"],
+        ),
         # Made of them, a network would fill the memory before it is seen not to be the right one.
         (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
         (lambda folder: edit(folder, sizes={"rounds": 10**9}), [CARD, "more numbers than the weights"]),

@@ -128,7 +128,7 @@ def test_hidden_cards_are_sampled_together(name: str) -> None:
 def test_the_search_player_plays_varied_games(name: str) -> None:
     variant = get_variant(name)
     th.manual_seed(0)
-    network = MovesNetwork(GameSpec(variant), hidden=(8,), width=8, digs=1, family=1)
+    network = MovesNetwork(GameSpec(variant), hidden=(8,), width=8, dig_out=1, family=1)
     player = NetworkPlayer(network, GameSpec(variant), "untrained")
     searcher = Searcher(variant, player, Budget(simulations=4, candidates=2, nodes=200))
     batch = Batch(GameSpec(variant), 1)
