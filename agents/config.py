@@ -72,9 +72,9 @@ class TrainConfig:
     """Size of a pile's vector (piles), or of the value's hidden layers (moves)."""
     embedding: int = 16
     """Size of a card's embedding (piles)."""
-    depth: int = 8
+    cards_per_pile: int = 8
     """Cards read of each pile, from its playable end, 0 for all (piles)."""
-    rounds: int = 2
+    context_rounds: int = 2
     """Rounds of pooled context (piles)."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
     """Hidden layers (moves, mlp)."""
@@ -126,7 +126,7 @@ class TrainConfig:
     """The trained policy draws moves with the softmax of their values divided by this (pqn)."""
     num_playouts: int = 6
     """Playouts of each likely move (playouts)."""
-    least: float = 0.003
+    min_prob: float = 0.003
     """Minimum probability of a move that is played out (playouts)."""
     kl_coef: float = 0.001
     """Weight of the KL penalty to the initial network, in units of the reward a nat (playouts)."""
@@ -294,7 +294,9 @@ class TrainConfig:
                 "family": self.family or int(self.is_family),
             }
             return sizes | {name: n for name, n in further.items() if n}
-        return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
+        return {
+            name: getattr(self, name) for name in ("width", "embedding", "cards_per_pile", "context_rounds")
+        }
 
 
 # ------------------------------------------------------------------------------------ validation
@@ -311,7 +313,7 @@ class Limit(NamedTuple):
 LIMITS: Final = (
     Limit(
         (
-            "embedding", "rounds", "dig_out", "num_envs", "n_steps", "n_epochs", "num_playouts",
+            "embedding", "context_rounds", "dig_out", "num_envs", "n_steps", "n_epochs", "num_playouts",
             "temperature", "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes",
         ),
         lambda number: number > 0,
@@ -324,7 +326,10 @@ LIMITS: Final = (
         "more than 0, or null for none",
     ),
     Limit(
-        ("depth", "threads", "value_warmup_steps", "ent_coef", "vf_coef", "learning_rate_end", "seed"),
+        (
+            "cards_per_pile", "threads", "value_warmup_steps", "ent_coef", "vf_coef", "learning_rate_end",
+            "seed",
+        ),
         lambda number: number >= 0,
         "at least 0",
     ),
@@ -346,7 +351,7 @@ LIMITS: Final = (
     ),
     Limit(("family",), lambda number: number in (0, 1), "0 and 1"),
     Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
-    Limit(("exploration", "exploration_end", "least"), lambda number: 0 <= number <= 1, "0 to 1"),
+    Limit(("exploration", "exploration_end", "min_prob"), lambda number: 0 <= number <= 1, "0 to 1"),
     Limit(("hidden",), lambda sizes: all(size > 0 for size in sizes), "sizes of at least 1"),
     Limit(
         ("init_from",),

@@ -72,8 +72,8 @@ def play(a: Play) -> int:
         )
     nodes = 0 if variant.stock else b.nodes
     now = Cost(
-        a.prior, b.simulations, b.depth, b.candidates, b.least, b.playouts, b.prior_weight, nodes, b.verify,
-        cost.seconds if cost else None, cost.machine if cost else processor(),
+        a.prior, b.simulations, b.depth, b.candidates, b.min_prob, b.playouts, b.prior_weight, nodes,
+        b.verify, cost.seconds if cost else None, cost.machine if cost else processor(),
     )  # fmt: skip
     if before and cost is not None and now != cost:
         raise ValueError(f"{path} holds games with other settings, {cost}; remove it, or use those")

@@ -237,6 +237,6 @@ def make_rollout_learner(
     """The learner of a configuration; ``policy`` holds the arguments of :class:`NetworkPolicy`."""
     keys = ("n_steps", "batch_size", "n_epochs", "num_playouts", "kl_coef", "max_grad_norm", "seed", "device")
     return RolloutLearner(
-        env, learning_rate=rate, policy_kwargs=policy, team=team, min_prob=config.least,
+        env, learning_rate=rate, policy_kwargs=policy, team=team, min_prob=config.min_prob,
         **{key: getattr(config, key) for key in keys},
     )  # fmt: skip

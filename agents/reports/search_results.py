@@ -38,7 +38,7 @@ class Cost:
     simulations: Count
     depth: Count
     candidates: Count
-    least: Amount
+    min_prob: Amount
     playouts: bool
     prior_weight: Amount
     nodes: Count

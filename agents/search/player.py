@@ -150,8 +150,9 @@ class Searcher(Policy):
     @property
     def fingerprint(self) -> str:
         """The fingerprint of network and budget."""
-        told = f"{self.player.fingerprint} {self.budget}"
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        # Stored games have the fingerprint that was made when min_prob was called least.
+        budget = str(self.budget).replace("min_prob=", "least=")
+        return hashlib.sha256(f"{self.player.fingerprint} {budget}".encode()).hexdigest()[:16]
 
     def _memory(self, game: int | None, observation: Array) -> Memory:
         if game is None:
@@ -191,7 +192,7 @@ class Searcher(Policy):
             return int(random.choice(len(mask), p=self._probabilities(observation, mask)))
         candidates, probabilities = self._candidates(observation, mask, memory)
         likely = candidates[: self.budget.candidates]
-        likely = likely[(probabilities[likely] >= self.budget.least) | (likely == likely[:1])]
+        likely = likely[(probabilities[likely] >= self.budget.min_prob) | (likely == likely[:1])]
         memory.back = 0 if len(likely) else memory.back + 1
         if len(likely) == 0:
             # Every move leads back to a past position: the game is lost, unless a random move helps.
@@ -371,7 +372,7 @@ class Searcher(Policy):
         """The likeliest move after which the solver finds a win, or the planned move."""
         candidates, probabilities = self._candidates(observation, mask, memory)
         for action in map(int, candidates[: self.budget.candidates]):
-            if action == planned or probabilities[action] < self.budget.least:
+            if action == planned or probabilities[action] < self.budget.min_prob:
                 break
             self.batch.set_row(0, self._row(observation))
             self._play(action)

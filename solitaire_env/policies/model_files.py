@@ -208,7 +208,7 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         if isinstance(size, list) != (name == "hidden"):
             allowed = "a list of sizes" if name == "hidden" else "a number"
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: {allowed}")
-        least = {"width": 2, "depth": 0}.get(name, 1)
+        least = {"width": 2, "cards_per_pile": 0}.get(name, 1)
         if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
     for name, most in (
@@ -219,7 +219,7 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         if sizes.get(name, 1) > most:
             raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
     width, embedding, rounds, dig_out = (
-        sizes.get(name, 1) for name in ("width", "embedding", "rounds", "dig_out")
+        sizes.get(name, 1) for name in ("width", "embedding", "context_rounds", "dig_out")
     )
     hidden = sizes.get("hidden", [])
     layers = sum(a * b for a, b in pairwise([dig_out, *(hidden or [1])]))

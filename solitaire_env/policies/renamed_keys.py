@@ -12,6 +12,9 @@ RENAMED: Final = {
     "digs": "dig_out",
     "onward": "rollout_lookahead",
     "reach": "relaxed_reachability",
+    "depth": "cards_per_pile",
+    "rounds": "context_rounds",
+    "least": "min_prob",
     "sure_home": "safe_autoplay",
 }
 """New names by old names: keys of ``config.yaml`` and ``model.json``, and of the network sizes in them."""

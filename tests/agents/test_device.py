@@ -86,9 +86,9 @@ class Made(TorchFunctionMode):
 
 
 VALUES: dict[str, Any] = {
-    "moves": "supermove", "total_steps": 512, "width": 8, "depth": 4, "rounds": 1, "hidden": [8],
-    "num_envs": 4, "n_steps": 32, "batch_size": 64, "n_epochs": 1, "threads": 1, "stall_limit": 10,
-    "init_linear_temperature": 2.0,
+    "moves": "supermove", "total_steps": 512, "width": 8, "cards_per_pile": 4, "context_rounds": 1,
+    "hidden": [8], "num_envs": 4, "n_steps": 32, "batch_size": 64, "n_epochs": 1, "threads": 1,
+    "stall_limit": 10, "init_linear_temperature": 2.0,
 }  # fmt: skip
 
 

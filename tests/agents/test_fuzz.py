@@ -45,7 +45,7 @@ CONFIG_TEXTS = Texts(
         dump_config(TrainConfig()),
         dump_config(TrainConfig(env="eights-down", network="mlp", minutes=None, total_steps=7)),
         "default: {width: 32, minutes: 1}\nSolitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
-        "default: &base\n  depth: 3\nbusy-aces:\n  <<: *base\n  hidden: [64, 64]\n",
+        "default: &base\n  cards_per_pile: 3\nbusy-aces:\n  <<: *base\n  hidden: [64, 64]\n",
         "busy-aces: {hidden: &a [*a]}",
         # Short to write, long to show.
         "default:\n  a: &a [0]\n" + "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS)),
@@ -92,7 +92,7 @@ def check_deals(text: str, deals: list[int | str]) -> None:
 GAME = "eights-down"
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [4, 3], "width": 4, "dig_out": 1},
-    "piles": {"width": 4, "embedding": 2, "depth": 3, "rounds": 1},
+    "piles": {"width": 4, "embedding": 2, "cards_per_pile": 3, "context_rounds": 1},
     "mlp": {"hidden": [4]},
 }
 

@@ -19,7 +19,7 @@ from solitaire_env.evaluation import evaluate
 from tests.conftest import Refuses
 
 COST = {
-    "prior": "shipped", "simulations": 64, "depth": 20, "candidates": 4, "least": 0.03,
+    "prior": "shipped", "simulations": 64, "depth": 20, "candidates": 4, "min_prob": 0.03,
     "playouts": False, "prior_weight": 0.02, "nodes": 0, "verify": 0, "seconds": 3.5, "machine": "a desk",
 }  # fmt: skip
 

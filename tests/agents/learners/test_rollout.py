@@ -106,7 +106,7 @@ def legal(model: RolloutLearner, decisions: Decisions) -> Any:
 
 def test_decisions() -> None:
     """Likely moves alone are played out; what they gain is nothing on average, by their probabilities."""
-    model = learner(least=0.05)
+    model = learner(min_prob=0.05)
     decisions, _ = rollout(model)
     assert 20 < len(decisions.rows) < 8 * 32
     masks = legal(model, decisions)
@@ -176,7 +176,7 @@ def test_refuses(refuses: Refuses, tmp_path: Path) -> None:
     for change, words in (
         ({"num_playouts": 0}, ["num_playouts is 0", "more than 0"]),
         ({"kl_coef": 0.0}, ["kl_coef is 0.0", "more than 0"]),
-        ({"least": 1.5}, ["least is 1.5", "0 to 1"]),
+        ({"min_prob": 1.5}, ["min_prob is 1.5", "0 to 1"]),
         ({"information": "thoughtful"}, ["'playouts'", "'thoughtful'", "'cards' and 'player'"]),
         ({"observation": "features", "network": "mlp"}, ["'playouts'", "'features'"]),
     ):

@@ -48,7 +48,7 @@ def masks_of(variant: Variant, steps: int = 60, size: int = 16, **settings: Any)
 
 def network_of(variant: Variant, **sizes: Any) -> PileNetwork:
     th.manual_seed(0)
-    network = PileNetwork(GameSpec(variant), **{"width": 16, "depth": 8, **sizes})
+    network = PileNetwork(GameSpec(variant), **{"width": 16, "cards_per_pile": 8, **sizes})
     for weights in network.parameters():
         # Heads start small, biases at zero: so that no mistake hides there.
         with th.no_grad():
@@ -83,7 +83,7 @@ def permuted(variant: Variant, order: list[int], observations: th.Tensor) -> tup
 def test_permuting_piles_and_cells_permutes_scores(name: str, depth: int) -> None:
     variant = GAMES[name]
     rules = make_rules(variant)
-    network = network_of(variant, depth=depth)
+    network = network_of(variant, cards_per_pile=depth)
     observations = positions(variant)
     random = np.random.default_rng(1)
     order = random.permutation(rules.piles).tolist()
@@ -137,7 +137,7 @@ def test_scores_stand_at_the_numbers_of_their_actions(name: str) -> None:
 def test_cards_are_read_from_the_playable_end() -> None:
     variant = get_variant("forty-thieves")
     capacity = make_rules(variant).pile_capacity
-    network = network_of(variant, depth=2)
+    network = network_of(variant, cards_per_pile=2)
     for layer in network.from_context:
         layer.weight.zero_()
     observation = positions(variant, steps=0, size=1)

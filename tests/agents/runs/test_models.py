@@ -31,7 +31,7 @@ from tests.conftest import Refuses
 
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [8, 4], "width": 8, "dig_out": 3, "rollout_lookahead": 4, "relaxed_reachability": 2},
-    "piles": {"width": 8, "depth": 4, "rounds": 1},
+    "piles": {"width": 8, "cards_per_pile": 4, "context_rounds": 1},
     "mlp": {"hidden": [16]},
 }
 
@@ -239,7 +239,10 @@ ODD = {"observation": "cards"}
         ),
         # Made of them, a network would fill the memory before it is seen not to be the right one.
         (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
-        (lambda folder: edit(folder, sizes={"rounds": 10**9}), [CARD, "more numbers than the weights"]),
+        (
+            lambda folder: edit(folder, sizes={"context_rounds": 10**9}),
+            [CARD, "more numbers than the weights"],
+        ),
         (lambda folder: edit(folder, sizes={"embedding": 10**40}), [CARD, "more numbers than the weights"]),
         (lambda folder: change(folder, lambda t: t * th.nan), [WEIGHTS, "finite numbers"]),
         (lambda folder: change(folder, th.Tensor.double), [WEIGHTS, "finite numbers of 32 bits"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -708,7 +709,7 @@ def test_trials_are_played_to_their_end() -> None:
 
 def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Searcher, "_values", None)
-    player = searcher("forty-thieves", simulations=8, depth=2, playouts=True, least=0.0)
+    player = searcher("forty-thieves", simulations=8, depth=2, playouts=True, min_prob=0.0)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
     for _ in range(10):
@@ -745,7 +746,7 @@ def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"depth": -1}, ["depth is -1"]),
         ({"nodes": -1}, ["nodes is -1"]),
         ({"verify": -1}, ["verify is -1"]),
-        ({"least": 1.1}, ["least is 1.1", "0 to 1"]),
+        ({"min_prob": 1.1}, ["min_prob is 1.1", "0 to 1"]),
         ({"prior_weight": -0.1}, ["prior_weight is -0.1"]),
         ({"prior_weight": float("nan")}, ["prior_weight is nan"]),
         ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
@@ -755,7 +756,18 @@ def test_budget_refuses(budget: dict[str, Any], words: list[str], refuses: Refus
     refuses(lambda: Budget(**budget), *words)
 
 
-def test_search_goes_by_a_network(refuses: Refuses) -> None:
+def test_the_fingerprint_is_that_of_stored_games() -> None:
+    """It is a hash of the network and of the budget with the names of its fields in the first version."""
+    player = searcher("busy-aces", simulations=32)
+    budget = (
+        "Budget(simulations=32, candidates=6, least=0.003, depth=0, playouts=True, prior_weight=0.001, "
+        "milliseconds=None, nodes=1000000, verify=0)"
+    )
+    data = f"{player.player.fingerprint} {budget}".encode()
+    assert player.fingerprint == hashlib.sha256(data).hexdigest()[:16]
+
+
+def test_search_needs_a_network(refuses: Refuses) -> None:
     spec = GameSpec(get_variant("busy-aces"))
     refuses(lambda: load_search("search", spec, "greedy"), "greedy", "network")
 
