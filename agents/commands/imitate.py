@@ -40,9 +40,9 @@ class Arguments:
     """Learning ends after this many passes over the positions, or after the minutes of the configuration."""
     all_games: bool = False
     """Learn the moves of all games, not only those of games that were won."""
-    keep: float = 0.0
-    """Weight of the KL penalty to the initial network (with 1, the target of a position is half-way between
-    its old probabilities and the player's move)."""
+    imitation_kl_coef: float = 0.0
+    """Weight of the KL penalty to the initial network. With 1, the target of a position is the mean of the
+    initial probabilities and the player's move."""
     evaluation_deals: bool = False
     """Learn also from the deals reserved for evaluation, 0-999 and 100000-100999."""
     memory: int = 2000
@@ -79,8 +79,8 @@ def check(a: Arguments) -> None:
         value = getattr(a, name)
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}, allowed: at least 1")
-    if not 0 <= a.keep < float("inf"):
-        raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
+    if not 0 <= a.imitation_kl_coef < float("inf"):
+        raise ValueError(f"imitation_kl_coef is {a.imitation_kl_coef}, allowed: 0 and above")
     if a.config.minutes is None and a.epochs is None:
         raise ValueError("minutes is null and no epochs are given, allowed: at least one of them set")
     from agents.learners.initial_weights import initial_weights_of  # torch is loaded only for learning
@@ -103,19 +103,19 @@ def imitate(a: Arguments) -> tuple[Path, bool]:
     write_json(run / "imitation.json", about)
     print(
         f"{config.variant.title}: {len(games)} games, {about['won']} won, "
-        f"of {', '.join(list(about['players'])[:3])}\n"
-        f"{len(positions):,} positions, the moves of {about['whose_moves_are_learned']:,} are learned; "
-        f"{about['held_out']:,} held out"
+        f"played by {', '.join(list(about['players'])[:3])}\n"
+        f"{len(positions):,} positions, {about['learned_positions']:,} of them with a move to learn; "
+        f"{about['held_out']:,} are held out"
     )
     if any(game.single for game in games):
-        print("supermoves are put together from single moves")
-    score, ended = learn(config, positions, run, epochs=a.epochs, kl_coef=a.keep, quiet=a.quiet)
+        print("single moves are combined into supermoves")
+    score, ended = learn(config, positions, run, epochs=a.epochs, kl_coef=a.imitation_kl_coef, quiet=a.quiet)
     print(
         f"held-out deals: {100 * score.accuracy:.1f} % of moves, loss {score.loss:.3f}, "
         f"error of the value {score.value_error:.3f}\n\nrun folder      {run}"
     )
     if not ended:
-        print(f"stopped; what was learned is in {run}", file=sys.stderr)
+        print(f"Interrupted. The model of the best epoch is in {run}.", file=sys.stderr)
     return run, ended
 
 
@@ -129,7 +129,7 @@ def about_of(a: Arguments, games: list[Game], positions: Positions) -> dict[str,
         "won": sum(game.result == "won" for game in games),
         "all_games": a.all_games,
         "positions": len(positions),
-        "whose_moves_are_learned": int(positions.teaches.sum()),
+        "learned_positions": int(positions.teaches.sum()),
         "held_out": int(positions.held.sum()),
     }
 

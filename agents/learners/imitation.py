@@ -195,5 +195,5 @@ def _write_row(path: Path, epochs: float, seconds: float, losses: list[float], s
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         if new:
-            writer.writerow(("epochs", "minutes", "taught_loss", *Score._fields))
+            writer.writerow(("epochs", "minutes", "train_loss", *Score._fields))
         writer.writerow((f"{epochs:.3f}", f"{seconds / 60:.4f}", loss, *(f"{x:.5f}" for x in score)))

@@ -247,7 +247,7 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
         (["damaged.txt", "--memory", "0"], ["memory is 0"]),
         (["damaged.txt", "--minutes", "None", "--total-steps", "9"], ["minutes is null", "epochs"]),
         (["damaged.txt", "--gamma", "3"], ["gamma is 3.0"]),
-        (["damaged.txt", "--keep", "-1"], ["keep is -1.0", "0 and above"]),
+        (["damaged.txt", "--imitation-kl-coef", "-1"], ["imitation_kl_coef is -1.0", "0 and above"]),
         (["damaged.txt", "--init-from", "no/run"], ["no/run/model.json: cannot be read"]),
         (
             ["damaged.txt", "--init-from", "a", "--init-linear-temperature", "1"],
@@ -334,7 +334,7 @@ def test_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
     assert load_config(run / "config.yaml").hidden == [16]
     about = json.loads((run / "imitation.json").read_text())
     assert about["players"] == {"greedy": 100} and about["transcripts"] == [str(eights)]
-    assert about["whose_moves_are_learned"] < about["positions"]
+    assert about["learned_positions"] < about["positions"]
     assert "value_head.weight" in load_file(run / "model" / "model.safetensors")
 
 
@@ -354,7 +354,7 @@ def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr(imitation, "Student", Stops)
     status, out, err = command(tmp_path, eights, "--quiet")
     run = tmp_path / "runs" / "eights-down-1"
-    assert status == 130 and f"stopped; what was learned is in {run}" in err
+    assert status == 130 and f"Interrupted. The model of the best epoch is in {run}." in err
     assert len(steps) == 30 and "held-out deals" in out
     assert json.loads((run / "model" / "model.json").read_text())["steps"] == sum(steps)
     assert signal.getsignal(signal.SIGINT) == before
