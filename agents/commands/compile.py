@@ -91,7 +91,7 @@ def _train_network() -> None:
     from agents.learners.training_env import find_only_moves
     from agents.networks import layers
     from agents.networks.adam import BETAS
-    from agents.networks.kept import KeptFeatures
+    from agents.networks.feature_cache import FeatureCache
     from agents.networks.kernels import adam_step
     from solitaire_env.move_features.columns import NUM_MOVE
     from solitaire_env.move_features.reader import MoveFeatures
@@ -100,15 +100,15 @@ def _train_network() -> None:
     rows = np.arange(2)
     moves = np.ones((2, NUM_MOVE + 1), dtype=np.float32)
     features = MoveFeatures(rows, rows, moves, np.ones((2, 1), dtype=np.float32))
-    kept = KeptFeatures(lambda *_: features, (NUM_MOVE + 1, 1))
-    kept.add_features(features)
-    kept.unpack(rows)
-    ends = kept.ends(rows)
+    cache = FeatureCache(lambda *_: features, (NUM_MOVE + 1, 1))
+    cache.add_features(features)
+    cache.unpack(rows)
+    ends = cache.ends(rows)
     weight = torch.ones(NUM_MOVE + 1, 4, requires_grad=True)
     own = torch.ones(NUM_MOVE, requires_grad=True)
-    hidden = layers.read_moves(weight, torch.ones(2, 4), kept, rows, ends)
+    hidden = layers.read_moves(weight, torch.ones(2, 4), cache, rows, ends)
     hidden = layers.normalize_relu(hidden, torch.nn.LayerNorm(4))
-    scores = hidden.sum(1) + layers.weigh_moves(own, kept, rows, ends)
+    scores = hidden.sum(1) + layers.weigh_moves(own, cache, rows, ends)
     only, ended = np.empty(2, dtype=np.int64), np.zeros(2, dtype=np.bool_)
     find_only_moves(np.ones((2, 1), dtype=np.int8), ended, only)
     numbers = np.ones((4, 2), dtype=np.float32)

@@ -23,7 +23,7 @@ from agents.learners.base import TeamLearner
 from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
-from agents.networks.kept import Rows
+from agents.networks.feature_cache import Rows
 from agents.networks.scores import Scores
 
 Array = npt.NDArray[Any]
@@ -102,10 +102,10 @@ class PQN(TeamLearner):
         self.values = self.value()
 
     def value(self) -> Scores:
-        """Keep the current positions; return the values of their legal moves."""
-        rows = self.kept.add(self.seen, self.masks)
+        """Cache the current positions; return the values of their legal moves."""
+        rows = self.cache.add(self.seen, self.masks)
         with th.inference_mode():
-            return self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
+            return self.policy.network.score_cached(self.cache, rows)  # type: ignore[arg-type]
 
     def choose(self) -> Array:
         """Moves of highest value, ``[games]``, sometimes replaced by a random legal move."""
@@ -144,12 +144,12 @@ class PQN(TeamLearner):
         self._update_learning_rate(self.policy.optimizer)
         worth = th.from_numpy(returns(steps, self.gamma, self.trace).ravel()).to(self.device)
         last = self.values.actions[self.values.choose(self.values.scores)].cpu().numpy()
-        kept = self.kept.choose(np.concatenate((steps.actions.ravel(), last)))
+        chosen_moves = self.cache.choose(np.concatenate((steps.actions.ravel(), last)))
         network = self.policy.network
         parameters = list(network.parameters())
 
         def loss_of(rows: Rows, size: float) -> tuple[th.Tensor, th.Tensor]:
-            scores = network.score_kept(kept, rows).scores  # type: ignore[arg-type]
+            scores = network.score_cached(chosen_moves, rows).scores  # type: ignore[arg-type]
             loss = (scores - worth[rows]).square().sum() / size
             return loss, loss[None]
 

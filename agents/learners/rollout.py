@@ -106,7 +106,7 @@ class Decisions(NamedTuple):
     """Positions with more than one likely move; the first axis of each array is ``[n]``."""
 
     rows: Array
-    """int64 ``[n]``: their numbers among the kept positions."""
+    """int64 ``[n]``: their numbers among the cached positions."""
     gains: Array
     """float32 ``[n, actions]``: advantages, the value of a move minus the mean of the likely moves, weighted
     by their probabilities; 0 for moves that were not played out."""
@@ -154,9 +154,9 @@ class RolloutLearner(TeamLearner):
         self.begin_rollout(callback)
         parts: list[Decisions] = []
         for _ in range(self.n_steps):
-            rows = self.kept.add(self.seen, self.env.action_masks())
+            rows = self.cache.add(self.seen, self.env.action_masks())
             with th.inference_mode():
-                seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
+                seen = self.policy.network.score_cached(self.cache, rows)  # type: ignore[arg-type]
                 logs = seen.logs()
                 actions, _ = self.policy.choose(seen, logs, deterministic=False)
                 parts.append(self.decide(rows, seen, logs))
@@ -165,7 +165,7 @@ class RolloutLearner(TeamLearner):
         self.end_rollout(callback)
         return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def decide(self, kept_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
+    def decide(self, cached_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
         """The current positions with more than one likely move, and the advantages of these moves."""
         games, actions = seen.games.cpu().numpy(), seen.actions.cpu().numpy()
         shares = logs.exp().cpu().numpy().astype(np.float64)
@@ -173,7 +173,7 @@ class RolloutLearner(TeamLearner):
         games, actions, shares = games[order], actions[order], shares[order]
         place = np.arange(len(games)) - np.searchsorted(games, games)  # the likeliest move of a game is 0
         likely = (place < CANDIDATES) & (shares >= self.min_prob)
-        rows = np.flatnonzero(np.bincount(games[likely], minlength=len(kept_rows)) > 1)
+        rows = np.flatnonzero(np.bincount(games[likely], minlength=len(cached_rows)) > 1)
         likely &= np.isin(games, rows)
         games, actions, shares = np.searchsorted(rows, games[likely]), actions[likely], shares[likely]
 
@@ -183,9 +183,9 @@ class RolloutLearner(TeamLearner):
         gains[games, actions] = values - sums[games]
         before = np.zeros_like(gains)
         if len(rows):
-            start = self.start.score_kept(self.kept, kept_rows[rows])  # type: ignore[arg-type]
+            start = self.start.score_cached(self.cache, cached_rows[rows])  # type: ignore[arg-type]
             before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
-        return Decisions(kept_rows[rows], gains, before)
+        return Decisions(cached_rows[rows], gains, before)
 
     def train(self, decisions: Decisions) -> None:
         """Learn from decisions. Logged values are computed before the update."""
@@ -220,7 +220,7 @@ class RolloutLearner(TeamLearner):
 
     def _expect(self, decisions: Decisions, part: Array) -> tuple[th.Tensor, th.Tensor]:
         """Sums over some decisions: expected advantage, and KL divergence from the initial network."""
-        seen = self.policy.network.score_kept(self.kept, decisions.rows[part])  # type: ignore[arg-type]
+        seen = self.policy.network.score_cached(self.cache, decisions.rows[part])  # type: ignore[arg-type]
         logs = seen.logs()
         shares = logs.exp()
         places = part[seen.games.cpu().numpy()], seen.actions.cpu().numpy()

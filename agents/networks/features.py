@@ -10,7 +10,7 @@ from torch import nn
 
 from agents.family import FamilySpec
 from agents.networks.family import FamilyReader
-from agents.networks.kept import KeptFeatures
+from agents.networks.feature_cache import FeatureCache
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures, MoveReader
@@ -65,25 +65,25 @@ class FeaturesNetwork(nn.Module):
             may depend only on these: :meth:`value` passes no moves.
         """
 
-    def look(self, observations: Array, masks: Array) -> MoveFeatures:
+    def read_features(self, observations: Array, masks: Array) -> MoveFeatures:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
         return self.reader.read(observations, masks)
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
-        """Observations ``[n, size]``, masks ``[n, actions]``."""
+        """Score the legal moves of observations ``[n, size]`` with masks ``[n, actions]``."""
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        return self.score_features(self.look(codes, masks), observations.device)
+        return self.score_features(self.read_features(codes, masks), observations.device)
 
-    def make_kept(self) -> KeptFeatures:
-        """Make a store for positions that are scored more than once."""
-        return KeptFeatures(self.look, self.sizes)
+    def make_cache(self) -> FeatureCache:
+        """Make a cache for positions that are scored more than once."""
+        return FeatureCache(self.read_features, self.sizes)
 
-    def score_kept(self, kept: KeptFeatures, rows: Rows) -> Scores:
-        """The same for kept positions, int64 ``[n]``."""
-        return self.score_features(kept.unpack(rows), next(self.parameters()).device)
+    def score_cached(self, cache: FeatureCache, rows: Rows) -> Scores:
+        """Score cached positions, int64 ``[n]``; see :meth:`score`."""
+        return self.score_features(cache.unpack(rows), next(self.parameters()).device)
 
     def score_features(self, seen: MoveFeatures, device: th.device) -> Scores:
-        """The same from features."""
+        """Score moves from their features."""
         scores: Scores = self(*(th.from_numpy(part).to(device) for part in seen))
         return scores
 

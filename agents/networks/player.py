@@ -34,7 +34,7 @@ class NetworkPlayer(Policy):
     seed
         Seed of the draws if the caller passes no random numbers.
     value
-        Maps the network's value features to the value, ``[n, 1]``; None if it was not kept.
+        Maps the network's value features to the value, ``[n, 1]``; None if the model has no value head.
     temperature
         Of a network whose scores are values of moves: they are divided by it, and the value is the highest
         of them. None if scores are logits.

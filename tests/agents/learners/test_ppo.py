@@ -88,7 +88,7 @@ def test_what_was_chosen_is_what_was_played() -> None:
     actions = targets.actions.numpy()
     assert masks[np.arange(len(masks)), actions].all() and len(masks) == 8 * 32
     rows = np.arange(len(masks))
-    seen = model.policy.network.score_kept(model.kept, rows)  # type: ignore[arg-type]
+    seen = model.policy.network.score_cached(model.cache, rows)  # type: ignore[arg-type]
     logs = seen.of(targets.actions, seen.logs())
     th.testing.assert_close(logs, targets.logs, rtol=1e-4, atol=1e-5)
     # Drawn, not the likeliest: about as often as their probabilities say.
@@ -105,7 +105,7 @@ def test_learns_which_moves_pay() -> None:
     model.set_logger(model.logger)
     model.train(told)
     rows = np.arange(len(before))
-    seen = model.policy.network.score_kept(model.kept, rows)  # type: ignore[arg-type]
+    seen = model.policy.network.score_cached(model.cache, rows)  # type: ignore[arg-type]
     change = seen.of(targets.actions, seen.logs()) - before
     choice = change.abs() > 1e-6
     assert np.corrcoef(change[choice].detach(), told.advantages[choice])[0, 1] > 0.3

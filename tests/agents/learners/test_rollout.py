@@ -98,7 +98,7 @@ def learner(**changes: Any) -> RolloutLearner:
 
 def legal(model: RolloutLearner, decisions: Decisions) -> Any:
     """The masks of decisions, int8 ``[n, actions]``."""
-    seen = model.policy.network.score_kept(model.kept, decisions.rows)
+    seen = model.policy.network.score_cached(model.cache, decisions.rows)
     masks = np.zeros(decisions.gains.shape, dtype=np.int8)
     masks[seen.games.numpy(), seen.actions.numpy()] = 1
     return masks
@@ -110,7 +110,7 @@ def test_decisions() -> None:
     decisions, _ = rollout(model)
     assert 20 < len(decisions.rows) < 8 * 32
     masks = legal(model, decisions)
-    seen = model.policy.network.score_kept(model.kept, decisions.rows)
+    seen = model.policy.network.score_cached(model.cache, decisions.rows)
     shares = np.zeros(masks.shape)
     shares[seen.games.numpy(), seen.actions.numpy()] = seen.logs().exp().numpy(force=True)
     assert (masks.sum(1) > 1).all()

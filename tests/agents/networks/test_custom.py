@@ -83,9 +83,9 @@ def test_kept_positions_score_the_same() -> None:
     batch = played(CONFIG.variant, 10, size=6)
     observations, masks = batch.observations().copy(), batch.state.mask.copy()
     network = OfMoves(batch.spec)
-    kept = network.make_kept()
-    rows = kept.add(observations, masks)
-    seen, again = network.score(th.from_numpy(observations), masks), network.score_kept(kept, rows)
+    cache = network.make_cache()
+    rows = cache.add(observations, masks)
+    seen, again = network.score(th.from_numpy(observations), masks), network.score_cached(cache, rows)
     for one, other in zip(seen, again, strict=True):
         th.testing.assert_close(one, other)
     th.testing.assert_close(network.value(th.from_numpy(observations)), seen.features)

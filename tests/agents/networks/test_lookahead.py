@@ -22,7 +22,7 @@ from tests.move_features.test_moves import played
 def test_networks_without_weights_go_nowhere() -> None:
     network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, rollout_lookahead=3)
     observations = played(ALL["busy-aces"], 10, 4).observations()
-    positions = network.look(observations, np.zeros((4, 0), dtype=np.int8)).positions
+    positions = network.read_features(observations, np.zeros((4, 0), dtype=np.int8)).positions
     assert (positions[:, -2] == 0).all()
 
 
