@@ -17,10 +17,10 @@ import numpy as np
 import tyro
 
 from agents.cluster import Cluster, connect, for_workers
-from agents.commands.options import RayAddress, run_command
+from agents.commands.options import INTERRUPTED, RayAddress, run_command
 from agents.policies import torch_network
 from agents.reports.solver_results import VERDICTS, Verdict, read_verdicts
-from agents.search.solver import SMALL, Solution, Solver
+from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Position, Settings
 from solitaire_env.core.batch import Start
@@ -34,7 +34,7 @@ from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine
 
-MOST: Final = 16
+MAX_CHUNK: Final = 16
 """Maximum number of deals that a worker of a cluster gets at a time."""
 
 
@@ -61,8 +61,8 @@ class Arguments:
     seed: int = 0
     """Seed of the perturbed weights."""
     network: str = "shipped"
-    """Network that ranks the positions of beams: shipped (the game's, if any), a run or model folder, or
-    none."""
+    """Network that ranks the positions of beam search: shipped (the game's, if any), a run or model folder,
+    or none."""
     out: Path | None = None
     """JSON-lines file of the results; by default results/solver/<game>.jsonl."""
     ray: RayAddress = None
@@ -84,7 +84,7 @@ def make_solver(variant: Variant, a: Arguments) -> Solver:
     """
     network = None
     own = variant.name in shipped_games() and variant == get_variant(variant.name)
-    if a.network != "none" and (a.network != "shipped" or (own and variant.cards > SMALL)):
+    if a.network != "none" and (a.network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)):
         network = torch_network(a.network, GameSpec(variant))
     return Solver(variant, megabytes=a.memory, seed=a.seed, network=network)
 
@@ -98,7 +98,7 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
         If an action is not legal, or the game is over before the end of the line.
     """
     if not line:
-        return [], *_standing(variant, start)
+        return [], *_status(variant, start)
     spec = GameSpec(variant, Settings(max_episode_steps=len(line)))
     runner = Runner(Scripted([line]), spec, num_envs=1, record=True)
     [end] = [end for ended in runner.play([start]) for end in ended]
@@ -107,7 +107,7 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
     return [action_text(variant, move.action) for move in end.moves], end.cards_home, end.won
 
 
-def _standing(variant: Variant, start: Start) -> tuple[int, bool]:
+def _status(variant: Variant, start: Start) -> tuple[int, bool]:
     """Cards home in a position, and whether it is won."""
     env = SolitaireEnv(variant)
     options = {"position": start} if isinstance(start, Position) else {"deal": start}
@@ -117,18 +117,18 @@ def _standing(variant: Variant, start: Start) -> tuple[int, bool]:
 
 def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:
     """The text about one deal."""
-    said = {
+    result = {
         "winnable": f"won in {len(texts)} moves:",
-        "unwinnable": "cannot be won: every position that can be reached was looked at",
+        "unwinnable": "cannot be won: no position that can be reached is won",
         "unknown": (
-            f"neither a win nor a proof was found; the best line brings {solution.cards_home} of "
-            f"{variant.cards} cards home, in {len(texts)} moves:"
+            f"unknown: the search found neither a win nor a proof that there is none; the best line brings "
+            f"{solution.cards_home} of {variant.cards} cards home in {len(texts)} moves:"
         ),
     }[solution.result]
-    head = f"{env_id(variant)}, {what}: {said}"
+    head = f"{env_id(variant)}, {what}: {result}"
     lines = [] if solution.result == "unwinnable" else [" ".join(texts)]
     foot = f"{solution.nodes:,} moves played, {solution.seconds:.2f} s"
-    return "\n".join([head, *lines, *(["stopped"] if solution.stopped else []), foot])
+    return "\n".join([head, *lines, *(["interrupted"] if solution.stopped else []), foot])
 
 
 def solve_one(variant: Variant, a: Arguments) -> int:
@@ -167,8 +167,8 @@ def solve_many(variant: Variant, a: Arguments) -> int:
         for verdict in read_verdicts(path):
             if (verdict.env, verdict.rules) != (env_id(variant), rules):
                 raise ValueError(
-                    f"{path} holds verdicts of {verdict.env} ({verdict.rules}), not of {env_id(variant)} "
-                    f"({rules}); choose another file"
+                    f"{path} holds results of {verdict.env} ({verdict.rules}), allowed: {env_id(variant)} "
+                    f"({rules}); choose another file with --out"
                 )
             known[verdict.deal] = verdict
         _write(path, known)  # without an incomplete last line
@@ -206,7 +206,7 @@ def solve_deals(
             yield from (verdict for _, verdict in some)
         return
     a = replace(a, network=for_workers(a.network))
-    for results in cluster.spread(prepare_solver, (variant, a), deals, least=1, most=MOST):
+    for results in cluster.spread(prepare_solver, (variant, a), deals, least=1, most=MAX_CHUNK):
         yield from (verdict for _, verdict in results)
 
 
@@ -252,10 +252,10 @@ def _write(path: Path, known: dict[int | str, Verdict]) -> None:
 
 def _line(verdict: Verdict) -> str:
     """A line of a file of results."""
-    told = asdict(verdict)
+    values = asdict(verdict)
     if not verdict.gains:
-        del told["gains"]
-    return json.dumps(told) + "\n"
+        del values["gains"]
+    return json.dumps(values) + "\n"
 
 
 def _order(deal: int | str) -> tuple[str, int]:
@@ -288,9 +288,9 @@ def _count(variant: Variant, verdicts: list[Verdict]) -> str:
 def run(a: Arguments) -> int:
     """Solve what the options ask for; the exit status."""
     if sum(choice is not None for choice in (a.deal, a.deals, a.position)) != 1:
-        raise ValueError("allowed is one of --deal, --deals and --position")
+        raise ValueError("give exactly one of --deal, --deals and --position")
     if a.ray is not None and a.deals is None:
-        raise ValueError("--ray is for --deals: a single deal is solved by one process")
+        raise ValueError("--ray needs --deals: one process solves a single deal")
     if not a.seconds > 0:
         raise ValueError(f"seconds is {a.seconds}, allowed: above 0")
     variant = env_variant(a.env).with_rules(build=a.build, spaces=a.spaces)
@@ -300,7 +300,7 @@ def run(a: Arguments) -> int:
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m agents.solve", config=(tyro.conf.FlagCreatePairsOff,))
-    return run_command(lambda: run(a), "stopped; the verdicts that were found are kept")
+    return run_command(lambda: run(a), INTERRUPTED)
 
 
 if __name__ == "__main__":

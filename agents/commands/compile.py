@@ -32,13 +32,13 @@ class Arguments:
 
 
 def _finish_playouts() -> None:
-    from agents.search.rollouts import finish
+    from agents.search.rollouts import play_to_end
     from agents.search.solver import PATIENCE, Solver
 
     solver = Solver(VARIANTS[0])
     batch = solver.batch
     batch.deal(np.arange(1), [0])
-    finish(
+    play_to_end(
         batch.rules, batch.state, batch.events, np.arange(1), solver.weights, PATIENCE, solver.forced,
         solver.lines[0], solver.room,
     )  # fmt: skip

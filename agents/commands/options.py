@@ -27,18 +27,18 @@ RayAddress = Annotated[
 ]
 """Value of the option ``--ray [ADDRESS]``, as :func:`agents.cluster.connect` takes it."""
 
-INTERRUPTED: Final = "Interrupted; games that ended are kept. Run the same command to resume."
-"""Message at Ctrl-C of commands that store each game as it ends."""
+INTERRUPTED: Final = "Interrupted. Stored games are kept. Run the same command to resume."
+"""Message at Ctrl-C of commands that store the result of each game."""
 
 
-def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stopped") -> int:
+def run_command(run: Callable[[], int], message: str | Callable[[], str] = "Interrupted.") -> int:
     """Run a command; its exit status.
 
     A user's mistake is reported in a sentence instead of a trace, with status 2; Ctrl-C gives 130.
 
     Parameters
     ----------
-    stopped
+    message
         Message at Ctrl-C, or a function that returns it.
     """
     try:
@@ -47,7 +47,7 @@ def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stop
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"\n{stopped if isinstance(stopped, str) else stopped()}", file=sys.stderr)
+        print(f"\n{message if isinstance(message, str) else message()}", file=sys.stderr)
         return 130
 
 
@@ -93,7 +93,7 @@ class Subcommand(NamedTuple):
 
 
 def run_subcommand(
-    prog: str, commands: Mapping[str, Subcommand], args: list[str] | None, stopped: str = "stopped"
+    prog: str, commands: Mapping[str, Subcommand], args: list[str] | None, message: str = "Interrupted."
 ) -> int:
     """Run the subcommand of a command line; its exit status.
 
@@ -118,4 +118,4 @@ def run_subcommand(
     a = tyro.cli(
         commands[name].options, args=rest, prog=f"{prog} {name}", config=(tyro.conf.FlagCreatePairsOff,)
     )
-    return run_command(lambda: int(commands[name].run(a)), stopped)
+    return run_command(lambda: int(commands[name].run(a)), message)

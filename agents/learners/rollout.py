@@ -27,7 +27,7 @@ from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.scores import Scores
 from agents.search.player import PATIENCE
-from agents.search.rollouts import finish
+from agents.search.rollouts import play_to_end
 from agents.search.stocks import draw_stocks, write_games
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
@@ -92,7 +92,7 @@ class RolloutEvaluator:
         taken, todo = np.zeros(self.batch.size, dtype=np.int64), np.zeros(self.batch.size, dtype=np.int8)
         taken[:m], todo[:m] = actions.repeat(self.num_playouts), 1
         self.batch.step(taken, todo)
-        finish(
+        play_to_end(
             rules, state, self.batch.events, np.flatnonzero(state.status[:m] == 0), self.weights, PATIENCE,
             self.forced, self.line, self.room,
         )  # fmt: skip

@@ -20,7 +20,7 @@ NOISE: Final = 2.0
 """Standard deviation of the noise added to perturbed weights."""
 
 
-def near(weights: Array, n: int, random: np.random.Generator) -> Array:
+def perturb(weights: Array, n: int, random: np.random.Generator) -> Array:
     """``n`` perturbed copies of weights, float64 ``[n, NUM_MOVE]``."""
     return weights + NOISE * random.standard_normal((n, len(weights)))
 
@@ -61,7 +61,7 @@ def play_out(  # type: ignore[no-untyped-def]
 
 
 @jit_allocating
-def finish(rules, state, events, games, weights, patience, forced, line, room):  # type: ignore[no-untyped-def]
+def play_to_end(rules, state, events, games, weights, patience, forced, line, room):  # type: ignore[no-untyped-def]
     """Play each of ``games``, int64 ``[n]``, to its end; ``line`` gets the actions of the last one. Returns
     the number of moves played.
     """
@@ -76,7 +76,7 @@ def finish(rules, state, events, games, weights, patience, forced, line, room): 
 
 @jit_allocating
 def nested_rollouts(  # type: ignore[no-untyped-def]
-    rules, state, events, habits, patience, forced, line, trial, room
+    rules, state, events, weight_sets, patience, forced, line, trial, room
 ):  # fmt: skip
     """From the game in row 0: before each move, play out every legal move, then follow the best line found.
     Rows 1 and 2 are overwritten.
@@ -85,7 +85,7 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    habits
+    weight_sets
         float64 ``[k, NUM_MOVE]``: weights; playouts take the next ones each time.
     forced
         Whether safe autoplay is played at the start and after each move; lines leave it out.
@@ -103,7 +103,7 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
     most = int(state.home[1])
     first = np.zeros(rules.actions, dtype=np.int64)
     while int(state.status[1]) == 0 and most < rules.cards:
-        n = score_moves(rules, state, 1, habits[0], room)
+        n = score_moves(rules, state, 1, weight_sets[0], room)
         first[:n] = room.actions[:n]
         for k in range(n):
             copy(rules, state, 1, 2)
@@ -112,7 +112,7 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
             moves += 1
             if forced:
                 moves += autoplay_safe(rules, state, events, 2)
-            weights = habits[tried % len(habits)]
+            weights = weight_sets[tried % len(weight_sets)]
             end, played = play_out(
                 rules, state, events, 2, weights, patience, forced, trial, at + 1, room
             )  # fmt: skip
@@ -131,7 +131,7 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
     return most, length, moves
 
 
-class Known(NamedTuple):
+class KnownLines(NamedTuple):
     """The best known lines from positions."""
 
     home: Array
@@ -142,10 +142,10 @@ class Known(NamedTuple):
     """int16 ``[n, longest]``: actions, without safe autoplay."""
 
 
-def make_known(n: int, longest: int) -> Known:
+def make_known_lines(n: int, longest: int) -> KnownLines:
     """No known lines for ``n`` positions."""
     # Memory that is not written costs nothing, and few lines are this long.
-    return Known(
+    return KnownLines(
         np.full(n, -1, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.empty((n, longest), dtype=np.int16),
@@ -153,7 +153,7 @@ def make_known(n: int, longest: int) -> Known:
 
 
 @jit_allocating
-def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
+def advance_lines(known, froms, actions, after):  # type: ignore[no-untyped-def]
     """Copy known lines to the next positions: where the line of ``froms``, int64 ``[n]``, begins with the
     action played, int16 ``[n]``, its rest is written to ``after``.
     """

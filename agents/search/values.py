@@ -18,16 +18,20 @@ TOGETHER: Final = 4096
 """Batch size of the network; larger batches do not fit into a processor's cache."""
 
 
-class Expected:
+class PositionValues:
     """The value of positions: the share of cards home plus the network's value. The network is changed to
     compute in float32.
     """
 
     def __init__(self, variant: Variant, player: NetworkPlayer) -> None:
         if player.value is None:
-            raise ValueError("the network has no value, which beams go by: take another, or none")
+            raise ValueError(
+                "the network has no value head, which beam search needs, allowed: another network, or none"
+            )
         if player.moves not in (None, variant.moves):
-            raise ValueError(f"the network plays {player.moves!r} moves, beams {variant.moves!r} ones")
+            raise ValueError(
+                f"the network plays {player.moves!r} moves, allowed for beam search: {variant.moves!r}"
+            )
         self.value = player.in_32_bits().value
         self.network = player.network
         batch = Batch(GameSpec(variant), 1)

@@ -26,12 +26,12 @@ from agents.reports import solver_results as verdicts
 from agents.reports.leaderboard import known_winnable
 from agents.reports.stored import STORE, read_entry
 from agents.search import beam, positions, rollouts, solver
-from agents.search.beam import Beam, Expects, Found
+from agents.search.beam import Beam, BeamResult, ValueFunction
 from agents.search.budget import Budget
-from agents.search.player import IDLE, Searcher
+from agents.search.player import MAX_IDLE, Searcher
 from agents.search.solver import Solver
 from agents.search.stocks import draw_stocks, unseen
-from agents.search.values import Expected
+from agents.search.values import PositionValues
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
@@ -222,18 +222,18 @@ def test_a_won_position_needs_no_move() -> None:
     assert (solution.result, solution.line, solution.cards_home) == ("winnable", (), 16)
 
 
-def beams_of(variant: Variant, expects: Expects, cards: Array, width: int) -> list[Found]:
+def beams_of(variant: Variant, values: ValueFunction, cards: Array, width: int) -> list[BeamResult]:
     """What a beam of each kind finds from a position: by playouts without and with a network, by it alone."""
     weights = weights_for(variant.name, stock=variant.stock > 0)
     random = np.random.default_rng(0)
     return [
         Beam(variant, 50, weights).search(cards, width, random),
-        Beam(variant, 50, weights, expects).search(cards, width, random),
-        Beam(variant, 50, weights, expects).search(cards, width),
+        Beam(variant, 50, weights, values).search(cards, width, random),
+        Beam(variant, 50, weights, values).search(cards, width),
     ]
 
 
-def played_out(variant: Variant, cards: Array, found: Found, deal: int) -> int:
+def played_out(variant: Variant, cards: Array, found: BeamResult, deal: int) -> int:
     """Play what a beam found in the environment: cards home."""
     batch = Batch(GameSpec(variant), 1)
     line = positions.spell_out(batch, cards, found.line, variant.build == "same suit", found.home)
@@ -251,7 +251,7 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
     spec = GameSpec(variant)
     network = MovesNetwork(spec)
     player = NetworkPlayer(network, spec, "untrained", value=th.nn.Linear(network.width, 1))
-    expects = Expected(variant, player)
+    values = PositionValues(variant, player)
     batch = Batch(GameSpec(variant), 1)
     env = SolitaireEnv(variant)
     ends: Counter[bool] = Counter()
@@ -260,11 +260,11 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
         cards = batch.state.rows[0].copy()
         env.reset(options={"deal": deal})
         possible = search(parse_position(env.position(), variant)).line is not None
-        for wide in beams_of(variant, expects, cards, 30_000):
+        for wide in beams_of(variant, values, cards, 30_000):
             assert (wide.home == variant.cards) == possible, f"deal {deal}"
             assert wide.exhausted or possible
             assert played_out(variant, cards, wide, deal) == wide.home
-        for narrow in beams_of(variant, expects, cards, 2):
+        for narrow in beams_of(variant, values, cards, 2):
             assert not (narrow.exhausted and possible and narrow.home < variant.cards)
             assert played_out(variant, cards, narrow, deal) == narrow.home
         ends[possible] += 1
@@ -288,7 +288,7 @@ def test_lines_of_beams_can_be_played(game: str) -> None:
     for deal in range(2):
         batch.deal(np.array([0]), [deal])
         cards = batch.state.rows[0].copy()
-        for found in beams_of(variant, Expected(variant, player), cards, 4):
+        for found in beams_of(variant, PositionValues(variant, player), cards, 4):
             assert played_out(variant, cards, found, deal) == found.home > 10
 
 
@@ -343,7 +343,7 @@ def test_the_next_beam_is_as_wide_as_there_is_time_for(
     monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
     search = solver.Search(np.zeros(0), 104, np.random.default_rng(0), 0.0, left, None, home=50)
     for kind, last in ended.items():
-        search.beams[kind].append(solver.Ended(*last))
+        search.beams[kind].append(solver.FinishedBeam(*last))
     assert ours._next_beam(search) == following
 
 
@@ -396,7 +396,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int
 
 def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, beam, "widen", 60)
-    monkeypatch.setattr(solver, "FEW", 1)
+    monkeypatch.setattr(solver, "TRIES_BEFORE_BEAM", 1)
     solution = Solver(get_variant("eighty-thieves"), network=shipped("eighty-thieves")).solve_deal(0)
     assert (solution.stopped, solution.result) == (True, "unknown")
     assert solution.cards_home > 40
@@ -561,13 +561,13 @@ def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
             stock[:] = random.permutation(stock)
             other.set_row(0, cards)
             uniforms = np.array([random.random()])
-            before = player.simulated
+            before = player.simulated_moves
             chosen = [
                 player(batch.observations().copy(), batch.state.mask.copy(), uniforms=uniforms)
                 for batch in (one, other)
             ]
             assert chosen[0] == chosen[1], f"deal {deal}, move {step}"
-            searched += player.simulated > before
+            searched += player.simulated_moves > before
             one.step(chosen[0], one.everyone)
     assert searched > 5
 
@@ -647,22 +647,22 @@ def test_where_nothing_happens_any_more_nothing_is_tried() -> None:
     batch = Batch(GameSpec(player.variant), 1)
     simulated = []
     for turn in range(60):
-        if turn < 60 - IDLE - 10:
+        if turn < 60 - MAX_IDLE - 10:
             batch.deal(np.array([0]), [turn])
         chosen = player(
             batch.observations(), batch.state.mask, uniforms=np.array([0.3]), games=np.array([-77])
         )
         assert batch.state.mask[0, chosen[0]]
-        simulated.append(player.simulated)
+        simulated.append(player.simulated_moves)
     # The same position again and again.
     assert simulated[9] > simulated[0]
-    assert simulated[-1] == simulated[-9] and player.games[-77].idle > IDLE
+    assert simulated[-1] == simulated[-9] and player.games[-77].idle > MAX_IDLE
 
 
 def test_without_the_solver_it_tries_moves() -> None:
     player = searcher("eights-down", nodes=0, simulations=4, depth=2)
     done = evaluate(player, "eights-down", range(20000, 20004))
-    assert player.simulated > 0
+    assert player.simulated_moves > 0
     assert any(game.won for game in done.games)
 
 
@@ -679,7 +679,7 @@ def test_no_position_comes_back_while_another_move_is_left() -> None:
         )
         batch.step(chosen, batch.everyone)
     assert len(seen) == 60
-    assert player.games[-5].back == 0
+    assert player.games[-5].repeats == 0
 
 
 def test_trials_are_played_to_their_end() -> None:
@@ -690,7 +690,7 @@ def test_trials_are_played_to_their_end() -> None:
     alone = played(player.variant, 40, 6)
     before = state.rows.copy()
     games = np.array([1, 4])
-    moves = rollouts.finish(
+    moves = rollouts.play_to_end(
         rules, state, batch.events, games, player.weights, 20, True, player.line, player.room
     )  # fmt: skip
     moves_alone = 0
@@ -729,7 +729,7 @@ def test_a_move_may_be_given_its_time() -> None:
 
 
 def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.search.player.REMEMBERED", 2)
+    monkeypatch.setattr("agents.search.player.MAX_GAMES", 2)
     player = searcher("busy-aces", simulations=2, depth=0)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
