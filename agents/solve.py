@@ -1,6 +1,6 @@
 """Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
 
-It prints a winning line, action by action, or the best line found. With ``--deals`` it writes the result of
+Prints a winning line, action by action, or the best line found. With ``--deals``, writes the result of
 each deal, as a JSON line, to ``results/solver/<game>.jsonl`` or another file; deals with a stored result
 other than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
 """
@@ -19,7 +19,7 @@ import tyro
 from agents.cluster import Cluster, connect, for_workers
 from agents.commands.options import INTERRUPTED, RayAddress, run_command
 from agents.policies import torch_network
-from agents.reports.solver_results import VERDICTS, Verdict, read_verdicts
+from agents.reports.solver_results import SOLVER_RESULTS, SolverResult, read_solver_results
 from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Position, Settings
@@ -116,7 +116,7 @@ def _status(variant: Variant, start: Start) -> tuple[int, bool]:
 
 
 def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:
-    """The text about one deal."""
+    """The result of one deal as text."""
     result = {
         "winnable": f"won in {len(texts)} moves:",
         "unwinnable": "cannot be won: no position that can be reached is won",
@@ -159,18 +159,18 @@ def solve_one(variant: Variant, a: Arguments) -> int:
 
 def solve_many(variant: Variant, a: Arguments) -> int:
     """Solve deals and write their results."""
-    path = a.out or VERDICTS / f"{variant.name}.jsonl"
+    path = a.out or SOLVER_RESULTS / f"{variant.name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     rules = game_rules(variant)
-    known: dict[int | str, Verdict] = {}
+    known: dict[int | str, SolverResult] = {}
     if path.exists():
-        for verdict in read_verdicts(path):
-            if (verdict.env, verdict.rules) != (env_id(variant), rules):
+        for row in read_solver_results(path):
+            if (row.env, row.rules) != (env_id(variant), rules):
                 raise ValueError(
-                    f"{path} holds results of {verdict.env} ({verdict.rules}), allowed: {env_id(variant)} "
+                    f"{path} holds results of {row.env} ({row.rules}), allowed: {env_id(variant)} "
                     f"({rules}); choose another file with --out"
                 )
-            known[verdict.deal] = verdict
+            known[row.deal] = row
         _write(path, known)  # without an incomplete last line
     deals = parse_deals(str(a.deals))
     left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
@@ -184,7 +184,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             before = known.get(found.deal)
             if before is not None and found.result == "unknown":
                 # Keep the best line and the longest search.
-                longest = max(before, found, key=lambda verdict: verdict.seconds)
+                longest = max(before, found, key=lambda row: row.seconds)
                 found = replace(longest, cards_home=max(before.cards_home, found.cards_home))
             known[found.deal] = found
             file.write(_line(found))
@@ -199,41 +199,41 @@ def solve_many(variant: Variant, a: Arguments) -> int:
 
 def solve_deals(
     variant: Variant, a: Arguments, deals: list[int | str], cluster: Cluster | None
-) -> Iterator[Verdict | None]:
+) -> Iterator[SolverResult | None]:
     """Solve deals; yield results as they are found, in any order, and None if Ctrl-C ended the search."""
     if cluster is None:
         for some in prepare_solver((variant, a))(deals):
-            yield from (verdict for _, verdict in some)
+            yield from (row for _, row in some)
         return
     a = replace(a, network=for_workers(a.network))
     for results in cluster.spread(prepare_solver, (variant, a), deals, least=1, most=MAX_CHUNK):
-        yield from (verdict for _, verdict in results)
+        yield from (row for _, row in results)
 
 
 def prepare_solver(
     job: tuple[Variant, Arguments],
-) -> Callable[[list[int | str]], Iterator[list[tuple[int, Verdict | None]]]]:
+) -> Callable[[list[int | str]], Iterator[list[tuple[int, SolverResult | None]]]]:
     """Make a solver, and return a function that solves some deals. After Ctrl-C it yields None last."""
     variant, a = job
     solver = make_solver(variant, a)
     solver.compile()
 
-    def solve(deals: list[int | str]) -> Iterator[list[tuple[int, Verdict | None]]]:
+    def solve(deals: list[int | str]) -> Iterator[list[tuple[int, SolverResult | None]]]:
         for place, deal in enumerate(deals):
             solution = solver.solve_deal(deal, seconds=a.seconds)
             if solution.stopped:
                 yield [(place, None)]
                 return
-            yield [(place, _verdict(variant, deal, solution))]
+            yield [(place, _row(variant, deal, solution))]
 
     return solve
 
 
-def _verdict(variant: Variant, deal: int | str, solution: Solution) -> Verdict:
+def _row(variant: Variant, deal: int | str, solution: Solution) -> SolverResult:
     """The stored result of a solution; its line is replayed in the environment."""
     texts, home, won = check_line(variant, deal, solution.line)
     assert (home, won) == (solution.cards_home, solution.result == "winnable")
-    return Verdict(
+    return SolverResult(
         env_id(variant), game_rules(variant), deal, solution.result, home, len(texts) if won else None,
         solution.nodes, round(solution.seconds, 3),
         _gains(solution) if solution.result == "unknown" else (),
@@ -245,15 +245,15 @@ def _gains(solution: Solution) -> tuple[tuple[float, int], ...]:
     return tuple((round(seconds, 3), home) for seconds, home in solution.gains)
 
 
-def _write(path: Path, known: dict[int | str, Verdict]) -> None:
+def _write(path: Path, known: dict[int | str, SolverResult]) -> None:
     """Write a file of results, in the order of the deals."""
     write_text(path, "".join(_line(known[deal]) for deal in sorted(known, key=_order)))
 
 
-def _line(verdict: Verdict) -> str:
+def _line(row: SolverResult) -> str:
     """A line of a file of results."""
-    values = asdict(verdict)
-    if not verdict.gains:
+    values = asdict(row)
+    if not row.gains:
         del values["gains"]
     return json.dumps(values) + "\n"
 
@@ -264,20 +264,20 @@ def _order(deal: int | str) -> tuple[str, int]:
     return program, int(number)
 
 
-def _count(variant: Variant, verdicts: list[Verdict]) -> str:
+def _count(variant: Variant, rows: list[SolverResult]) -> str:
     """The counts of results as text."""
-    n = len(verdicts)
-    results = Counter(verdict.result for verdict in verdicts)
+    n = len(rows)
+    results = Counter(row.result for row in rows)
     low, _ = wilson_interval(results["winnable"], n)
     _, high = wilson_interval(n - results["unwinnable"], n)
     lines = [f"{env_id(variant)}, {n} deals"]
     lines += [f"{result:10}  {results[result]:5}" for result in ("winnable", "unwinnable", "unknown")]
     if n:
         lines.append(f"winnable of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
-        home = sum(verdict.cards_home for verdict in verdicts) / n
+        home = sum(row.cards_home for row in rows) / n
         lines.append(f"cards home on the best line: {home:.1f}")
-        seconds = [verdict.seconds for verdict in verdicts]
-        nodes = sum(verdict.nodes for verdict in verdicts)
+        seconds = [row.seconds for row in rows]
+        nodes = sum(row.nodes for row in rows)
         lines.append(
             f"seconds a deal: mean {sum(seconds) / n:.2f}, most {max(seconds):.1f}; "
             f"{nodes / max(sum(seconds), 1e-9):,.0f} moves a second"

@@ -202,7 +202,7 @@ def test_without_ray_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "ray", None)
     arguments = {
         evaluate: ["--policy", "random", "--env", "busy-aces", "--deals", "0:2", "--quiet"],
-        solve: ["busy-aces", "--deals", "0:2", "--out", str(tmp_path / "verdicts.jsonl"), "--quiet"],
+        solve: ["busy-aces", "--deals", "0:2", "--out", str(tmp_path / "results.jsonl"), "--quiet"],
         train: ["--env", "busy-aces", "--runs", str(tmp_path), "--quiet"],
     }[command]
     assert command.main([*arguments, "--ray"]) == 2

@@ -76,8 +76,8 @@ def test_a_killed_driver_resumes_from_its_rows(two_nodes: Cluster, tmp_path: Pat
     assert len(kept) == len(rows) and not transcripts.exists()
 
 
-def verdicts(path: Path) -> list[dict[str, object]]:
-    """Verdicts without the seconds that the search took."""
+def solver_rows(path: Path) -> list[dict[str, object]]:
+    """Solver results without the seconds that the search took."""
     return [
         {key: value for key, value in json.loads(line).items() if key != "seconds"}
         for line in path.read_text().splitlines()
@@ -99,7 +99,7 @@ def test_verdicts_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
     )
     run(*command, "--out", str(alone))
     run(*command, "--out", str(together), "--ray", two_nodes.address)
-    assert verdicts(alone) == verdicts(together)
+    assert solver_rows(alone) == solver_rows(together)
     before = together.read_bytes()
     run(*command, "--out", str(together), "--ray", two_nodes.address)
     assert together.read_bytes() == before, "nothing is solved again"

@@ -75,13 +75,13 @@ def test_what_they_took_has_to_be_told(folder: Path, refuses: Refuses) -> None:
 
 def test_the_solver_as_time_goes_on(empty_stores: Path) -> None:
     assert solver_results.solver_table() == ""
-    solver_results.VERDICTS.mkdir()
+    solver_results.SOLVER_RESULTS.mkdir()
     told = {"env": "", "rules": "", "nodes": 1, "seconds": 6.0, "cards_home": 9, "steps": None}
     won = told | {"result": "winnable", "steps": 200, "seconds": 1.5}
     left = told | {"result": "unknown", "gains": [[0.05, 3], [1.5, 5], [5.0, 9]]}
     for game, stored in (("forty-thieves", [won, left]), ("eighty-thieves", [left])):
         lines = [json.dumps(one | {"deal": deal}) + "\n" for deal, one in enumerate(stored)]
-        (solver_results.VERDICTS / f"{game}.jsonl").write_text("".join(lines))
+        (solver_results.SOLVER_RESULTS / f"{game}.jsonl").write_text("".join(lines))
     assert solver_results.solver_table().splitlines()[2:] == [
         "| Forty Thieves | 2 | 0.0 % won | 0.0 % won | 50.0 % won | 50.0 % won | 50.0 % won |",
         "| Eighty Thieves | 1 | 3.0 home | 3.0 home | 5.0 home | 5.0 home | 9.0 home |",
@@ -179,7 +179,7 @@ def test_lines_grow_on_average() -> None:
     figure = search_results.new_figure(2)
     axes = figure.subplots()
     found = [
-        solver_results.Verdict("", "", deal, "unknown", gains[-1][1], None, 1, 5.0, gains)
+        solver_results.SolverResult("", "", deal, "unknown", gains[-1][1], None, 1, 5.0, gains)
         for deal, gains in enumerate([((0.0, 0), (1.0, 4), (3.0, 9)), ((0.5, 6),)])
     ]
     search_results.draw_lines(axes, found)

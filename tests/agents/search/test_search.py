@@ -1,4 +1,4 @@
-"""The solver against searches that share nothing with it, and the player against what it must not know."""
+"""The solver agrees with independent searches; the search policy does not use hidden cards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agents import solve
 from agents.networks import MovesNetwork
 from agents.networks.player import NetworkPlayer
 from agents.policies import load_search, torch_network
-from agents.reports import solver_results as verdicts
+from agents.reports import solver_results
 from agents.reports.leaderboard import known_winnable
 from agents.reports.stored import STORE, read_entry
 from agents.search import beam, positions, rollouts, solver
@@ -72,14 +72,14 @@ SMALL = {
         Variant("small-busy-aces", "Small Busy Aces", decks=1, tableau=(1,), ranks=4),
     )
 }  # fmt: skip
-"""Each game with few ranks and few piles, so that all that can be reached from a deal can be looked at."""
+"""Each game with few ranks and piles, so that all positions reachable from a deal can be visited."""
 
 
 # ------------------------------------------------------------------------------------- the kernels
 
 
 @pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
-def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
+def test_state_and_observation_give_the_same_move_scores(name: str) -> None:
     variant = ALL[name]
     weights = np.random.default_rng(1).standard_normal(NUM_MOVE)
     reader = MoveReader(GameSpec(variant))
@@ -93,7 +93,7 @@ def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
             assert room.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
 
 
-def test_keys_are_of_positions_not_of_places() -> None:
+def test_keys_ignore_the_order_of_piles_and_cells() -> None:
     variant = get_variant("eights-down")
     batch = played(variant, 12, 64)
     batch.state.rows[1] = batch.state.rows[0]
@@ -109,8 +109,8 @@ def test_keys_are_of_positions_not_of_places() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
-    """Told from the position before, whatever goes home in between, and from nothing."""
+def test_incremental_keys_equal_full_keys(name: str) -> None:
+    """The incremental keys equal those computed from the whole position."""
     variant = ALL[name]
     batch = Batch(GameSpec(variant), 2)
     rules, state = batch.rules, batch.state
@@ -135,7 +135,7 @@ def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
-def test_what_is_sure_to_go_home_is_the_same_for_rows_and_observations(name: str) -> None:
+def test_safe_autoplay_agrees_for_rows_and_observations(name: str) -> None:
     variant = ALL[name]
     autoplay = SafeAutoplay(GameSpec(variant))
     found = 0
@@ -159,7 +159,7 @@ def shipped(game: str) -> NetworkPlayer:
 
 
 def agree(variant: Variant, deals: range) -> Counter[str]:
-    """Solve deals of a small game, and search each exhaustively by another program: the verdicts."""
+    """Solve deals of a small game, and search each exhaustively by another program; count the results."""
     found: Counter[str] = Counter()
     ours = Solver(variant, megabytes=200)
     env = SolitaireEnv(variant)
@@ -177,20 +177,20 @@ def agree(variant: Variant, deals: range) -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_no_contradiction_with_exhaustive_search(name: str) -> None:
+def test_solver_agrees_with_exhaustive_search(name: str) -> None:
     assert len(agree(SMALL[name], range(20))) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
-def test_no_contradiction_in_a_thousand_deals(name: str) -> None:
+def test_solver_agrees_with_exhaustive_search_on_a_thousand_deals(name: str) -> None:
     found = agree(SMALL[name], range(1000))
     assert found.total() == 1000
     assert min(found["winnable"], found["unwinnable"]) > 10
 
 
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
-def test_lines_can_be_played(variant: Variant) -> None:
+def test_lines_of_the_solver_are_legal(variant: Variant) -> None:
     ours = Solver(variant)
     for deal in range(4):
         solution = ours.solve_deal(deal, nodes=20_000)
@@ -199,12 +199,12 @@ def test_lines_can_be_played(variant: Variant) -> None:
         assert (home, won) == (solution.cards_home, solution.result == "winnable")
 
 
-def test_what_fc_solve_calls_impossible_is() -> None:
+def test_deals_that_fc_solve_calls_impossible_are_unwinnable() -> None:
     ours = Solver(get_variant("eights-down"))
     assert {ours.solve_deal(deal, seconds=600).result for deal in (239, 251, "ms:644")} == {"unwinnable"}
 
 
-def test_without_room_nothing_is_proved() -> None:
+def test_exhaustive_search_without_memory_proves_nothing() -> None:
     variant = SMALL["small-forty-thieves"]
     impossible = next(d for d in range(40) if Solver(variant).solve_deal(d).result == "unwinnable")
     ours = Solver(variant, megabytes=1)
@@ -223,7 +223,7 @@ def test_a_won_position_needs_no_move() -> None:
 
 
 def beams_of(variant: Variant, values: ValueFunction, cards: Array, width: int) -> list[BeamResult]:
-    """What a beam of each kind finds from a position: by playouts without and with a network, by it alone."""
+    """The results of three beam searches: by playouts, by playouts and a network, by the network alone."""
     weights = weights_for(variant.name, stock=variant.stock > 0)
     random = np.random.default_rng(0)
     return [
@@ -234,7 +234,7 @@ def beams_of(variant: Variant, values: ValueFunction, cards: Array, width: int) 
 
 
 def played_out(variant: Variant, cards: Array, found: BeamResult, deal: int) -> int:
-    """Play what a beam found in the environment: cards home."""
+    """Play the line of a beam search in the environment; return the cards home."""
     batch = Batch(GameSpec(variant), 1)
     line = positions.spell_out(batch, cards, found.line, variant.build == "same suit", found.home)
     *_, home, won = solve.check_line(variant, deal, tuple(line))
@@ -243,8 +243,8 @@ def played_out(variant: Variant, cards: Array, found: BeamResult, deal: int) -> 
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
-    """A beam with room for everything proves, one without proves nothing that is wrong; by each judge."""
+def test_beam_search_proves_only_unwinnable_deals(name: str) -> None:
+    """A beam that keeps all positions proves; a narrow one proves nothing wrong; for each ranking."""
     variant = SMALL[name]
     if variant.moves == "one card":
         variant = variant.with_rules(moves="supermove")
@@ -271,8 +271,8 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
     assert len(ends) == 2
 
 
-def test_a_beam_without_room_proves_nothing() -> None:
-    """Here each of the positions that the first move leads to leads to more than there is room for."""
+def test_a_narrow_beam_proves_nothing() -> None:
+    """Each position after the first move has more successors than the beam has room for."""
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
     batch = Batch(GameSpec(variant), 1)
     batch.deal(np.array([0]), [18])
@@ -281,7 +281,7 @@ def test_a_beam_without_room_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
-def test_lines_of_beams_can_be_played(game: str) -> None:
+def test_lines_of_beam_search_are_legal(game: str) -> None:
     player = shipped(game)
     variant = get_variant(game).with_rules(moves=player.moves)
     batch = Batch(GameSpec(variant), 1)
@@ -293,8 +293,8 @@ def test_lines_of_beams_can_be_played(game: str) -> None:
 
 
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits"])
-def test_a_beam_keeps_the_line_that_is_known(game: str) -> None:
-    """However narrow, it ends with no fewer cards home, and with the line itself if it finds no better."""
+def test_beam_search_keeps_the_known_line(game: str) -> None:
+    """Even with width 1 it returns a line with at least as many cards home."""
     variant = get_variant(game).with_rules(moves=shipped(game).moves)
     forced = variant.build == "same suit"
     beam = Beam(variant, 20, weights_for(variant.name, stock=variant.stock > 0))
@@ -309,8 +309,8 @@ def test_a_beam_keeps_the_line_that_is_known(game: str) -> None:
         assert int(batch.state.home[0]) == again.home and spelled
 
 
-def test_beams_win_and_prove_what_rollouts_do_not() -> None:
-    """Deals of Forty Thieves: one that two seconds of rollouts lose, and one that nobody can win."""
+def test_beam_search_solves_deals_that_rollouts_do_not() -> None:
+    """Deals of Forty Thieves: one that two seconds of rollouts do not win, and an unwinnable one."""
     ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
     won = ours.solve_deal(3, seconds=120)
     *_, home, is_won = solve.check_line(ours.strict, 3, won.line)
@@ -325,7 +325,7 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
         (1000.0, {"playouts": (32, 1.0, 50)}, ("network", 128)),
         (1000.0, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 96)),
         (float("inf"), {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 96)),
-        # As wide as there is time for; the network's, no wider than the last, would be the same again.
+        # The width fits the time left. A network beam of the same width would give the same result again.
         (2.0, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 64)),
         (0.5, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 40)}, ("playouts", 16)),
         (0.4, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 40)}, ("network", 384)),
@@ -333,7 +333,7 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
         (0.4, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 50)}, None),
     ],
 )  # fmt: skip
-def test_the_next_beam_is_as_wide_as_there_is_time_for(
+def test_the_next_beam_fits_the_time_left(
     left: float,
     ended: dict[solver.Kind, tuple[int, float, int]],
     following: tuple[str, int] | None,
@@ -347,15 +347,15 @@ def test_the_next_beam_is_as_wide_as_there_is_time_for(
     assert ours._next_beam(search) == following
 
 
-def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
+def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> None:
     player = shipped("busy-aces")
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
-    blind = NetworkPlayer(player.network, player.spec, "blind")
-    refuses(lambda: Solver(get_variant("busy-aces"), network=blind), "no value")
+    headless = NetworkPlayer(player.network, player.spec, "headless")
+    refuses(lambda: Solver(get_variant("busy-aces"), network=headless), "no value head")
 
 
-def test_all_is_compiled_before_time_counts() -> None:
-    """Each kernel that solving calls from Python is known to have been called by then."""
+def test_compile_calls_every_kernel() -> None:
+    """Solving calls no kernel from Python that ``compile`` has not called."""
     code = """
 from agents.policies import torch_network
 from agents.search import beam, exhaustive, layers, positions, rollouts, solver
@@ -394,7 +394,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int
     monkeypatch.setattr(module, name, interrupted)
 
 
-def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, beam, "widen", 60)
     monkeypatch.setattr(solver, "TRIES_BEFORE_BEAM", 1)
     solution = Solver(get_variant("eighty-thieves"), network=shipped("eighty-thieves")).solve_deal(0)
@@ -402,7 +402,7 @@ def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch
     assert solution.cards_home > 40
 
 
-def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, solver, "nested_rollouts", 2)
     solution = Solver(get_variant("forty-thieves")).solve_deal(0)
     assert (solution.stopped, solution.result) == (True, "unknown")
@@ -413,7 +413,7 @@ def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------------- the command
 
 
-def test_solve_prints_a_line_that_wins(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_prints_a_winning_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert solve.main(["eights-down", "--deal", "7", "--quiet"]) == 0
     head, line, foot = capsys.readouterr().out.splitlines()
     assert head.startswith("Solitaire/EightsDown-v0, deal 7: won in ")
@@ -425,7 +425,7 @@ def test_solve_prints_a_line_that_wins(capsys: pytest.CaptureFixture[str]) -> No
     assert info["is_success"]
 
 
-def test_solve_says_what_is_impossible(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_reports_an_unwinnable_deal(capsys: pytest.CaptureFixture[str]) -> None:
     assert solve.main(["eights-down", "--deal", "251", "--quiet"]) == 0
     assert "cannot be won" in capsys.readouterr().out
 
@@ -439,8 +439,8 @@ def test_solve_reads_a_position(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "position.txt: won in" in capsys.readouterr().out
 
 
-def test_verdicts_are_kept_and_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "verdicts.jsonl"
+def test_solve_adds_results_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.jsonl"
     command = ["eights-down", "--out", str(path), "--quiet"]
     assert solve.main([*command, "--deals", "250:253"]) == 0
     assert "winnable        2" in capsys.readouterr().out
@@ -452,31 +452,31 @@ def test_verdicts_are_kept_and_gone_on_with(tmp_path: Path, capsys: pytest.Captu
     ]
     assert solve.main([*command, "--deals", "249:253"]) == 0
     assert path.read_text().splitlines()[1:] == first.splitlines()
-    assert [v.deal for v in verdicts.read_verdicts(path)] == [249, 250, 251, 252]
+    assert [v.deal for v in solver_results.read_solver_results(path)] == [249, 250, 251, 252]
 
 
-def test_what_stays_unknown_keeps_the_best_line_and_the_longest_search(tmp_path: Path) -> None:
-    path = tmp_path / "verdicts.jsonl"
+def test_unknown_deals_keep_the_best_line_and_the_longest_search(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
     command = ["eighty-thieves", "--deals", "0:1", "--out", str(path), "--quiet", "--network", "none"]
     for seconds in ("0.3", "1", "0.1"):
         assert solve.main([*command, "--seconds", seconds]) == 0
         if seconds == "0.3":
             better = json.loads(path.read_text()) | {"cards_home": 190}
             path.write_text(json.dumps(better) + "\n")
-    [verdict] = verdicts.read_verdicts(path)
-    assert (verdict.result, verdict.cards_home) == ("unknown", 190)
-    assert verdict.seconds >= 1
-    times, homes = zip(*verdict.gains, strict=True)
+    [row] = solver_results.read_solver_results(path)
+    assert (row.result, row.cards_home) == ("unknown", 190)
+    assert row.seconds >= 1
+    times, homes = zip(*row.gains, strict=True)
     assert sorted(times) == list(times) and sorted(homes) == list(homes)
     assert (times[0], homes[0]) == (pytest.approx(0, abs=0.1), 0) and homes[-1] > 50
-    assert times[-1] <= verdict.seconds
+    assert times[-1] <= row.seconds
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["busy-aces"], ["--deal"]),
-        (["busy-aces", "--deal", "7", "--deals", "0:3"], ["one of"]),
+        (["busy-aces", "--deal", "7", "--deals", "0:3"], ["exactly one of"]),
         (["busy-aces", "--deal", "x"], ["unknown deals", "x"]),
         (["no-game", "--deal", "7"], ["no-game", "solitaire_env list"]),
         (["busy-aces", "--deal", "7", "--seconds", "0"], ["seconds is 0", "above 0"]),
@@ -486,51 +486,55 @@ def test_what_stays_unknown_keeps_the_best_line_and_the_longest_search(tmp_path:
         (["busy-aces", "--deal", "7", "--network", "nowhere"], ["nowhere"]),
     ],
 )
-def test_solve_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_refuses_wrong_options(
+    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert solve.main([*arguments, "--quiet"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert all(word in said for word in words), said
+    message = capsys.readouterr().err
+    assert message.startswith("error: ")
+    assert all(word in message for word in words), message
 
 
-def test_verdicts_of_another_game_are_refused(
+def test_results_of_another_game_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], refuses: Refuses
 ) -> None:
-    path = tmp_path / "verdicts.jsonl"
+    path = tmp_path / "results.jsonl"
     solve.main(["eights-down", "--out", str(path), "--quiet", "--deals", "0"])
     assert solve.main(["busy-aces", "--out", str(path), "--quiet", "--deals", "0"]) == 2
     assert "EightsDown" in capsys.readouterr().err
     path.write_text('{"deal": 1}\n')
-    refuses(lambda: verdicts.read_verdicts(path), "line 1", "not a verdict")
+    refuses(lambda: solver_results.read_solver_results(path), "line 1", "not a solver result")
 
 
-# ------------------------------------------------------------------------------ the stored verdicts
+# ------------------------------------------------------------------------------ the stored results
 
 
-@pytest.mark.parametrize("path", sorted(verdicts.VERDICTS.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_stored_verdicts_contradict_no_game(path: Path) -> None:
-    stored = verdicts.of_game(path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(solver_results.SOLVER_RESULTS.glob("*.jsonl")), ids=lambda path: path.stem
+)
+def test_stored_results_do_not_contradict_played_games(path: Path) -> None:
+    stored = solver_results.solver_results_of(path.stem)
     assert len(stored) > 100
     games = [read_entry(STORE, path.stem, file.stem) for file in (STORE / path.stem).glob("*.jsonl")]
-    won = {deal for deal, verdict in stored.items() if verdict.result == "winnable"}
+    won = {deal for deal, row in stored.items() if row.result == "winnable"}
     assert known_winnable(games, stored) >= won
     for entry in games:
-        assert not verdicts.contradictions(stored, entry.standard)
+        assert not solver_results.contradictions(stored, entry.standard)
 
 
-def test_fc_solve_says_the_same_of_a_thousand_deals() -> None:
-    """What fc-solve says of them is asked anew in ``tests/oracles/test_fc_solve.py``."""
-    stored = verdicts.of_game("eights-down")
+def test_stored_results_agree_with_fc_solve() -> None:
+    """``tests/oracles/test_fc_solve.py`` runs fc-solve on these deals again."""
+    stored = solver_results.solver_results_of("eights-down")
     theirs = {other.deal for other in read_impossible() if other.variant == get_variant("eights-down")}
-    ours = {deal for deal, verdict in stored.items() if verdict.result == "unwinnable"}
+    ours = {deal for deal, row in stored.items() if row.result == "unwinnable"}
     assert ours == {deal for deal in theirs if deal in range(1000)} != set()
-    assert sum(verdict.result == "winnable" for verdict in stored.values()) == 1000 - len(ours)
+    assert sum(row.result == "winnable" for row in stored.values()) == 1000 - len(ours)
 
 
-def test_a_win_of_an_impossible_deal_is_told(refuses: Refuses) -> None:
+def test_a_win_of_an_unwinnable_deal_is_an_error(refuses: Refuses) -> None:
     entry = read_entry(STORE, "eights-down", "shipped")
     won = next(game.deal for game in entry.standard if game.won)
-    wrong = verdicts.Verdict("", "", won, "unwinnable", 0, None, 1, 0.1)
+    wrong = solver_results.SolverResult("", "", won, "unwinnable", 0, None, 1, 0.1)
     refuses(lambda: known_winnable([entry], {won: wrong}), f"deal {won}", "shipped")
 
 
@@ -546,8 +550,8 @@ def searcher(game: str, **budget: Any) -> Searcher:
 
 @pytest.mark.parametrize("playouts", [False, True])
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
-def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
-    """The same seen, the same chance, another stock: the same move, each time until a card is drawn."""
+def test_search_does_not_depend_on_the_hidden_stock(game: str, playouts: bool) -> None:
+    """With equal observations and random numbers but another stock, the move is the same."""
     player = searcher(game, simulations=8, depth=4, playouts=playouts)
     one, other = (Batch(GameSpec(player.variant), 1) for _ in range(2))
     random = np.random.default_rng(0)
@@ -572,7 +576,7 @@ def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
     assert searched > 5
 
 
-def test_every_order_of_the_unseen_cards_is_as_likely() -> None:
+def test_sampled_stock_orders_are_uniform() -> None:
     player = searcher("forty-thieves")
     batch = Batch(GameSpec(player.variant), 1)
     rules = batch.rules
@@ -605,7 +609,7 @@ def test_unseen_cards_are_the_stock(game: str) -> None:
 
 
 @pytest.mark.parametrize("playouts", [False, True])
-def test_games_are_the_same_whatever_is_played_beside_them(playouts: bool) -> None:
+def test_games_do_not_depend_on_parallel_games(playouts: bool) -> None:
     deals = [20000, 20001]
     player = searcher("busy-aces", simulations=4, depth=2, playouts=playouts)
     many = evaluate(player, "busy-aces", deals, num_envs=2)
@@ -614,17 +618,17 @@ def test_games_are_the_same_whatever_is_played_beside_them(playouts: bool) -> No
     assert all(game.cards_home > 20 for game in one.games)
 
 
-def test_where_nothing_is_hidden_a_plan_is_kept_to() -> None:
+def test_search_follows_a_plan_if_nothing_is_hidden() -> None:
     done = evaluate(searcher("eights-down"), "eights-down", range(20000, 20020), transcripts=True)
     assert sum(game.won for game in done.games) >= 19
     assert all("information: player" in text for text in done.transcripts.values())
 
 
-def test_the_networks_moves_are_kept_to_while_they_win() -> None:
-    """Verified, it wins where the plan does, and plays more of what the network would."""
+def test_verify_keeps_likely_moves_that_win() -> None:
+    """With ``verify``, it still wins, and plays more of the network's likeliest moves."""
 
     def share(player: Searcher) -> float:
-        """Of its moves those that the network finds likeliest; all games are won."""
+        """The share of its moves that are the network's likeliest; all games are won."""
         likeliest = []
 
         def play(observations: Array, masks: Array, *, uniforms: Array, games: Array) -> Array:
@@ -642,7 +646,7 @@ def test_the_networks_moves_are_kept_to_while_they_win() -> None:
     assert share(searcher("eights-down", verify=3000)) > share(searcher("eights-down")) + 0.1
 
 
-def test_where_nothing_happens_any_more_nothing_is_tried() -> None:
+def test_idle_games_are_not_searched() -> None:
     player = searcher("forty-bandits", simulations=4, depth=1, candidates=3)
     batch = Batch(GameSpec(player.variant), 1)
     simulated = []
@@ -654,19 +658,19 @@ def test_where_nothing_happens_any_more_nothing_is_tried() -> None:
         )
         assert batch.state.mask[0, chosen[0]]
         simulated.append(player.simulated_moves)
-    # The same position again and again.
+    # The position stays the same.
     assert simulated[9] > simulated[0]
     assert simulated[-1] == simulated[-9] and player.games[-77].idle > MAX_IDLE
 
 
-def test_without_the_solver_it_tries_moves() -> None:
+def test_without_the_solver_moves_are_simulated() -> None:
     player = searcher("eights-down", nodes=0, simulations=4, depth=2)
     done = evaluate(player, "eights-down", range(20000, 20004))
     assert player.simulated_moves > 0
     assert any(game.won for game in done.games)
 
 
-def test_no_position_comes_back_while_another_move_is_left() -> None:
+def test_search_avoids_past_positions() -> None:
     player = searcher("forty-thieves", simulations=4, depth=1)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
@@ -682,8 +686,8 @@ def test_no_position_comes_back_while_another_move_is_left() -> None:
     assert player.games[-5].repeats == 0
 
 
-def test_trials_are_played_to_their_end() -> None:
-    """By the linear policy, each from where it stands; other games stay where they are."""
+def test_playouts_end_the_games() -> None:
+    """The linear policy plays each of the given games to its end; other games do not change."""
     player = searcher("forty-thieves", playouts=True)
     batch = played(player.variant, 40, 6)
     rules, state = batch.rules, batch.state
@@ -707,7 +711,7 @@ def test_trials_are_played_to_their_end() -> None:
     assert (state.stock[games] == 0).all()
 
 
-def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_playouts_need_no_value_head(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Searcher, "_values", None)
     player = searcher("forty-thieves", simulations=8, depth=2, playouts=True, min_prob=0.0)
     batch = Batch(GameSpec(player.variant), 1)
@@ -718,7 +722,7 @@ def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
         batch.step(chosen, batch.everyone)
 
 
-def test_a_move_may_be_given_its_time() -> None:
+def test_a_time_limit_of_a_move_is_accepted() -> None:
     player = searcher("busy-aces", simulations=4, depth=2, milliseconds=20.0)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
@@ -728,7 +732,7 @@ def test_a_move_may_be_given_its_time() -> None:
         batch.step(chosen, batch.everyone)
 
 
-def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_old_games_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agents.search.player.MAX_GAMES", 2)
     player = searcher("busy-aces", simulations=2, depth=0)
     batch = Batch(GameSpec(player.variant), 1)
@@ -752,7 +756,9 @@ def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
     ],
 )
-def test_budget_refuses(budget: dict[str, Any], words: list[str], refuses: Refuses) -> None:
+def test_budget_refuses_values_out_of_range(
+    budget: dict[str, Any], words: list[str], refuses: Refuses
+) -> None:
     refuses(lambda: Budget(**budget), *words)
 
 
@@ -772,7 +778,7 @@ def test_search_needs_a_network(refuses: Refuses) -> None:
     refuses(lambda: load_search("search", spec, "greedy"), "greedy", "network")
 
 
-def test_it_gives_hints() -> None:
+def test_search_gives_hints() -> None:
     env = SolitaireEnv("eights-down", on_invalid="raise")
     env.reset(options={"deal": 20000})
     spec = GameSpec(env.variant)
