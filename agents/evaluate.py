@@ -70,8 +70,8 @@ def main(args: list[str] | None = None) -> int:
     a = tyro.cli(
         Arguments, args=args, prog="python -m agents.evaluate", config=(tyro.conf.FlagCreatePairsOff,)
     )
-    kept = f"; the games that ended are in {a.games}" if a.games else ""
-    return run_command(lambda: run(a), f"stopped{kept}")
+    kept = f" The games that ended are in {a.games}." if a.games else ""
+    return run_command(lambda: run(a), f"Interrupted.{kept}")
 
 
 def run(a: Arguments) -> int:

@@ -206,7 +206,7 @@ def solve_deals(
             yield from (row for _, row in some)
         return
     a = replace(a, network=for_workers(a.network))
-    for results in cluster.spread(prepare_solver, (variant, a), deals, least=1, most=MAX_CHUNK):
+    for results in cluster.spread(prepare_solver, (variant, a), deals, min_size=1, max_size=MAX_CHUNK):
         yield from (row for _, row in results)
 
 

@@ -58,7 +58,7 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     say(f"trained in {clock(time.monotonic() - start)}")
     plot([run], run, names=("curve",), quiet=quiet)
     if not ended:
-        print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
+        print(f"Interrupted. To resume, run: python -m agents.train --resume {run}", file=sys.stderr)
         return 130
     start = time.monotonic()
     table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)
@@ -114,9 +114,9 @@ def _budget(config: TrainConfig) -> str:
 
 def _plan(config: TrainConfig) -> str:
     return (
-        f"{config.title}: training by {config.learner}, {_budget(config)}; then it and the policies "
-        f"that need no training play deals {config.eval_deals}. The time left is shown as soon as the speed "
-        "is known."
+        f"{config.title}: training by {config.learner} for {_budget(config)}, then a comparison with "
+        f"untrained policies on deals {config.eval_deals}. The progress line shows the time left as soon as "
+        "the speed is known."
     )
 
 
@@ -156,10 +156,10 @@ def main(args: list[str] | None = None) -> int:
             check_config(config)
         run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, config)
         if not arguments.quiet:
-            print(f"run folder: {run}; Ctrl-C stops and keeps what was learned", file=sys.stderr, flush=True)
+            print(f"run folder: {run}; Ctrl-C ends the training and keeps it", file=sys.stderr, flush=True)
         return run_training(arguments, config, run, resume=resume)
 
-    return run_command(begin_or_resume, lambda: f"stopped; what is done is in {run}" if run else "stopped")
+    return run_command(begin_or_resume, lambda: f"Interrupted.{f' The run folder is {run}.' if run else ''}")
 
 
 if __name__ == "__main__":

@@ -144,14 +144,14 @@ def read_answer(printed: str) -> Answer:
         if line.startswith("Move "):
             move = _MOVE.fullmatch(line)
             if move is None:
-                raise ValueError(f"fc-solve prints a move that is not known here: {line!r}")
+                raise ValueError(f"fc-solve printed an unknown move: {line!r}")
             moves.append(Move(1 if move[1] == "a" else int(move[1]), move[2], move[3]))
         elif line in _VERDICTS:
             verdict = _VERDICTS[line]
         elif count := re.fullmatch(r"Total number of states checked is (\d+)\.", line):
             positions = int(count[1])
     if verdict is None:
-        raise ValueError(f"fc-solve prints no verdict: {printed[-300:]!r}")
+        raise ValueError(f"fc-solve printed no verdict: {printed[-300:]!r}")
     return Answer(verdict, moves, positions)
 
 
@@ -219,12 +219,12 @@ def solve(variant: Variant, deal: int | str, *options: str) -> Transcript | str:
                 actions.append(text)
         except (ValueError, LookupError) as error:
             raise ValueError(
-                f"deal {deal}: move {number} of fc-solve's, {move}, cannot be played here "
-                f"({one_line(error)}); another preset may do better"
+                f"deal {deal}: move {number} of fc-solve, {move}, is not legal here "
+                f"({one_line(error)}); try another --preset"
             ) from None
         take(theirs, move)
     if not info["is_success"]:
-        raise ValueError(f"deal {deal}: not won after all {len(answer.moves)} moves of fc-solve's")
+        raise ValueError(f"deal {deal}: not won after all {len(answer.moves)} moves of fc-solve")
     return Transcript(
         variant=variant,
         policy=" ".join(("fc-solve", *options)),
@@ -279,11 +279,11 @@ def run(a: Arguments) -> int:
     start = time.monotonic()
     pool = ThreadPoolExecutor(a.jobs)
     try:
-        asked = {pool.submit(solve, variant, deal, *options): deal for deal in deals}
-        for answer in as_completed(asked):
+        futures = {pool.submit(solve, variant, deal, *options): deal for deal in deals}
+        for answer in as_completed(futures):
             game = answer.result()
             if isinstance(game, Transcript):
-                write_text(a.out / f"{str(asked[answer]).replace(':', '-')}.txt", format_transcript(game))
+                write_text(a.out / f"{str(futures[answer]).replace(':', '-')}.txt", format_transcript(game))
                 steps += game.steps
             counts["won" if isinstance(game, Transcript) else game] += 1
             done = sum(counts.values())
@@ -309,7 +309,7 @@ def main(args: list[str] | None = None) -> int:
         prog="python -m agents fc-solve",
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    return run_command(lambda: run(a), f"stopped; the games that were won are in {a.out}")
+    return run_command(lambda: run(a), f"Interrupted. The won games are in {a.out}.")
 
 
 if __name__ == "__main__":

@@ -186,7 +186,7 @@ def main(args: list[str] | None = None) -> int:
         prog="python -m agents fit-linear",
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    return run_command(lambda: run(a), "stopped; nothing was written")
+    return run_command(lambda: run(a), "Interrupted. Nothing was written.")
 
 
 if __name__ == "__main__":

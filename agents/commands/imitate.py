@@ -129,8 +129,8 @@ def about_of(a: Arguments, games: list[Game], positions: Positions) -> dict[str,
         "won": sum(game.result == "won" for game in games),
         "all_games": a.all_games,
         "positions": len(positions),
-        "learned_positions": int(positions.teaches.sum()),
-        "held_out": int(positions.held.sum()),
+        "learned_positions": int(positions.learned.sum()),
+        "held_out": int(positions.held_out.sum()),
     }
 
 

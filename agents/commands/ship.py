@@ -67,8 +67,8 @@ class Run:
         played = [path for path in self.folder.glob("evaluation/*.jsonl") if path.stem not in BASELINES]
         if len(played) != 1 or not read_curve(self.folder):
             raise ValueError(
-                f"{self.folder}: not a finished run, it has no curve or no evaluation; "
-                f"go on with: python -m agents.train --resume {self.folder}"
+                f"{self.folder}: not a finished run, it has no curve or no evaluation; to finish it, run "
+                f"python -m agents.train --resume {self.folder}"
             )
         self.games = played[0]
         read_json(self.folder / "versions.json")
@@ -114,16 +114,17 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     """Write the folder of a shipped policy, atomically; it has no model card yet."""
     folder = shipped.SHIPPED / run.config.variant.name
     if folder.exists() and not force:
-        raise ValueError(f"{folder}: there is one already, --force puts this in its place")
+        raise ValueError(f"{folder}: exists; --force replaces it")
     seeds = [of.config.seed for of in (run, *others)]
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"the runs have seeds {shown(seeds)}, allowed: each another")
+        raise ValueError(f"the seeds of the runs are {shown(seeds)}, allowed: different ones")
     mine = _learned(run.config)
     for other in others:
         differ = [key for key, value in _learned(other.config).items() if value != mine[key]]
         if differ:
             raise ValueError(
-                f"{other.folder}: differs from {run.folder} in {', '.join(differ)}, allowed: seed"
+                f"{other.folder}: its {', '.join(differ)} differs from {run.folder}, "
+                "allowed: another seed only"
             )
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)

@@ -21,7 +21,7 @@ from rich.table import Table
 from agents.cluster import Cluster, connect
 from agents.commands.options import RayAddress, parse_options
 from agents.config import ConfigError, TrainConfig, make_config
-from agents.learners.training import Watch, check_device, learn
+from agents.learners.training import TrainingCallback, check_device, learn
 from agents.reports import stored as results
 from agents.reports.compare import play_policy
 from agents.reports.plots import plot
@@ -167,11 +167,13 @@ def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None)
         print(f"trial {trial.number}, {run}: {_drawn(trial)}", file=sys.stderr)
     due = list(PRUNE_AT)
 
-    def on_update(watch: Watch) -> None:
-        if not due or 100 * watch.share < due[0] or not watch.won:
+    def on_update(training: TrainingCallback) -> None:
+        if not due or 100 * training.share < due[0] or not training.won:
             return
         step = due.pop(0)
-        trial.report(float(np.mean(watch.home)) / config.variant.cards + float(np.mean(watch.won)), step)
+        trial.report(
+            float(np.mean(training.home)) / config.variant.cards + float(np.mean(training.won)), step
+        )
         if trial.should_prune():
             raise optuna.TrialPruned
 
@@ -185,7 +187,7 @@ def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None)
 
 
 def _train(
-    config: TrainConfig, run: Path, a: Arguments, on_update: Callable[[Watch], None] | None = None
+    config: TrainConfig, run: Path, a: Arguments, on_update: Callable[[TrainingCallback], None] | None = None
 ) -> Summary:
     """Train in a run folder; return the summary of its policy."""
     with tracked(config, run, quiet=a.quiet):
@@ -214,7 +216,7 @@ def _run_on(cluster: Cluster, trial: optuna.Trial, a: Arguments, config: TrainCo
         print(f"trial {trial.number}: {_drawn(trial)}", file=sys.stderr)
     job = replace(a, runs=a.runs.absolute(), quiet=True)
     config = replace(config, threads=cluster.cpus)
-    [[(_, (run, score))]] = cluster.spread(prepare_trial, job, [config], least=1, most=1)
+    [[(_, (run, score))]] = cluster.spread(prepare_trial, job, [config], min_size=1, max_size=1)
     trial.set_user_attr("run", str(run))
     if score is None:
         raise optuna.TrialPruned

@@ -44,7 +44,7 @@ PROGRESS: Final = "progress.json"
 """File of that folder: steps, seconds and games of the training."""
 ENV: Final = "solitaire"
 PATIENCE: Final = 600.0
-"""Seconds after which a worker that plays is given up; its first rollout may include compilation."""
+"""Seconds that an env runner may take for a rollout; its first one may include compilation."""
 MASKED: Final = -1e8
 """Logit of an action that is not legal."""
 
@@ -153,7 +153,7 @@ class NetworkModule(TorchRLModule, ValueFunctionAPI):
 
 
 class CountGames(RLlibCallback):
-    """Counts the ends of games."""
+    """Counts the games that ended."""
 
     def on_episode_end(self, *, episode: Any, metrics_logger: Any, **_: Any) -> None:
         """Count a finished game."""
@@ -287,7 +287,7 @@ class _Training:
         self.algorithm.learner_group.foreach_learner(_set_rate, rate=rate)
         result = self.algorithm.train()
         if "env_runners" not in result:
-            raise OSError("no worker that plays has answered")
+            raise OSError("no env runner has returned games: RLlib's workers failed or took too long")
         played = result["env_runners"]
         self.seconds += time.monotonic() - start
         steps, self.steps = self.steps, int(played["num_env_steps_sampled_lifetime"])
@@ -341,7 +341,7 @@ def learn(
             while training.share < 1 and not interrupt.requested:
                 rates = training.update()
                 _write_curve(training, rates)
-                selection.try_at(training.share, training.steps)
+                selection.evaluate_at(training.share, training.steps)
                 line.show(lambda rates=rates: _text(training, rates))  # type: ignore[misc]
                 if time.monotonic() - saved > 60 * config.checkpoint_minutes:
                     training.checkpoint()
@@ -349,8 +349,8 @@ def learn(
         training.checkpoint()
         training.save(run / "model")
         if not interrupt.requested:
-            selection.try_at(1.0, training.steps)
-            selection.keep(run / "model")
+            selection.evaluate_at(1.0, training.steps)
+            selection.restore_best(run / "model")
     finally:
         line.close()
         training.algorithm.stop()
@@ -358,10 +358,10 @@ def learn(
 
 
 def _write_curve(training: _Training, rates: dict[str, float]) -> None:
-    said: list[object] = ["", "", ""]
+    values: list[object] = ["", "", ""]
     if "won" in rates:
-        said = [f"{rates['won']:.4f}", f"{rates['home']:.3f}", f"{rates['length']:.1f}"]
-    row = [training.steps, f"{training.seconds / 60:.4f}", training.games, *said, f"{rates['speed']:.0f}"]
+        values = [f"{rates['won']:.4f}", f"{rates['home']:.3f}", f"{rates['length']:.1f}"]
+    row = [training.steps, f"{training.seconds / 60:.4f}", training.games, *values, f"{rates['speed']:.0f}"]
     write_row(training.run / CURVE, row)
 
 

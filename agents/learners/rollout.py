@@ -41,7 +41,7 @@ CANDIDATES: Final = 6
 """Maximum number of moves of a position that are played out, the likeliest."""
 BATCH: Final = 1024
 """Number of decisions in an update."""
-TOGETHER: Final = 4096
+ROLLOUTS_PER_BATCH: Final = 4096
 """Number of rollouts that are played together; at least those of one move."""
 
 
@@ -59,7 +59,7 @@ class RolloutEvaluator:
     def __init__(self, spec: GameSpec, num_playouts: int) -> None:
         variant = spec.variant
         self.num_playouts = num_playouts
-        self.together = max(1, TOGETHER // num_playouts)
+        self.together = max(1, ROLLOUTS_PER_BATCH // num_playouts)
         self.batch = Batch(spec, self.together * num_playouts)
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.forced = has_safe_moves(variant)
@@ -141,12 +141,12 @@ class RolloutLearner(TeamLearner):
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        self.hold()
+        self.set_reference()
 
-    def hold(self) -> None:
+    def set_reference(self) -> None:
         """Make the current network the reference of the KL penalty."""
-        self.start = deepcopy(self.policy.network).requires_grad_(False)
-        self.policy.start = self.start  # so that checkpoints keep it
+        self.reference = deepcopy(self.policy.network).requires_grad_(False)
+        self.policy.start = self.reference  # for checkpoints, which name it "start"
 
     def play(self, callback: Any) -> Decisions | None:
         """Play ``n_steps`` of all games; None when the callback ends the training."""
@@ -183,7 +183,7 @@ class RolloutLearner(TeamLearner):
         gains[games, actions] = values - sums[games]
         before = np.zeros_like(gains)
         if len(rows):
-            start = self.start.score_cached(self.cache, cached_rows[rows])  # type: ignore[arg-type]
+            start = self.reference.score_cached(self.cache, cached_rows[rows])  # type: ignore[arg-type]
             before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
         return Decisions(cached_rows[rows], gains, before)
 

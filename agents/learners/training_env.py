@@ -12,7 +12,7 @@ from solitaire_env.core import jit_kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import SolitaireVecEnv
 
-MOST_FORCED: Final = 8
+MAX_FORCED: Final = 8
 """Maximum number of moves played for a game within a step; then the learner chooses in any case."""
 
 
@@ -40,7 +40,7 @@ class TrainingEnv(SolitaireVecEnv):
         rewards = batch.rewards.copy()
         flags = (batch.terminated, batch.truncated, batch.ended)
         ends = [flag.copy() for flag in flags]
-        for _ in range(MOST_FORCED):
+        for _ in range(MAX_FORCED):
             actions, forced = self._moves_without_choice(ends[-1])
             played = actions >= 0
             if not played.any():

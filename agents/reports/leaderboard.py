@@ -193,7 +193,7 @@ def page(entries: dict[str, list[Entry]], solver_results: Mapping[str, SolverRes
     return PAGE_TEXT.format(
         note=NOTE,
         standard=range_text(stored.STANDARD),
-        side=stored.SIDE_BY_SIDE,
+        side=stored.TIMED_ENVS,
         both=",".join(map(stored.deals_text, (stored.STANDARD, stored.HELD_OUT))),
         held_out=held_out,
         games="\n".join(

@@ -35,7 +35,7 @@ class _Loader(yaml.SafeLoader):
             name = (key.tag, key.value if isinstance(key, yaml.ScalarNode) else id(key))
             if name in seen:
                 raise yaml.MarkedYAMLError(
-                    problem=f"key {shown(key.value)} stands twice", problem_mark=key.start_mark
+                    problem=f"key {shown(key.value)} occurs twice", problem_mark=key.start_mark
                 )
             seen.add(name)
         return node
@@ -58,7 +58,7 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
     default = blocks.pop("default", None)
     if env is None and len(blocks) != 1:
         choice = one_line(", ".join(blocks)) or "an id"
-        raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose with --env: {choice}")
+        raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose one with --env: {choice}")
     wanted = next(iter(blocks)) if env is None else env
     try:
         game = _game_of(wanted)
@@ -96,11 +96,12 @@ def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(data, dict) or not all(
         isinstance(block, dict) or block is None for block in data.values()
     ):
-        raise ConfigError(f"{path}: allowed is a 'default:' block and a block for each env id")
+        raise ConfigError(f"{path}: not a configuration, allowed: a 'default:' block and one for each env id")
     for name, block in data.items():
         if not isinstance(name, str) or "env" in (block or {}):
             raise ConfigError(
-                f"{path}: block {shown(name)}: allowed as its name is 'default' or the env that it is for"
+                f"{path}: block {shown(name)}: its name is the env, allowed: 'default' or an env id, and no "
+                "key 'env' in it"
             )
     try:
         blocks = rename_keys(path, *(block or {} for block in data.values()))

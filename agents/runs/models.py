@@ -160,23 +160,24 @@ def load_initial_weights(
     folder = model_folder(path)
     game = spec.games[0] if isinstance(spec, FamilySpec) else spec
     if isinstance(spec, FamilySpec) and read_card(folder, NETWORKS)["games"] is None:
-        raise ValueError(f"{folder}: the model is for a single game, the configuration for many")
+        raise ValueError(f"{folder}: the model is for a single game, allowed: a model for many games")
     model = read_model(folder, game, NETWORKS, exact=True)
     if (model.network, model.sizes) != (kind, sizes):
         raise ValueError(
-            f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, "
-            f"the configuration's is {kind!r} with {shown(sizes)}"
+            f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, allowed: that of "
+            f"the configuration, {kind!r} with {shown(sizes)}"
         )
     network, value = _make_network(model, spec)
     network.double()
     if value is not None:
         value.double()
     if values and model.temperature is None:
-        raise ValueError(f"{folder}: its scores are logits, the learner wants values (pqn)")
+        raise ValueError(f"{folder}: its scores are logits, allowed: values of moves, which pqn learns")
     if not values and model.temperature is not None:
         if not isinstance(network, MovesNetwork):
             raise ValueError(
-                f"{folder}: its scores are values, of which only a network 'moves' makes the logits of ppo"
+                f"{folder}: its scores are values of moves, and only a network 'moves' can turn them into "
+                "logits"
             )
         network.divide_scores(model.temperature)
     return network.state_dict(), None if value is None else value.state_dict()

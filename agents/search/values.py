@@ -14,7 +14,7 @@ from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
 
-TOGETHER: Final = 4096
+BATCH_SIZE: Final = 4096
 """Batch size of the network; larger batches do not fit into a processor's cache."""
 
 
@@ -49,8 +49,8 @@ class PositionValues:
         tableau = seen[:, : self.tableau]
         tableau[tableau >= DOWN] = FACE_DOWN
         values = [
-            self.value(self.network.value(th.from_numpy(seen[start : start + TOGETHER])))[:, 0].numpy()
-            for start in range(0, len(seen), TOGETHER)
+            self.value(self.network.value(th.from_numpy(seen[start : start + BATCH_SIZE])))[:, 0].numpy()
+            for start in range(0, len(seen), BATCH_SIZE)
         ]
         home = rows[:, self.foundations].sum(1, dtype=np.int64)
         expected: Array = home / self.cards + np.concatenate(values)

@@ -141,10 +141,10 @@ def test_network_sizes() -> None:
         ("busy-aces: !!int", ["not YAML"]),
         ("busy-aces: " + "[" * 11 + "]" * 11, ["not YAML", "brackets in brackets, more than 10", "line 1"]),
         ("#" * 20_001, ["20001 characters, at most 20000"]),
-        # A key that stands twice.
-        ("busy-aces:\n  width: 8\n  cards_per_pile: 4\n  width: 16", ["key 'width' stands twice", "line 4"]),
-        ("busy-aces: {width: 8}\nbusy-aces: {cards_per_pile: 4}", ["key 'busy-aces' stands twice", "line 2"]),
-        ("busy-aces: {hidden: [{a: 1, a: 2}]}", ["key 'a' stands twice", "line 1"]),
+        # A key that occurs twice.
+        ("busy-aces:\n  width: 8\n  cards_per_pile: 4\n  width: 16", ["key 'width' occurs twice", "line 4"]),
+        ("busy-aces: {width: 8}\nbusy-aces: {cards_per_pile: 4}", ["key 'busy-aces' occurs twice", "line 2"]),
+        ("busy-aces: {hidden: [{a: 1, a: 2}]}", ["key 'a' occurs twice", "line 1"]),
         ("busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {cards_per_pile: 4}", ["2 env blocks"]),
         # Blocks.
         ("default: {width: 32}", ["0 env blocks", "--env"]),

@@ -158,7 +158,7 @@ def test_refuses_in_a_process() -> None:
 
 
 def test_ctrl_c(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Games that ended are kept, and not played again."""
+    """Finished games are stored and not played again."""
     games = tmp_path / "games.jsonl"
     calls = []
 
@@ -173,7 +173,7 @@ def test_ctrl_c(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
         patch.setattr(Random, "__call__", interrupted)
         assert main([*policy, "--games", str(games)]) == 130
     out, err = capsys.readouterr()
-    assert not out and "stopped" in err and str(games) in err
+    assert not out and "Interrupted." in err and str(games) in err
     kept = read_games(games)
     assert 0 < len(kept) < 30
     printed(capsys, *policy, "--games", games)

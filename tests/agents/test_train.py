@@ -28,7 +28,7 @@ from agents.config import TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
 from agents.learners.initial_weights import initial_weights_of
-from agents.learners.training_env import MOST_FORCED, make_env
+from agents.learners.training_env import MAX_FORCED, make_env
 from agents.networks import MovesNetwork
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
@@ -46,7 +46,7 @@ from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
 STEPS = 2048
-MOST = 8 * (1 + MOST_FORCED)
+MOST = 8 * (1 + MAX_FORCED)
 """A step of all games is at most so many."""
 VALUES: dict[str, Any] = {
     "moves": "supermove",
@@ -333,13 +333,13 @@ def test_signals_are_given_back(run: Path, number: signal.Signals) -> None:
     config = load_config(run / "config.yaml")
     config.total_steps = 10**9
 
-    class Sends(training.Watch):
+    class Sends(training.TrainingCallback):
         def _on_step(self) -> bool:
             os.kill(os.getpid(), number)
             return super()._on_step()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "Watch", Sends)
+        patch.setattr(training, "TrainingCallback", Sends)
         assert not training.learn(config, run, resume=True, quiet=True)
     assert 0 < progress(run)["steps"] - STEPS < 2 * MOST
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
@@ -444,7 +444,10 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
         (["tiny.yaml", "--observation", "features"], ["'moves'", "'mlp'"]),
         (["tiny.yaml", "--total-steps", "None"], ["minutes and total_steps"]),
         (["tiny.yaml", "--device", "abacus"], ["'abacus'", "cuda"]),
-        (["tiny.yaml", "--device", "cuda:99"], ["'cuda:99'", "not here", "allowed: auto, cpu"]),
+        (
+            ["tiny.yaml", "--device", "cuda:99"],
+            ["'cuda:99'", "this machine does not have", "allowed: auto, cpu"],
+        ),
         (["tiny.yaml", "--wandb", "a/b"], ["'a/b'", "without /"]),
     ],
 )
@@ -541,7 +544,7 @@ def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
             twin.reset(options={"position": texts[row]})
             total, done, action = 0.0, False, int(actions[row])
             still = int(stalls[row])
-            for _ in range(1 + MOST_FORCED):
+            for _ in range(1 + MAX_FORCED):
                 if action < 0 or done:
                     break
                 _, reward, done, _, _ = twin.step(action)

@@ -12,7 +12,7 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from agents.cluster import MOST_LOSSES, LostWorkersError, connect
+from agents.cluster import MAX_LOSSES, LostWorkersError, connect
 from tests.ray.conftest import run
 
 Squares = Callable[[list[int]], Iterator[list[tuple[int, int]]]]
@@ -63,7 +63,7 @@ def square(cluster: Cluster, log: Path, count: int, disturb: Callable[[], object
             assert time.monotonic() < until
             time.sleep(0.2)
         done = False
-        for some in connected.spread(prepare_squares, log, range(count), least=1, most=20):
+        for some in connected.spread(prepare_squares, log, range(count), min_size=1, max_size=20):
             results += some
             if len(results) >= 20 and not done:
                 done = True
@@ -105,14 +105,14 @@ def test_an_error_of_a_worker_is_raised_here(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
         with pytest.raises(ValueError, match=r"^numbers is \[0, 1, 2\]$"):
-            list(connected.spread(prepare_failure, None, range(3), least=3, most=3))
+            list(connected.spread(prepare_failure, None, range(3), min_size=3, max_size=3))
 
 
 def test_work_that_kills_each_worker_is_given_up(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
-        with pytest.raises(LostWorkersError, match=rf"{MOST_LOSSES + 1} workers were lost .* \[7\]"):
-            list(connected.spread(prepare_death, None, range(5, 10), least=1, most=1))
+        with pytest.raises(LostWorkersError, match=rf"{MAX_LOSSES + 1} workers were lost .* \[7\]"):
+            list(connected.spread(prepare_death, None, range(5, 10), min_size=1, max_size=1))
 
 
 def test_a_function_is_compiled_once_a_machine(tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_a_machine_with_other_code_is_refused(two_nodes: Cluster, monkeypatch: p
     monkeypatch.setattr("agents.cluster.stamp_of_package", lambda _: "0123456789abcdef")
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
-        with pytest.raises(OSError, match="has other code of solitaire_env or agents"):
-            list(connected.spread(prepare_failure, None, range(3), least=3, most=3))
+        with pytest.raises(OSError, match=r"the code of solitaire_env and agents on the machine .* differs"):
+            list(connected.spread(prepare_failure, None, range(3), min_size=3, max_size=3))
 
 
 def test_there_is_no_cluster_at_the_address() -> None:

@@ -148,7 +148,7 @@ def test_positions_of_transcripts_are_the_same(two_nodes: Cluster, tmp_path: Pat
     games = read_games((transcripts,), config, ProgressLine(True), evaluation_deals=False)
     with pytest.MonkeyPatch.context() as patch, connect(two_nodes.address, quiet=True) as cluster:
         for together in (7, 256):
-            patch.setattr(dataset, "TOGETHER", together)
+            patch.setattr(dataset, "GAMES_PER_BATCH", together)
             alone, spread = (
                 positions_of(games, config, ProgressLine(True), all_games=True, memory=100, cluster=where)
                 for where in (None, cluster)

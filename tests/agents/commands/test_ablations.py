@@ -60,7 +60,7 @@ def test_refuses(kept: Path, refuses: Refuses, capsys: pytest.CaptureFixture[str
     assert "'a/b'" in capsys.readouterr().err
     assert main(["add", "rewards", RUN, "--what", "a | b"]) == 2
     assert "'a | b'" in capsys.readouterr().err
-    refuses(lambda: ablation_table("none"), "none", "nothing is stored")
+    refuses(lambda: ablation_table("none"), "none", "has no stored trainings")
     lines = (kept / "2.jsonl").read_text().splitlines(keepends=True)
     (kept / "2.jsonl").write_text("".join(lines[:3]))
     refuses(lambda: ablation_table("rewards"), "2.jsonl", "has deals 0-2, allowed: 0-3")

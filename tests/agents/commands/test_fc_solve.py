@@ -35,7 +35,7 @@ def test_a_line_becomes_a_game(printed: None) -> None:
 
 
 def test_a_move_that_is_not_legal(printed: None) -> None:
-    with pytest.raises(ValueError, match=r"deal 8: move \d+ of fc-solve's, .* cannot be played here"):
+    with pytest.raises(ValueError, match=r"deal 8: move \d+ of fc-solve, .* is not legal here"):
         solve(get_variant("eights-down"), 8)
 
 

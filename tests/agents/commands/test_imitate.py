@@ -112,7 +112,7 @@ def test_positions_are_those_of_the_games(eights: Path) -> None:
     assert len(got) == sum(map(len, expected.values()))
     for k in range(len(got)):
         mask = np.unpackbits(got.masks[k], count=GameSpec(get_variant("eights-down")).num_actions)
-        key = (got.observations[k].tobytes(), mask.tobytes(), int(got.actions[k]), bool(got.teaches[k]))
+        key = (got.observations[k].tobytes(), mask.tobytes(), int(got.actions[k]), bool(got.learned[k]))
         assert min(abs(value - got.returns[k]) for value in expected[key]) < 1e-5
 
 
@@ -121,11 +121,11 @@ def test_deals_are_held_out_whole(eights: Path, tmp_path: Path) -> None:
     games = games_in(eights)
     got = learned_from(asked(written(tmp_path / "twice", *games, *games), env="eights-down"))
     held: dict[bytes, set[bool]] = {}
-    for observation, kept in zip(got.observations, got.held.tolist(), strict=True):
+    for observation, kept in zip(got.observations, got.held_out.tolist(), strict=True):
         held.setdefault(observation.tobytes(), set()).add(kept)
     assert {len(kept) for kept in held.values()} == {1}
-    assert 0.02 < got.held.mean() < 0.3
-    assert got.teaches[got.held].any() and not got.teaches[got.held].all()
+    assert 0.02 < got.held_out.mean() < 0.3
+    assert got.learned[got.held_out].any() and not got.learned[got.held_out].all()
 
 
 def test_supermoves_are_put_together(busy: Path) -> None:
@@ -137,7 +137,7 @@ def test_supermoves_are_put_together(busy: Path) -> None:
     masks = np.unpackbits(got.masks, axis=1, count=a.config.game.num_actions).view(np.int8)
     alike = Greedy(a.config.game)(got.observations, masks) == got.actions
     assert alike.mean() > 0.999
-    assert got.teaches.all() and singles.teaches.all()
+    assert got.learned.all() and singles.learned.all()
 
 
 def test_single_moves_teach_supermoves(busy: Path) -> None:
@@ -158,7 +158,7 @@ def test_memory_is_bounded(busy: Path, capsys: pytest.CaptureFixture[str]) -> No
     )
     assert 0 < len(some) < len(everything)
     assert sum(array.nbytes for array in some) <= 10**6
-    assert "of 40 games fit into 1 MB" in capsys.readouterr().err
+    assert "of 40 games fit into --memory 1 MB" in capsys.readouterr().err
 
 
 def test_features_and_thoughtful(busy: Path) -> None:
@@ -175,14 +175,20 @@ def test_features_and_thoughtful(busy: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"deal": 7}, ["deal 7 is kept for evaluation", "100000-100999", "--evaluation-deals"]),
-        ({"deal": 100_999}, ["deal 100999 is kept for evaluation"]),
+        ({"deal": 7}, ["deal 7 is reserved for evaluation", "100000-100999", "--evaluation-deals"]),
+        ({"deal": 100_999}, ["deal 100999 is reserved for evaluation"]),
         ({"deal": 20_001}, ["1.txt: deal 20001 starts from another position"]),
         ({"deal": "ms:0"}, ["1.txt: ", "'ms:0'"]),
-        ({"information": "thoughtful"}, ["1.txt: its player saw the stock", "information 'thoughtful'"]),
-        ({"information": None}, ["1.txt: its player may have seen the stock", "'information: player'"]),
-        ({"build": "any suit"}, ["1.txt: a game of Solitaire/BusyAces-v0 (any suit, any, one card)"]),
-        ({"result": "truncated", "cards_home": 90}, ["1.txt: it says truncated, 90 cards home", "is won"]),
+        (
+            {"information": "thoughtful"},
+            ["1.txt: its information is 'thoughtful'", "information 'thoughtful'"],
+        ),
+        ({"information": None}, ["1.txt: its information is None", "may have seen the stock", "'player'"]),
+        ({"build": "any suit"}, ["1.txt: its game is Solitaire/BusyAces-v0 (any suit, any, one card)"]),
+        (
+            {"result": "truncated", "cards_home": 90},
+            ["1.txt: its result is truncated with 90 cards home", "is won"],
+        ),
     ],
 )
 def test_refuses_a_transcript(
@@ -204,7 +210,7 @@ def test_refuses_illegal_moves(eights: Path, tmp_path: Path, refuses: Refuses) -
     refuses(lambda: learned_from(a), "0.txt: step 5: illegal action", game.actions[0])
     longer = replace(game, actions=(*game.actions, "t1>c"), steps=game.steps + 1)
     a = asked(written(tmp_path / "longer", longer, *others), env="eights-down")
-    refuses(lambda: learned_from(a), f"0.txt: step {longer.steps}: the game is over")
+    refuses(lambda: learned_from(a), f"0.txt: step {longer.steps}: the game has ended before")
 
 
 def test_evaluation_deals_if_asked_for(tmp_path: Path) -> None:
@@ -238,11 +244,11 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], ["nothing: no transcripts"]),
-        (["empty"], ["empty: no transcripts", "folders with *.txt"]),
+        ([], ["nothing: has no transcripts"]),
+        (["empty"], ["empty: has no transcripts", "folders with *.txt"]),
         (["none.txt"], ["none.txt: cannot be read"]),
         (["damaged.txt"], ["damaged.txt: transcript line 1", "'env: ...'"]),
-        (["binary.txt"], ["binary.txt: it is not text"]),
+        (["binary.txt"], ["binary.txt: not a text file"]),
         (["damaged.txt", "--epochs", "0"], ["epochs is 0"]),
         (["damaged.txt", "--memory", "0"], ["memory is 0"]),
         (["damaged.txt", "--minutes", "None", "--total-steps", "9"], ["minutes is null", "epochs"]),

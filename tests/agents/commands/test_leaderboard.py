@@ -92,7 +92,7 @@ def test_stored_games_are_played_again(capsys: pytest.CaptureFixture[str]) -> No
     for game, policy in (("busy-aces", "linear"), ("forty-bandits", "random"), ("eights-down", "greedy")):
         replay = ["replay", "--policy", policy, "--env", game, "--quiet"]
         assert main([*replay, "--deals", "990:1000", "--num-envs", "3"]) == 0
-    assert capsys.readouterr().out.count("10 of 10 games are the stored ones") == 3
+    assert capsys.readouterr().out.count("10 of 10 games equal the stored ones") == 3
     supermoves = ["--policy", "greedy", "--name", "greedy-supermoves", "--env", "busy-aces"]
     assert main(["replay", *supermoves, "--deals", "5:9", "--quiet"]) == 0
 
@@ -206,7 +206,7 @@ def test_replay_finds_other_games(board: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     assert main([*replay, "--num-envs", "1"]) == 1
     out, err = capsys.readouterr()
-    assert "of 12 games are the stored ones" in out and err.startswith("others: [")
+    assert "of 12 games equal the stored ones" in out and err.startswith("different: deals [")
     assert main([*replay[:-3], "--deals", "0:13", "--quiet"]) == 2
     assert "deal 12" in capsys.readouterr().err
 

@@ -152,7 +152,7 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
 
     # But logits are no values.
     refused = command(path, "--runs", tmp_path, "--init-from", tmp_path / "busy-aces-2")
-    assert_refused(refused, "its scores are logits", "values (pqn)")
+    assert_refused(refused, "its scores are logits", "values of moves")
 
 
 @pytest.mark.proof

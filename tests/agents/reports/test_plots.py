@@ -203,7 +203,7 @@ def test_what_there_is_nothing_for_is_left_out(tmp_path: Path) -> None:
     [
         (lambda path: None, ["here: not found", "a folder that agents.train made, or a JSON-lines file"]),
         (lambda path: path.mkdir(), ["here: holds neither runs nor results"]),
-        (lambda path: make_run(path, []), ["here: nothing to draw, no game has ended yet"]),
+        (lambda path: make_run(path, []), ["here: nothing to draw: no game has ended yet"]),
         (lambda path: path.write_text("{}\nx\n"), ["here, line 1: not a game of an evaluation"]),
         (lambda path: path.write_bytes(b"\xff"), ["here: it is not text"]),
         (lambda path: path.write_text(""), ["nothing to draw"]),
