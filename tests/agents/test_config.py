@@ -26,13 +26,13 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
-def test_every_file_loads(path: Path, tmp_path: Path) -> None:
+def test_every_configuration_file_loads(path: Path, tmp_path: Path) -> None:
     config = load_config(path)
     assert path.stem in ("default", config.name)
     assert load_config(written(tmp_path, dump_config(config))) == config
 
 
-def test_a_game_a_file() -> None:
+def test_each_game_has_a_configuration_file() -> None:
     names = {load_config(path).name for path in CONFIGS}
     assert names == {"forty-thieves", "eighty-thieves", "eights-down", "forty-bandits", "busy-aces", "family"}
 
@@ -44,7 +44,7 @@ eights-down:
 """
 
 
-def test_blocks(tmp_path: Path) -> None:
+def test_the_block_of_an_env_overrides_the_default(tmp_path: Path) -> None:
     path = written(tmp_path, BLOCKS)
     for env, width, moves in (
         ("busy-aces", 48, "supermove"),
@@ -58,7 +58,7 @@ def test_blocks(tmp_path: Path) -> None:
         assert config.env == env
 
 
-def test_values(tmp_path: Path) -> None:
+def test_values_are_converted(tmp_path: Path) -> None:
     text = "busy-aces: {learning_rate: 6e-4, minutes: null, total_steps: '4096', hidden: [], build: any suit}"
     config = load_config(written(tmp_path, text))
     assert (config.learning_rate, config.minutes, config.total_steps, config.hidden) == (6e-4, None, 4096, [])
@@ -74,7 +74,7 @@ def test_values(tmp_path: Path) -> None:
         {"safe_autoplay": True},
     ],
 )
-def test_dump_and_load(values: dict[str, Any], tmp_path: Path) -> None:
+def test_a_dumped_configuration_loads_unchanged(values: dict[str, Any], tmp_path: Path) -> None:
     config = make_config(values, "test")
     assert load_config(written(tmp_path, dump_config(config))) == config
 
@@ -115,7 +115,7 @@ def test_stored_configurations_have_no_old_keys(
     assert capsys.readouterr().err == ""
 
 
-def test_network_sizes() -> None:
+def test_network_sizes_depend_on_the_network() -> None:
     assert TrainConfig().network_sizes == {"hidden": [64, 32], "width": 64, "dig_out": 2}
     more = TrainConfig(relaxed_reachability=3).network_sizes
     assert more == {"hidden": [64, 32], "width": 64, "dig_out": 2, "relaxed_reachability": 3}
@@ -225,38 +225,40 @@ def test_network_sizes() -> None:
     ],
     ids=lambda value: str(value)[:50] if not isinstance(value, list) else "",
 )
-def test_refuses(text: str | bytes, words: list[str], tmp_path: Path, refuses: Refuses) -> None:
+def test_invalid_configurations_are_refused(
+    text: str | bytes, words: list[str], tmp_path: Path, refuses: Refuses
+) -> None:
     path = written(tmp_path, text)
     refuses(lambda: load_config(path), str(path), *words)
 
 
-def test_what_is_merged_may_be_overridden(tmp_path: Path) -> None:
+def test_merged_keys_can_be_overridden(tmp_path: Path) -> None:
     text = "default: &all {width: 8}\nbusy-aces: {<<: *all, width: 16}\neights-down: {<<: *all}"
     widths = [load_config(written(tmp_path, text), env).width for env in ("busy-aces", "eights-down")]
     assert widths == [16, 8]
 
 
-def test_short_to_write_and_long_to_show(tmp_path: Path, refuses: Refuses) -> None:
+def test_errors_about_huge_values_are_short(tmp_path: Path, refuses: Refuses) -> None:
     lists = "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnopqrstuvwxyz"))
     text = f"default:\n  a: &a [0]\n{lists}busy-aces: {{width: *z}}"
     refuses(lambda: load_config(written(tmp_path, text)), "width is [[[...], [...]], [[...],", "integer")
 
 
-def test_two_blocks_for_a_game(tmp_path: Path, refuses: Refuses) -> None:
+def test_two_blocks_for_a_game_are_refused(tmp_path: Path, refuses: Refuses) -> None:
     path = written(tmp_path, "busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {cards_per_pile: 4}")
     refuses(
         lambda: load_config(path, "busy-aces"), str(path), "['busy-aces', 'Solitaire/BusyAces-v0']", "one"
     )
 
 
-def test_blocks_for_other_games_alone(tmp_path: Path, refuses: Refuses) -> None:
+def test_a_file_without_a_block_for_the_env_is_refused(tmp_path: Path, refuses: Refuses) -> None:
     """Not one of their values would count, and the defaults would be trained with in their place."""
     path = written(tmp_path, "Solitaire/EightsDown-v0: {learner: pqn}")
     words = str(path), "'busy-aces'", "no 'default:'", "Solitaire/EightsDown-v0"
     refuses(lambda: load_config(path, "busy-aces"), *words)
 
 
-def test_refuses_what_cannot_be_read(tmp_path: Path, refuses: Refuses) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path, refuses: Refuses) -> None:
     refuses(lambda: load_config(tmp_path / "none.yaml"), "none.yaml", "cannot be read")
     refuses(lambda: load_config(tmp_path), str(tmp_path), "cannot be read")
     refuses(lambda: load_config(CONFIGS[0], "busy-ace"), str(CONFIGS[0]), "'busy-ace'", "busy-aces")

@@ -124,7 +124,7 @@ NETWORKS = {
 }
 
 
-def test_what_the_other_device_refuses(accelerator: None) -> None:
+def test_mixed_devices_are_an_error(accelerator: None) -> None:
     away, here = th.ones(3, device=AWAY), th.ones(3)
     assert isinstance(away, Elsewhere) and not isinstance(here, Elsewhere)
     assert ((away + 1) * th.tensor(2.0)).cpu().tolist() == [4.0, 4.0, 4.0]
@@ -139,7 +139,7 @@ def test_what_the_other_device_refuses(accelerator: None) -> None:
 @pytest.mark.training
 @pytest.mark.proof
 @pytest.mark.parametrize("name", NETWORKS)
-def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
+def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) -> None:
     """Rollouts, updates and checkpoints."""
     model, config, spec = made(**NETWORKS[name])
     assert_away(model)
@@ -171,7 +171,7 @@ def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_what_the_policy_tells(name: str, accelerator: None) -> None:
+def test_explain_returns_arrays_of_the_cpu(name: str, accelerator: None) -> None:
     model, *_ = made(**NETWORKS[name])
     env = model.env
     observations = th.as_tensor(env.reset(), device=AWAY)

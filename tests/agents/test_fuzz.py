@@ -274,5 +274,5 @@ TARGETS = (
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_reads_or_refuses(target: Target) -> None:
+def test_inputs_are_read_or_refused(target: Target) -> None:
     try_cases(target, 50)

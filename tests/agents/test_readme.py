@@ -9,7 +9,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_has_a_target() -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (Path(__file__).parents[2] / target).exists(), target
 

@@ -132,7 +132,7 @@ def assert_monotone(rows: list[dict[str, str]]) -> None:
 
 
 @pytest.mark.training
-def test_run_folder(trained: tuple[Path, Outcome]) -> None:
+def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     assert outcome.status == 0
     assert sorted(path.name for path in run.iterdir()) == [
@@ -166,7 +166,7 @@ def test_run_folder(trained: tuple[Path, Outcome]) -> None:
 
 
 @pytest.mark.training
-def test_what_is_printed(trained: tuple[Path, Outcome]) -> None:
+def test_train_prints_the_comparison_and_next_commands(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     table = (run / "evaluation.txt").read_text()
     assert table in outcome.out
@@ -179,7 +179,7 @@ def test_what_is_printed(trained: tuple[Path, Outcome]) -> None:
 
 
 @pytest.mark.training
-def test_evaluation_of_the_run(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
+def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     run, _ = trained
     games = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
     assert {name: [game.deal for game in rows] for name, rows in games.items()} == {
@@ -197,7 +197,7 @@ def test_evaluation_of_the_run(trained: tuple[Path, Outcome], tmp_path: Path) ->
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     command(config_file(tmp_path), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
     runs = (trained[0], tmp_path / "busy-aces-1")
     first, again = (load_file(run / "model/model.safetensors") for run in runs)
@@ -210,7 +210,7 @@ def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None
 
 @pytest.mark.training
 @pytest.mark.parametrize("joined", [False, pytest.param(True, marks=pytest.mark.proof)])
-def test_resume(run: Path, joined: bool) -> None:
+def test_resume_continues_steps_and_curve(run: Path, joined: bool) -> None:
     before, old_rows = progress(run), curve(run)
     with (run / "curve.csv").open("a") as file:
         file.write("999999,9.0,999,0.5,50.0,20.0,1\n")  # of steps that no checkpoint kept
@@ -228,7 +228,7 @@ def test_resume(run: Path, joined: bool) -> None:
 
 
 @pytest.mark.training
-def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
+def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:
     config = make_config(VALUES, "test")
 
     def fresh(seed: int) -> Any:
@@ -257,7 +257,7 @@ def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
+def test_ctrl_c_writes_checkpoint_and_model(tmp_path: Path) -> None:
     forever = ["--total-steps", str(10**9), "--checkpoint-minutes", "99", "--runs", str(tmp_path)]
     process = subprocess.Popen(
         [sys.executable, "-m", "agents.train", str(config_file(tmp_path)), *forever],
@@ -283,7 +283,7 @@ def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
 @pytest.mark.proof
 @pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn", "playouts"])
-def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
+def test_resume_after_kill_9(learner: str, tmp_path: Path) -> None:
     """The curve is that of one training: what no checkpoint kept is made again, and no row stands twice."""
     options = ["--learner", learner, "--total-steps", str(10**9), "--checkpoint-minutes", "1e-3"]
     process = subprocess.Popen(
@@ -316,7 +316,7 @@ def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.training
-def test_ctrl_c_while_games_are_played(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_the_comparison(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> str:
         raise KeyboardInterrupt
 
@@ -327,7 +327,7 @@ def test_ctrl_c_while_games_are_played(run: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.training
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_are_given_back(run: Path, number: signal.Signals) -> None:
+def test_signal_handlers_are_restored(run: Path, number: signal.Signals) -> None:
     """The first ends training after the step in hand; handlers are afterwards as they were."""
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     config = load_config(run / "config.yaml")
@@ -380,7 +380,7 @@ CHECKPOINT = "checkpoint.safetensors"
         (lambda run: shutil.rmtree(run), [], ["config.yaml", "cannot be read"]),
     ],
 )
-def test_resume_refuses(run: Path, damage: Any, options: list[str], words: list[str]) -> None:
+def test_resume_refuses_unsuitable_runs(run: Path, damage: Any, options: list[str], words: list[str]) -> None:
     if damage:
         damage(run)
     before = {path: path.read_bytes() for path in run.glob("*.*")}
@@ -401,14 +401,14 @@ def test_resume_refuses(run: Path, damage: Any, options: list[str], words: list[
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
-def test_progress_that_is_none(run: Path, progress: str, words: list[str]) -> None:
+def test_invalid_progress_is_refused(run: Path, progress: str, words: list[str]) -> None:
     save_file(load_file(run / CHECKPOINT), run / CHECKPOINT, {"progress": progress})
     assert_refused(command("--resume", run, "--quiet"), CHECKPOINT, "not a checkpoint", *words)
 
 
 @pytest.mark.training
 @pytest.mark.parametrize("name", ["adam/0", "adam/x/exp_avg", "adam/9999/exp_avg", "adam/0/exp_avg"])
-def test_moments_that_are_none(run: Path, name: str) -> None:
+def test_invalid_moments_are_refused(run: Path, name: str) -> None:
     metadata = {"progress": '{"steps": 1, "seconds": 2, "games": 3}'}
     save_file({**load_file(run / CHECKPOINT), name: th.zeros(7, 7, 7)}, run / CHECKPOINT, metadata)
     assert_refused(command("--resume", run, "--quiet"), CHECKPOINT, "not a checkpoint")
@@ -419,14 +419,14 @@ def test_moments_that_are_none(run: Path, name: str) -> None:
     [b"steps\nmany", b"steps\n1,2", b"\xff", b"steps\n" + b"1" * 200_000],
     ids=lambda b: repr(b[:9]),
 )
-def test_what_is_no_curve(tmp_path: Path, content: bytes) -> None:
+def test_damaged_curves_are_cut(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "curve.csv").write_bytes(content)
     with pytest.raises(ValueError, match=r"curve\.csv: not a learning curve") as caught:
         read_curve(tmp_path)
     assert len(str(caught.value)) < 600
 
 
-def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     for runs in (tmp_path / "runs", tmp_path / "runs" / "below"):
         outcome = command(config_file(tmp_path), "--runs", runs)
@@ -451,7 +451,9 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
         (["tiny.yaml", "--wandb", "a/b"], ["'a/b'", "without /"]),
     ],
 )
-def test_refuses(args: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_options_are_refused(
+    args: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config_file(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert_refused(command(*args), *words)
@@ -459,7 +461,7 @@ def test_refuses(args: list[str], words: list[str], tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.training
-def test_a_device_that_is_gone(run: Path) -> None:
+def test_a_missing_device_is_refused(run: Path) -> None:
     """Refused before anything is written; SB3 would go on with the CPU and say nothing."""
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     assert_refused(command("--resume", run, "--device", "cuda:99"), "'cuda:99'", "allowed: auto, cpu")
@@ -468,7 +470,7 @@ def test_a_device_that_is_gone(run: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_any_device(tmp_path: Path) -> None:
+def test_device_auto_chooses_a_gpu_or_the_cpu(tmp_path: Path) -> None:
     """A GPU where there is one, else the CPU."""
     more = ("--device", "auto", "--total-steps", "512", "--eval-deals", "0", "--quiet")
     assert command(config_file(tmp_path), "--runs", tmp_path, *more).status == 0
@@ -476,7 +478,9 @@ def test_any_device(tmp_path: Path) -> None:
     assert load_file(tmp_path / "busy-aces-1" / CHECKPOINT)
 
 
-def test_run_folders_of_two_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_trainings_get_different_run_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another training takes the number that this one was about to take."""
     make = Path.mkdir
     others = ["busy-aces-1", "busy-aces-2"]
@@ -490,7 +494,7 @@ def test_run_folders_of_two_trainings(tmp_path: Path, monkeypatch: pytest.Monkey
     assert new_run(tmp_path, TrainConfig()).name == "busy-aces-3"
 
 
-def test_command_line(tmp_path: Path) -> None:
+def test_options_override_the_configuration(tmp_path: Path) -> None:
     """Keys of the file, overridden by options; an option's misspelling is named."""
     path = str(config_file(tmp_path))
     config = train.parse_arguments([path, "--width", "9", "--stall-limit", "None"]).config
@@ -505,7 +509,7 @@ def test_command_line(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------- how it is learned
 
 
-def test_a_game_that_is_cut_off_is_lost() -> None:
+def test_a_truncated_game_counts_as_lost() -> None:
     """SB3 adds the value of the last position to the reward where a step says that it was truncated."""
     env = make_env(make_config({"env": "busy-aces", **VALUES}, "test"))
     env.seed(0)
@@ -520,7 +524,7 @@ def test_a_game_that_is_cut_off_is_lost() -> None:
 
 
 @pytest.mark.parametrize("env", ["eights-down", "forty-thieves"])
-def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
+def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
     """Beside it the same games one by one, in which each card is sent home by an action of its own, and each
     forced move is one."""
     config = make_config({"env": env, "safe_autoplay": True, "stall_limit": 15}, "test")
@@ -574,7 +578,7 @@ def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
     assert sent > 20 and forced > 20
 
 
-def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refuses) -> None:
+def test_a_model_plays_safe_autoplay(tmp_path: Path, refuses: Refuses) -> None:
     config = make_config({"env": "eights-down", "safe_autoplay": True}, "test")
     network = MovesNetwork(config.game)
     save_model(
@@ -600,7 +604,7 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
     refuses(lambda: load_model(tmp_path, config.game), "safe_autoplay is 1", "true and false")
 
 
-def test_starts_from_the_linear_policy() -> None:
+def test_training_starts_from_the_linear_policy() -> None:
     config = make_config({"env": "busy-aces", **VALUES, "init_linear_temperature": 2.0}, "test")
     env = make_env(config)
     model = make_model(config, env)
@@ -611,7 +615,7 @@ def test_starts_from_the_linear_policy() -> None:
     assert not plain.policy.network.linear.weight.any()
 
 
-def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> None:
+def test_training_starts_from_the_mean_of_several_models(tmp_path: Path, refuses: Refuses) -> None:
     config = make_config({"env": "busy-aces", **VALUES}, "test")
     env = make_env(config)
     policies = []
@@ -649,7 +653,7 @@ def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> No
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_at_first_only_the_value_learns(tmp_path: Path) -> None:
+def test_only_the_value_learns_during_warmup(tmp_path: Path) -> None:
     changed = []
     for value_warmup_steps in (512, 2048):
         runs = tmp_path / str(value_warmup_steps)

@@ -79,14 +79,14 @@ def test_two_machines_share_the_work(two_nodes: Cluster, tmp_path: Path) -> None
     assert len({process for _, process, _ in said}) == 2, "one worker a CPU"
 
 
-def test_a_worker_is_killed(two_nodes: Cluster, tmp_path: Path) -> None:
+def test_items_of_a_killed_worker_are_repeated(two_nodes: Cluster, tmp_path: Path) -> None:
     log = tmp_path / "log"
     square(two_nodes, log, 100, lambda: os.kill(int(lines(log)[-1][1]), signal.SIGKILL))
     assert 100 <= len(lines(log)) <= 100 + 20, "at most the chunk of that worker is done again"
     assert len({process for _, process, _ in lines(log)}) == 3
 
 
-def test_a_machine_is_lost(two_nodes: Cluster, tmp_path: Path) -> None:
+def test_items_of_a_lost_machine_are_repeated(two_nodes: Cluster, tmp_path: Path) -> None:
     log = tmp_path / "log"
     [node] = two_nodes.worker_nodes
     square(two_nodes, log, 100, lambda: two_nodes.remove_node(node, allow_graceful=False))
@@ -101,21 +101,21 @@ def test_a_machine_that_joins_takes_part(two_nodes: Cluster, tmp_path: Path) -> 
         two_nodes.remove_node(node)
 
 
-def test_an_error_of_a_worker_is_raised_here(two_nodes: Cluster) -> None:
+def test_an_error_of_a_worker_is_raised_in_the_driver(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
         with pytest.raises(ValueError, match=r"^numbers is \[0, 1, 2\]$"):
             list(connected.spread(prepare_failure, None, range(3), min_size=3, max_size=3))
 
 
-def test_work_that_kills_each_worker_is_given_up(two_nodes: Cluster) -> None:
+def test_an_item_that_kills_every_worker_is_an_error(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
         with pytest.raises(LostWorkersError, match=rf"{MAX_LOSSES + 1} workers were lost .* \[7\]"):
             list(connected.spread(prepare_death, None, range(5, 10), min_size=1, max_size=1))
 
 
-def test_a_function_is_compiled_once_a_machine(tmp_path: Path) -> None:
+def test_kernels_are_compiled_once_per_machine(tmp_path: Path) -> None:
     """Not once a worker, nor once a chunk; and a worker has a thread for each of its CPUs."""
     environ = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "2"}
     one, two = (list(map(int, line.split())) for line in run("tests.ray.workers", **environ).splitlines())
@@ -131,6 +131,6 @@ def test_a_machine_with_other_code_is_refused(two_nodes: Cluster, monkeypatch: p
             list(connected.spread(prepare_failure, None, range(3), min_size=3, max_size=3))
 
 
-def test_there_is_no_cluster_at_the_address() -> None:
+def test_a_wrong_address_is_an_error() -> None:
     with pytest.raises(ConnectionError, match=r"no Ray cluster at 127\.0\.0\.1:1"), connect("127.0.0.1:1"):
         pass

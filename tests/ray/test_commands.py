@@ -84,7 +84,7 @@ def solver_rows(path: Path) -> list[dict[str, object]]:
     ]
 
 
-def test_verdicts_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
+def test_solver_results_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
     alone, together = tmp_path / "alone.jsonl", tmp_path / "ray.jsonl"
     command = (
         "agents.solve",
@@ -127,7 +127,7 @@ Solitaire/BusyAces-v0:
 """
 
 
-def test_trials_of_a_study(two_nodes: Cluster, tmp_path: Path) -> None:
+def test_a_study_runs_trials_on_the_cluster(two_nodes: Cluster, tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(TUNE)
     study = tmp_path / "study.db"

@@ -75,6 +75,6 @@ def test_observations_end_with_the_mask() -> None:
     assert ends > 4
 
 
-def test_what_rllib_cannot_do_is_refused() -> None:
+def test_keys_that_rllib_does_not_support_are_refused() -> None:
     with pytest.raises(ConfigError, match="learner is 'pqn', allowed with --ray: 'ppo', 'maskable-ppo'"):
         check_config(make_config({"learner": "pqn"}, "test"))

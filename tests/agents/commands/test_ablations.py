@@ -28,7 +28,7 @@ def kept(empty_stores: Path) -> Path:
     return ablations.ABLATIONS / "rewards"
 
 
-def test_games_configuration_and_what_it_took_are_kept(kept: Path) -> None:
+def test_add_stores_games_configuration_and_cost(kept: Path) -> None:
     assert sorted(path.name for path in kept.iterdir()) == [
         "1.json", "1.jsonl", "1.yaml", "2.json", "2.jsonl", "2.yaml"
     ]  # fmt: skip
@@ -39,7 +39,7 @@ def test_games_configuration_and_what_it_took_are_kept(kept: Path) -> None:
     assert (config.learner, config.eval_deals) == ("pqn", "0:4")
 
 
-def test_the_table(kept: Path) -> None:
+def test_the_table_compares_with_the_baseline(kept: Path) -> None:
     head, _, first, second = ablation_table("rewards").splitlines()
     assert "won, deals 0-3" in head
     assert first.startswith("| as shipped | ") and " M steps, " in first and first.endswith("| - |")
@@ -55,7 +55,9 @@ def test_the_same_command_resumes(kept: Path) -> None:
     assert not (kept / "3.jsonl").exists()
 
 
-def test_refuses(kept: Path, refuses: Refuses, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_ablations_are_refused(
+    kept: Path, refuses: Refuses, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["add", "a/b", RUN, "--what", "x"]) == 2
     assert "'a/b'" in capsys.readouterr().err
     assert main(["add", "rewards", RUN, "--what", "a | b"]) == 2

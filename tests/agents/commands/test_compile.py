@@ -88,7 +88,7 @@ def test_after_compile_no_command_compiles(tmp_path: Path) -> None:
     assert not again.stderr
 
 
-def test_the_jobs_are_those_of_the_package_and_more() -> None:
+def test_the_jobs_include_those_of_the_package() -> None:
     assert set(compilation.JOBS) < set(JOBS)
     names = [job.name for job in JOBS]
     assert len(set(names)) == len(names)
@@ -96,7 +96,7 @@ def test_the_jobs_are_those_of_the_package_and_more() -> None:
         assert set(job.after) <= set(names[:place]), job.name
 
 
-def test_the_command_says_what_was_done(
+def test_compile_reports_what_it_did(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[object] = []

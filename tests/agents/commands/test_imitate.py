@@ -91,7 +91,7 @@ def written(folder: Path, *games: Transcript) -> Path:
 # --------------------------------------------------------------------------------------- positions
 
 
-def test_positions_are_those_of_the_games(eights: Path) -> None:
+def test_positions_match_the_replayed_games(eights: Path) -> None:
     """Looked up in a single environment that plays the game, with the action and what is still earned."""
     a = asked(eights, env="eights-down", gamma=0.9, reward="progress+win")
     got = learned_from(a)
@@ -116,7 +116,7 @@ def test_positions_are_those_of_the_games(eights: Path) -> None:
         assert min(abs(value - got.returns[k]) for value in expected[key]) < 1e-5
 
 
-def test_deals_are_held_out_whole(eights: Path, tmp_path: Path) -> None:
+def test_all_games_of_a_deal_are_held_out_together(eights: Path, tmp_path: Path) -> None:
     """With each game twice, both are held out or neither is."""
     games = games_in(eights)
     got = learned_from(asked(written(tmp_path / "twice", *games, *games), env="eights-down"))
@@ -128,7 +128,7 @@ def test_deals_are_held_out_whole(eights: Path, tmp_path: Path) -> None:
     assert got.learned[got.held_out].any() and not got.learned[got.held_out].all()
 
 
-def test_supermoves_are_put_together(busy: Path) -> None:
+def test_single_moves_are_combined_into_supermoves(busy: Path) -> None:
     """What Greedy chose is found again in the single cards that it was played by."""
     a = asked(busy, env="busy-aces", moves="supermove", all_games=True)
     got = learned_from(a)
@@ -140,7 +140,7 @@ def test_supermoves_are_put_together(busy: Path) -> None:
     assert got.learned.all() and singles.learned.all()
 
 
-def test_single_moves_teach_supermoves(busy: Path) -> None:
+def test_single_moves_without_supermoves_stay_single(busy: Path) -> None:
     """As they are where they come to none: a game that was played by single cards."""
     a = asked(busy, env="busy-aces", moves="supermove")
     game = next(game for game in games_read(a) if game.result == "won")
@@ -152,7 +152,7 @@ def test_single_moves_teach_supermoves(busy: Path) -> None:
     assert info["is_success"]
 
 
-def test_memory_is_bounded(busy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_memory_limits_the_number_of_positions(busy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     everything, some = (
         learned_from(asked(busy, env="busy-aces", moves="supermove", memory=memory)) for memory in (2000, 1)
     )
@@ -161,7 +161,7 @@ def test_memory_is_bounded(busy: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "of 40 games fit into --memory 1 MB" in capsys.readouterr().err
 
 
-def test_features_and_thoughtful(busy: Path) -> None:
+def test_positions_have_the_configured_observation(busy: Path) -> None:
     mlp = asked(busy, env="busy-aces", network="mlp", observation="features")
     assert learned_from(mlp).observations.dtype == np.float32
     plain, knowing = (asked(busy, env="busy-aces", information=word) for word in ("player", "thoughtful"))
@@ -191,7 +191,7 @@ def test_features_and_thoughtful(busy: Path) -> None:
         ),
     ],
 )
-def test_refuses_a_transcript(
+def test_unsuitable_transcripts_are_refused(
     changes: dict[str, Any], words: list[str], busy: Path, tmp_path: Path, refuses: Refuses
 ) -> None:
     game, another, *_ = (game for game in games_in(busy) if game.result == "won")
@@ -202,7 +202,7 @@ def test_refuses_a_transcript(
     refuses(lambda: learned_from(a), *words)
 
 
-def test_refuses_illegal_moves(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
+def test_transcripts_with_illegal_moves_are_refused(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
     game, *others = (game for game in games_in(eights) if game.result == "won")
     actions = (*game.actions[:4], game.actions[0], *game.actions[4:])
     bad = replace(game, actions=actions, steps=len(actions))
@@ -213,12 +213,12 @@ def test_refuses_illegal_moves(eights: Path, tmp_path: Path, refuses: Refuses) -
     refuses(lambda: learned_from(a), f"0.txt: step {longer.steps}: the game has ended before")
 
 
-def test_evaluation_deals_if_asked_for(tmp_path: Path) -> None:
+def test_evaluation_deals_are_learned_on_request(tmp_path: Path) -> None:
     folder = played(tmp_path / "games", "eights-down", range(8))
     assert len(learned_from(asked(folder, env="eights-down", all_games=True, evaluation_deals=True))) > 100
 
 
-def test_who_saw_the_stock_teaches_who_sees_it(busy: Path, tmp_path: Path) -> None:
+def test_thoughtful_transcripts_need_a_thoughtful_configuration(busy: Path, tmp_path: Path) -> None:
     """And where nothing is hidden it does not matter."""
     games = [replace(game, information="thoughtful") for game in games_in(busy)[:10]]
     a = asked(written(tmp_path / "games", *games), env="busy-aces", information="thoughtful", all_games=True)
@@ -261,7 +261,7 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
         ),
     ],
 )
-def test_refuses(
+def test_wrong_options_are_refused(
     options: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -274,7 +274,7 @@ def test_refuses(
     assert not (tmp_path / "runs").exists()
 
 
-def test_refuses_a_single_deal(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
+def test_a_single_deal_is_refused(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
     won = next(game for game in games_in(eights) if game.result == "won")
     lost = next(game for game in games_in(eights) if game.result != "won")
     a = asked(written(tmp_path / "games", won, won, lost), env="eights-down")
@@ -298,7 +298,7 @@ def cloned(eights: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 
 @pytest.mark.training
-def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
+def test_a_clone_plays_like_the_player_it_learned_from(cloned: tuple[Path, str]) -> None:
     run, out = cloned
     rows = curve(run)
     assert float(rows[0]["epochs"]) == 0 and float(rows[-1]["epochs"]) == 25 and len(rows) == 26
@@ -313,7 +313,7 @@ def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_kl_penalty_keeps_the_student_near_its_start(busy: Path) -> None:
+def test_kl_penalty_limits_the_change_of_the_policy(busy: Path) -> None:
     """The larger the weight, the less its probabilities move in the same steps."""
     a = asked(busy, moves="supermove")
     positions = learned_from(a)
@@ -332,7 +332,7 @@ def test_kl_penalty_keeps_the_student_near_its_start(busy: Path) -> None:
     assert moved[0] > 1.5 * moved[1] > 3 * moved[2] >= 0
 
 
-def test_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
+def test_imitate_writes_a_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
     run, _ = cloned
     assert {path.name for path in run.iterdir()} == {
         "config.yaml", "versions.json", "imitation.json", "imitation.csv", "model"
@@ -411,14 +411,16 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
         ({"spaces": "any"}, ["the model is for"]),
     ],
 )
-def test_start_refuses(
+def test_initial_networks_that_do_not_fit_are_refused(
     values: dict[str, Any], words: list[str], cloned: tuple[Path, str], refuses: Refuses
 ) -> None:
     refuses(lambda: started(init_from=str(cloned[0]), **values), *words)
 
 
 @pytest.mark.training
-def test_start_is_refused_before_anything_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_initial_network_is_refused_before_files_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "small.yaml").write_text(CONFIG)
     options = ["--init-from", str(tmp_path / "nothing"), "--runs", str(tmp_path / "runs")]
     assert train.main([str(tmp_path / "small.yaml"), *options]) == 2
@@ -426,7 +428,7 @@ def test_start_is_refused_before_anything_is_made(tmp_path: Path, capsys: pytest
     assert not (tmp_path / "runs").exists()
 
 
-def test_command_line(tmp_path: Path) -> None:
+def test_command_line_overrides_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(CONFIG)
     a = parse_arguments([str(tmp_path / "small.yaml"), "a", "b", "--width", "9", "--epochs", "2"])
     assert (a.config.width, a.config.hidden, a.epochs) == (9, [16], 2)

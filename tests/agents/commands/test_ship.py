@@ -76,7 +76,9 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
 
 
 @pytest.mark.training
-def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ship_copies_the_model_and_plays_the_leaderboard(
+    runs: Path, places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = runs / "busy-aces-1", runs / "busy-aces-2"
     assert main([str(first), str(second), "--deals", "0:4,100:103", "--quiet"]) == 0
     folder = places / "policies" / "busy-aces"
@@ -122,7 +124,7 @@ def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_ships_what_it_started_from(
+def test_ship_copies_the_history_of_initial_networks(
     runs: Path, places: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = places / "policies" / "busy-aces"
@@ -177,7 +179,7 @@ def test_ships_what_it_started_from(
 
 
 @pytest.mark.training
-def test_the_policy_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
+def test_the_shipped_policy_is_found_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
     assert shipping(runs / "busy-aces-1") == 0
     assert shipped_games() == ["busy-aces"]
     command = ["--policy", "shipped", "--env", "busy-aces", "--quiet"]
@@ -197,12 +199,14 @@ def test_the_policy_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
     )  # fmt: skip
 
 
-def test_none_is_shipped_yet(refuses: Refuses) -> None:
+def test_a_game_without_a_shipped_policy_is_an_error(refuses: Refuses) -> None:
     refuses(lambda: load_shipped(GameSpec(get_variant("busy-aces"))), "none yet")
 
 
 @pytest.mark.training
-def test_refuses_runs(runs: Path, run: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsuitable_runs_are_refused(
+    runs: Path, run: Path, places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert "config.yaml" in refused(capsys, places)
     assert "seeds [1, 1]" in refused(capsys, run, runs / "busy-aces-1")
 
@@ -228,7 +232,7 @@ def test_refuses_runs(runs: Path, run: Path, places: Path, capsys: pytest.Captur
 
 
 @pytest.mark.training
-def test_refuses_large_files(
+def test_large_files_are_refused(
     run: Path, places: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ship, "MAX_BYTES", 1000)
@@ -236,7 +240,7 @@ def test_refuses_large_files(
     assert not list((places / "policies").iterdir())
 
 
-def test_thinned(tmp_path: Path) -> None:
+def test_thinned_keeps_the_first_and_last_row(tmp_path: Path) -> None:
     path = tmp_path / "curve.csv"
     for rows in (1, 2, CURVE_ROWS, CURVE_ROWS + 1, 5000):
         path.write_text("steps,won\n" + "".join(f"{k},{k / 7:.3f}\n" for k in range(rows)))

@@ -19,7 +19,7 @@ def learner(**changes: Any) -> PPO:
     return model
 
 
-def test_advantages_counted_slowly() -> None:
+def test_advantages_equal_a_slow_sum() -> None:
     random = np.random.default_rng(0)
     shape = (6, 4)
     steps = Steps(
@@ -49,7 +49,7 @@ def test_advantages_counted_slowly() -> None:
 
 
 @pytest.mark.parametrize("network", ["moves", "mlp"])
-def test_loss_is_the_clipped_one(network: str) -> None:
+def test_loss_equals_that_of_sb3_contrib(network: str) -> None:
     """Computed again from dense masked distributions, as sb3-contrib does."""
     model = learner(network=network, ent_coef=0.02, vf_coef=0.7)
     targets, callback = rollout(model)
@@ -80,7 +80,7 @@ def test_loss_is_the_clipped_one(network: str) -> None:
     th.testing.assert_close(value_loss, 0.7 * errors, rtol=1e-3, atol=1e-4)
 
 
-def test_what_was_chosen_is_what_was_played() -> None:
+def test_rollouts_store_the_played_actions_and_probabilities() -> None:
     """The probabilities of the actions are those of the network, and every action was legal."""
     model = learner()
     targets, callback = rollout(model)
@@ -96,7 +96,7 @@ def test_what_was_chosen_is_what_was_played() -> None:
     assert 0.1 < (likeliest == targets.actions).float().mean() < 0.9
 
 
-def test_learns_which_moves_pay() -> None:
+def test_ppo_learns_which_moves_are_rewarded() -> None:
     model = learner(n_epochs=40, learning_rate=1e-2)
     targets, _ = rollout(model)
     told = targets._replace(advantages=th.randn(len(targets.actions)))

@@ -25,7 +25,7 @@ from tests.conftest import Refuses
 from tests.games import SHORT
 
 
-def test_returns_counted_slowly() -> None:
+def test_returns_equal_a_slow_sum() -> None:
     random = np.random.default_rng(1)
     shape = (7, 5)
     steps = Steps(
@@ -89,7 +89,7 @@ class Record(BaseCallback):
 
 
 @pytest.mark.parametrize(("share", "greedy"), [(0.0, 0.0), (0.25, 0.5), (0.5, 1.0), (1.0, 1.0)])
-def test_explores_among_legal_moves_less_and_less(share: float, greedy: float) -> None:
+def test_exploration_decreases_and_is_legal(share: float, greedy: float) -> None:
     model = learner(exploration=(1.0, 0.0), share=lambda: share)
     record = Record(model)
     model.learn(2048, record)
@@ -98,7 +98,7 @@ def test_explores_among_legal_moves_less_and_less(share: float, greedy: float) -
     assert by_chance == 1 if greedy == 1 else greedy <= by_chance < greedy + 0.45
 
 
-def test_learns() -> None:
+def test_pqn_improves_play() -> None:
     """More cards come home in a short pack, and the values come to tell what is paid."""
     model = learner(SHORT["short-5, same suit, any, supermove"])
     before = Record(model)
@@ -112,7 +112,7 @@ def test_learns() -> None:
     assert logged["train/value_loss"] < 0.1
 
 
-def test_train_command_resume_and_player(tmp_path: Path) -> None:
+def test_a_pqn_run_can_be_resumed_played_and_continued_by_ppo(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "batch_size": 65, "hidden": [8]}
     path = tmp_path / "pqn.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
@@ -157,7 +157,7 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_starts_no_other_network_from_values(tmp_path: Path) -> None:
+def test_only_network_moves_starts_from_values(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "network": "piles", "width": 8, "embedding": 4, "rounds": 1}
     path = tmp_path / "pqn.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
@@ -166,7 +166,7 @@ def test_starts_no_other_network_from_values(tmp_path: Path) -> None:
     assert_refused(refused, "its scores are values", "only a network 'moves'")
 
 
-def test_refuses(refuses: Refuses) -> None:
+def test_unsupported_keys_are_refused(refuses: Refuses) -> None:
     for change, words in (
         ({"init_linear_temperature": 1.0}, ["init_linear_temperature", "'pqn'"]),
         ({"exploration": 1.5}, ["exploration is 1.5", "0 to 1"]),

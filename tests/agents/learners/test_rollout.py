@@ -49,7 +49,7 @@ def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
 @pytest.mark.parametrize(
     ("game", "reward"), [("forty-thieves", "progress+win"), ("busy-aces", "progress"), ("eights-down", "win")]
 )
-def test_worth_counted_slowly(game: str, reward: str) -> None:
+def test_values_equal_slow_playouts(game: str, reward: str) -> None:
     """With one card unseen, or none, there is one stock that might be: the true one."""
     variant = get_variant(game)
     variant = variant.with_rules(moves="supermove") if variant.stock else variant
@@ -69,7 +69,7 @@ def test_worth_counted_slowly(game: str, reward: str) -> None:
         assert found == pytest.approx(sum(paid[part] for part in reward.split("+"))), (number, action)
 
 
-def test_knows_no_more_than_a_player() -> None:
+def test_values_do_not_depend_on_the_hidden_stock() -> None:
     """Moves of a position are tried on the same stocks, which hang on chance and on what is seen alone."""
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
     batch = played(variant, 30, 4)
@@ -104,7 +104,7 @@ def legal(model: RolloutLearner, decisions: Decisions) -> Any:
     return masks
 
 
-def test_decisions() -> None:
+def test_decisions_have_the_advantages_of_likely_moves() -> None:
     """Likely moves alone are played out; what they gain is nothing on average, by their probabilities."""
     model = learner(min_prob=0.05)
     decisions, _ = rollout(model)
@@ -123,7 +123,7 @@ def test_decisions() -> None:
     assert np.abs(decisions.gains).max() > 0.01
 
 
-def test_learns_what_it_is_told() -> None:
+def test_the_network_learns_the_best_move_despite_the_kl_penalty() -> None:
     """Told that one move is better, it comes to make it; the less it is held, the more."""
     shares = []
     for weight in (0.3, 0.01):
@@ -146,7 +146,7 @@ def test_learns_what_it_is_told() -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_train_command_and_resume(tmp_path: Path) -> None:
+def test_a_rollout_run_can_be_resumed(tmp_path: Path) -> None:
     values = VALUES | {
         "learner": "playouts",
         "init_linear_temperature": 1.0,
@@ -172,7 +172,7 @@ def test_train_command_and_resume(tmp_path: Path) -> None:
     assert player.temperature is None and player.value is not None
 
 
-def test_refuses(refuses: Refuses, tmp_path: Path) -> None:
+def test_unsupported_keys_are_refused(refuses: Refuses, tmp_path: Path) -> None:
     for change, words in (
         ({"num_playouts": 0}, ["num_playouts is 0", "more than 0"]),
         ({"kl_coef": 0.0}, ["kl_coef is 0.0", "more than 0"]),

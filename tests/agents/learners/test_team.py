@@ -60,7 +60,7 @@ def take_minibatches(team: Team) -> list[Any]:
     return found
 
 
-def test_sums_are_those_of_all() -> None:
+def test_sum_adds_the_numbers_of_all_processes() -> None:
     """In order, however often; the leader says how far the training is."""
     team = lead(2, follow, "sums")
     try:
@@ -75,7 +75,7 @@ def test_sums_are_those_of_all() -> None:
         team.end()
 
 
-def test_gradients_are_those_of_the_whole_minibatch() -> None:
+def test_gradients_equal_those_of_the_whole_minibatch() -> None:
     team = lead(2, follow, "gradients")
     try:
         found = take_minibatches(team)
@@ -93,7 +93,7 @@ def test_gradients_are_those_of_the_whole_minibatch() -> None:
 
 
 @pytest.mark.parametrize("count", [1, PART, PART + 1, 900])
-def test_gradients_in_parts_and_clipped(count: int) -> None:
+def test_gradients_are_clipped_after_adding_the_parts(count: int) -> None:
     team, rows = Team(), np.arange(count)
     parameters = weights()
     set_gradients(team, parameters, lambda part: losses(parameters, part, count), rows, max_norm=0.01)
@@ -111,7 +111,7 @@ def test_minibatches_cover_all_positions_once() -> None:
         assert len(parts) == max(1, -(-positions // batch)) and size == positions / len(parts)
 
 
-def test_nobody_waits_for_a_process_that_has_ended() -> None:
+def test_a_process_that_ends_is_an_error_for_the_others() -> None:
     team = lead(2, follow, "end")
     try:
         with pytest.raises(ChildProcessError, match="a process that trains has ended"):
@@ -126,7 +126,7 @@ def test_nobody_waits_for_a_process_that_has_ended() -> None:
     "learner",
     ["ppo", pytest.param("pqn", marks=pytest.mark.proof), pytest.param("playouts", marks=pytest.mark.proof)],
 )
-def test_two_processes_train(learner: str, tmp_path: Path) -> None:
+def test_two_processes_train_and_resume(learner: str, tmp_path: Path) -> None:
     """The command with two processes, which ends, and is resumed; all steps and games are counted."""
     values = VALUES | {"learner": learner, "num_envs": 129, "n_steps": 8, "threads": 2, "num_playouts": 2}
     path = tmp_path / "two.yaml"

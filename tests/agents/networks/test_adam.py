@@ -10,7 +10,7 @@ import torch as th
 from agents.networks.adam import Adam
 
 
-def test_steps_are_torchs() -> None:
+def test_adam_takes_the_steps_of_torch() -> None:
     """Also with a rate that changes, a parameter without gradient, and taken up again half-way."""
     th.manual_seed(0)
     mine = [th.nn.Parameter(th.randn(3, 4)), th.nn.Parameter(th.randn(5)), th.nn.Parameter(th.randn(2))]
@@ -34,7 +34,7 @@ def test_steps_are_torchs() -> None:
             th.testing.assert_close(weights, other)
 
 
-def test_no_compiler_is_imported() -> None:
+def test_adam_does_not_import_torchs_compiler() -> None:
     """Torch's own optimizers import torch's compiler, which takes seconds."""
     code = (
         "import sys, torch; from agents.networks.adam import Adam\n"

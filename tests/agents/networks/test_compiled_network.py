@@ -38,12 +38,12 @@ def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
         assert (masks[np.arange(len(masks)), drawn] == 1).all()
 
 
-def test_there_is_a_network_for_each_game() -> None:
+def test_each_of_the_five_games_has_a_shipped_network() -> None:
     assert len(shipped_games()) == 5
 
 
 @pytest.mark.parametrize("game", shipped_games())
-def test_shipped_networks(game: str) -> None:
+def test_shipped_networks_agree_with_torch(game: str) -> None:
     """One of them has a temperature; all have safe autoplay. The positions are those of their own games."""
     folder = network_folder("shipped", game)
     spec = GameSpec(get_variant(game))
@@ -61,7 +61,9 @@ def test_shipped_networks(game: str) -> None:
 @pytest.mark.parametrize("value", [True, False])
 @pytest.mark.parametrize("safe_autoplay", [True, False])
 @pytest.mark.parametrize("temperature", [None, 0.05, 7])
-def test_other_networks(tmp_path: Path, value: bool, safe_autoplay: bool, temperature: float | None) -> None:
+def test_random_networks_agree_with_torch(
+    tmp_path: Path, value: bool, safe_autoplay: bool, temperature: float | None
+) -> None:
     for number, (game, sizes) in enumerate(
         (
             ("busy-aces", SIZES),

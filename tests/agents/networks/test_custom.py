@@ -65,7 +65,9 @@ def forgotten() -> Iterator[None]:
 
 @pytest.mark.training
 @pytest.mark.parametrize("kind", [OfMoves, OfCards])
-def test_trains_plays_and_is_loaded(kind: type[nn.Module], tmp_path: Path, refuses: Refuses) -> None:
+def test_a_custom_network_trains_and_is_loaded(
+    kind: type[nn.Module], tmp_path: Path, refuses: Refuses
+) -> None:
     name = f"{__name__}:{kind.__name__}"
     assert learn(replace(CONFIG, network=name), tmp_path, resume=False, quiet=True)
     policy = load_policy(tmp_path, "busy-aces")
@@ -79,7 +81,7 @@ def test_trains_plays_and_is_loaded(kind: type[nn.Module], tmp_path: Path, refus
     assert evaluate(again, "busy-aces", range(3), max_episode_steps=60).games == games
 
 
-def test_kept_positions_score_the_same() -> None:
+def test_cached_positions_score_the_same() -> None:
     batch = played(CONFIG.variant, 10, size=6)
     observations, masks = batch.observations().copy(), batch.state.mask.copy()
     network = OfMoves(batch.spec)
@@ -101,11 +103,11 @@ def test_kept_positions_score_the_same() -> None:
         ("torch.nn:Linear", ["Linear", "FeaturesNetwork", "DenseNetwork"]),
     ],
 )
-def test_refuses_what_is_no_network(name: str, words: list[str], refuses: Refuses) -> None:
+def test_classes_that_are_no_network_are_refused(name: str, words: list[str], refuses: Refuses) -> None:
     refuses(lambda: network_class(name), *words)
 
 
-def test_names() -> None:
+def test_names_of_networks_are_checked() -> None:
     assert network_class("moves") is MovesNetwork
     assert TrainConfig(network="a.b:C").network_sizes == {}
     with pytest.raises(

@@ -43,7 +43,7 @@ def network_of(name: str, **sizes: Any) -> MovesNetwork:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_features_come_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpack_returns_the_added_features(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for rounding, whichever are asked for, in whichever order; with little room at first."""
     monkeypatch.setattr(cache_module, "ROOM", 8)
     network = network_of(name)
@@ -68,7 +68,7 @@ def test_features_come_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("hidden", [(16,), (24, 8), (5, 3, 7)])
-def test_scores_and_gradients_are_torchs(name: str, hidden: tuple[int, ...]) -> None:
+def test_scores_and_gradients_equal_those_of_torch(name: str, hidden: tuple[int, ...]) -> None:
     """Those of the same layers without the kernels, in float64."""
     network = network_of(name, hidden=hidden, width=6)
     cache = network.make_cache()
@@ -100,7 +100,7 @@ def test_scores_and_gradients_are_torchs(name: str, hidden: tuple[int, ...]) -> 
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_kept_positions_score_as_others_do(kind: str) -> None:
+def test_cached_positions_score_like_observations(kind: str) -> None:
     """Also when one move of each is chosen; a move that was not chosen has no score then."""
     th.manual_seed(0)
     network = NETWORKS[kind](GameSpec(get_variant("forty-bandits")))

@@ -19,7 +19,7 @@ from tests.move_features.test_moves import played
 
 
 @th.no_grad()
-def test_networks_without_weights_go_nowhere() -> None:
+def test_a_network_without_policy_weights_plays_no_moves() -> None:
     network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, rollout_lookahead=3)
     observations = played(ALL["busy-aces"], 10, 4).observations()
     positions = network.read_features(observations, np.zeros((4, 0), dtype=np.int8)).positions
@@ -28,7 +28,7 @@ def test_networks_without_weights_go_nowhere() -> None:
 
 @pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn"])
-def test_training_begins_with_the_linear_policy(learner: str) -> None:
+def test_lookahead_follows_the_linear_policy_in_training(learner: str) -> None:
     """And neither changes its weights nor forgets them in what it keeps."""
     sizes = {"hidden": [8], "width": 8, "rollout_lookahead": 3, "relaxed_reachability": 1}
     given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}

@@ -101,7 +101,7 @@ def test_permuting_piles_and_cells_permutes_scores(name: str, depth: int) -> Non
 
 @pytest.mark.parametrize("name", GAMES)
 @th.no_grad()
-def test_scores_stand_at_the_numbers_of_their_actions(name: str) -> None:
+def test_a_card_changes_the_scores_of_its_own_actions(name: str) -> None:
     """Where tokens know nothing but their own source, a card changes the scores of its source's actions."""
     variant = GAMES[name]
     rules, layout = make_rules(variant), action_layout(variant)
@@ -155,7 +155,7 @@ def test_cards_are_read_from_the_playable_end() -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 @th.no_grad()
-def test_each_kind_has_its_head(name: str) -> None:
+def test_each_kind_of_action_has_a_head(name: str) -> None:
     variant = GAMES[name]
     layout = action_layout(variant)
     network = network_of(variant)
@@ -183,7 +183,7 @@ def test_each_kind_has_its_head(name: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
+def test_rows_are_scored_independently(name: str, kind: str) -> None:
     network = NETWORKS[kind](GameSpec(GAMES[name]))
     observations, masks = positions(GAMES[name], size=4), masks_of(GAMES[name], size=4)
     together = network.score(observations, masks)
@@ -199,7 +199,7 @@ def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_dense_scores(kind: str) -> None:
+def test_dense_scores_are_minus_infinity_for_illegal_actions(kind: str) -> None:
     variant = GAMES["busy-aces"]
     network = NETWORKS[kind](GameSpec(variant))
     masks = masks_of(variant)
@@ -225,7 +225,7 @@ def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
 
 
 @th.no_grad()
-def test_moves_network_begins_as_linear_policy() -> None:
+def test_moves_network_without_head_is_the_linear_policy() -> None:
     """Its head aside, the weighted sum of the numbers of a move is all that it has."""
     variant = GAMES["busy-aces, supermove"]
     spec = GameSpec(variant)
@@ -240,7 +240,7 @@ def test_moves_network_begins_as_linear_policy() -> None:
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_other_observations(kind: str, refuses: Refuses) -> None:
+def test_unsupported_observations_are_refused(kind: str, refuses: Refuses) -> None:
     variant = get_variant("busy-aces")
     features = GameSpec(variant, Settings(observation="features"))
     if kind == "mlp":
@@ -274,7 +274,7 @@ def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, Any, Any]:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_policy_plays_by_the_scores_of_its_network(kind: str) -> None:
+def test_policy_uses_the_scores_of_its_network(kind: str) -> None:
     model, policy, observations, masks = policy_of(kind)
     seen = policy.network.score(th.from_numpy(observations), masks)
     expected = seen.dense(masks.shape[1])
@@ -291,7 +291,7 @@ def test_policy_plays_by_the_scores_of_its_network(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_probabilities_are_those_of_the_dense_distribution(kind: str) -> None:
+def test_probabilities_equal_those_of_a_dense_distribution(kind: str) -> None:
     _, policy, observations, masks = policy_of(kind)
     given = th.from_numpy(observations)
     for head in (
@@ -320,7 +320,7 @@ def test_probabilities_are_those_of_the_dense_distribution(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_value_alone_can_learn(kind: str) -> None:
+def test_value_only_leaves_the_policy_unchanged(kind: str) -> None:
     _, policy, observations, masks = policy_of(kind)
     actions = th.from_numpy(masks.argmax(1))
     policy.value_only = True
@@ -332,5 +332,5 @@ def test_value_alone_can_learn(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["klondike", "forty-and-eight", "yukon"])
-def test_the_pile_network_refuses_games_with_other_kinds_of_action(name: str, refuses: Refuses) -> None:
+def test_pile_network_refuses_games_with_other_actions(name: str, refuses: Refuses) -> None:
     refuses(lambda: PileNetwork(GameSpec(get_variant(name))), "network 'piles' does not play", name, "moves")

@@ -22,7 +22,7 @@ def config() -> TrainConfig:
 
 
 @pytest.mark.parametrize("name", ["greedy", "linear", "mine"])
-def test_a_run_has_a_row_of_its_own_whatever_its_folder_is_called(
+def test_a_run_named_like_a_baseline_has_its_own_row(
     name: str, config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the run is named by a relative path, which is the name of a policy."""

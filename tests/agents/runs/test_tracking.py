@@ -63,7 +63,7 @@ def exit_codes(records: list[Record]) -> list[int]:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_a_run_stopped_and_resumed(tmp_path: Path) -> None:
+def test_a_resumed_training_continues_its_wandb_run(tmp_path: Path) -> None:
     """Ctrl-C closes it as one that ended, and the checkpoint is written; resuming goes on with it."""
     forever = ["--total-steps", str(10**9), "--runs", str(tmp_path), "--wandb", "solitaire"]
     process = subprocess.Popen(
@@ -98,7 +98,7 @@ def test_a_run_stopped_and_resumed(tmp_path: Path) -> None:
     assert wanted <= told(parts[1])
 
 
-def test_one_run_after_another(tmp_path: Path) -> None:
+def test_two_trainings_are_two_wandb_runs(tmp_path: Path) -> None:
     """As a search makes them. One that ends in an error is closed as such."""
     script = """if True:
         import sys
@@ -127,7 +127,7 @@ def test_one_run_after_another(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_without_an_account(tmp_path: Path) -> None:
+def test_wandb_without_an_account_is_one_error_line(tmp_path: Path) -> None:
     """Nothing was set up: no key, and no terminal that could be asked for one."""
     home = {"HOME": str(tmp_path), "NETRC": str(tmp_path / "netrc"), "WANDB_MODE": "online"}
     more = ("--wandb", "solitaire", "--runs", tmp_path, "--quiet")
@@ -135,7 +135,7 @@ def test_without_an_account(tmp_path: Path) -> None:
     assert_refused(outcome, "wandb: ", "API key", "WANDB_MODE=offline")
 
 
-def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wandb_not_installed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     outcome = command(config_file(tmp_path), "--runs", tmp_path, "--wandb", "solitaire")
     assert_refused(outcome, "needs wandb: pip install -e '.[wandb]'")
