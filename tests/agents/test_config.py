@@ -1,4 +1,4 @@
-"""Training configurations: what is read, and what is refused in a line that helps."""
+"""Training configurations: valid files are read, invalid ones are refused in one helpful line."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_network_sizes_depend_on_the_network() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        # Not a configuration at all.
+        # Not a configuration.
         ("", ["'default:'", "each env id"]),
         ("7", ["'default:'"]),
         ("- busy-aces", ["'default:'"]),
@@ -252,7 +252,7 @@ def test_two_blocks_for_a_game_are_refused(tmp_path: Path, refuses: Refuses) -> 
 
 
 def test_a_file_without_a_block_for_the_env_is_refused(tmp_path: Path, refuses: Refuses) -> None:
-    """Not one of their values would count, and the defaults would be trained with in their place."""
+    """Otherwise all of its values would be ignored, and the defaults used."""
     path = written(tmp_path, "Solitaire/EightsDown-v0: {learner: pqn}")
     words = str(path), "'busy-aces'", "no 'default:'", "Solitaire/EightsDown-v0"
     refuses(lambda: load_config(path, "busy-aces"), *words)

@@ -45,7 +45,7 @@ class Elsewhere(th.Tensor):
 
 
 def on_device(func: Any, args: Any, kwargs: Any) -> Any:
-    """Do an operation where its tensors are, or where it is told to."""
+    """Run an operation on the device of its tensors, or on the requested one."""
     given: list[th.Tensor] = []
     tree_map(lambda x: given.append(x) if isinstance(x, th.Tensor) else None, (args, kwargs))
     away = [x for x in given if isinstance(x, Elsewhere)]
@@ -94,7 +94,7 @@ VALUES: dict[str, Any] = {
 
 @pytest.fixture
 def accelerator() -> Any:
-    """There is another device; parameters that are sent there stay the objects that an optimizer knows."""
+    """Another device; parameters that are sent to it stay the same objects, as an optimizer needs."""
     before = th.__future__.get_swap_module_params_on_conversion()
     th.__future__.set_swap_module_params_on_conversion(True)
     with Accelerator(), Made():
@@ -103,7 +103,7 @@ def accelerator() -> Any:
 
 
 def made(**values: Any) -> tuple[Any, Any, dict[str, Any]]:
-    """A model on the other device, its configuration and its game."""
+    """A model on the other device, its configuration, and its game."""
     config = make_config({**VALUES, **values}, "test")
     config.device = str(AWAY)
     env = make_env(config)
@@ -148,7 +148,7 @@ def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) 
     assert_away(model)
     assert not all(th.equal(a, b.cpu()) for a, b in zip(before, model.policy.parameters(), strict=True))
     moments = model.policy.optimizer.state_dict()["state"]
-    if name in ("pqn", "playouts"):  # where the value is not learned, nor the average, nor the start
+    if name in ("pqn", "playouts"):  # the value in pqn, the average and the reference do not learn
         assert 0 < len(moments) < len(before)
     else:
         assert len(moments) == len(before)
@@ -161,7 +161,7 @@ def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) 
     for tensor, other in zip(model.policy.parameters(), again.policy.parameters(), strict=True):
         assert th.equal(tensor.cpu(), other.cpu())
     again.learn(128)
-    # What is written can be read where there is no such device.
+    # The model file can be loaded on a machine without this device.
     save_model(
         tmp_path, again.policy.network, spec, kind=config.network,
         sizes=config.network_sizes, steps=128, value=again.policy.value_net,
@@ -171,7 +171,7 @@ def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) 
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_explain_returns_arrays_of_the_cpu(name: str, accelerator: None) -> None:
+def test_outputs_of_the_policy_stay_on_the_device(name: str, accelerator: None) -> None:
     model, *_ = made(**NETWORKS[name])
     env = model.env
     observations = th.as_tensor(env.reset(), device=AWAY)

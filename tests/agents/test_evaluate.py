@@ -1,4 +1,4 @@
-"""The command that evaluates: what it prints and writes, and how it refuses."""
+"""``agents.evaluate``: what it prints and writes; wrong options are refused."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FirstLegal:
 
 
 def printed(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
-    """What a command that succeeds prints."""
+    """The stdout of a command that succeeds."""
     assert main([*map(str, args)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -85,7 +85,7 @@ def test_evaluate_writes_games_summary_and_transcripts(
     assert sorted(path.name for path in texts.iterdir()) == sorted(f"{deal}.txt" for deal in range(40))
     assert parse_transcript((texts / "7.txt").read_text()).deal == 7
     assert not list(tmp_path.glob("**/*.part"))
-    # Played already: the same again, nothing played.
+    # All games are stored already: the output is the same, and nothing is played.
     before = games.read_bytes()
     assert printed(capsys, *GREEDY, "--games", games) == out and games.read_bytes() == before
 
@@ -97,7 +97,7 @@ def test_deals_of_other_programs_are_played(capsys: pytest.CaptureFixture[str], 
 
 
 def test_house_rules_and_action_sets_are_applied(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """In a one-card game supermoves are played card by card; other rules change the game itself."""
+    """One-card games play supermoves card by card; house rules change the game itself."""
     policy = ("--policy", "random", "--env", "busy-aces", "--deals", "0:5", "--quiet")
     for number, (options, moves, rules) in enumerate(
         (

@@ -1,4 +1,4 @@
-"""One network for many games: what it reads, a training, and play of games that it never saw."""
+"""One network for many games: its features, a training, and games it was not trained on."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def config(**values: Any) -> TrainConfig:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A run folder, and what the training printed."""
+    """A run folder, and the output of its training."""
     folder = tmp_path_factory.mktemp("family")
     (folder / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES}))
     outcome = command(folder / "tiny.yaml", "--runs", folder / "runs", of=main)
@@ -257,7 +257,7 @@ def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, 
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """The command with a store of its own and three games, one of which was not trained on."""
+    """The command with its own store and three games, one of which was not trained on."""
     games = [get_variant(name) for name in ("double-rail", "freecell", "busy-aces")]
     monkeypatch.setattr(family, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(family, "PAGE", tmp_path / "family.md")

@@ -47,7 +47,7 @@ CONFIG_TEXTS = Texts(
         "default: {width: 32, minutes: 1}\nSolitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
         "default: &base\n  cards_per_pile: 3\nbusy-aces:\n  <<: *base\n  hidden: [64, 64]\n",
         "busy-aces: {hidden: &a [*a]}",
-        # Short to write, long to show.
+        # Aliases: a short text of a huge value.
         "default:\n  a: &a [0]\n" + "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS)),
     ],
     [
@@ -81,7 +81,7 @@ DEALS = Texts(
 
 
 def check_deals(text: str, deals: list[int | str]) -> None:
-    """They are all different, and name the same deals one by one."""
+    """All deals are different, and each can be parsed alone."""
     assert deals and len(set(deals)) == len(deals)
     some = deals[:1000]
     expect("deals one by one", some, parse_deals(",".join(map(str, some))))
@@ -151,7 +151,7 @@ def change_tensors(rng: Random, data: bytes) -> bytes:
 
 
 def make_model(rng: Random, kinds: int = len(SIZES)) -> tuple[bytes | None, bytes | None]:
-    """A card and weights, of the first kinds of networks; None where a file is missing."""
+    """A card and weights of the built-in networks; None for a missing file."""
     cards, weights = models()
     records, texts = card_texts()
     place = rng.randrange(kinds)
@@ -159,7 +159,7 @@ def make_model(rng: Random, kinds: int = len(SIZES)) -> tuple[bytes | None, byte
     kind = rng.random()
     if kind < 0.25:
         card = json.dumps(records.make(rng)).encode()
-    elif kind < 0.4:  # sizes alone: what is made of them has a size of its own
+    elif kind < 0.4:  # only the sizes: the tensors keep theirs
         sizes = {**SIZES["piles"], **SIZES["mlp"]} if rng.random() < 0.1 else cards[place]["sizes"]
         sizes = Records([sizes], texts, plain=True).make(rng)
         card = json.dumps({**cards[place], "sizes": sizes}).encode()
@@ -208,7 +208,7 @@ def check_model(_: object, player: Policy) -> None:
 
 @cache
 def trainee() -> Any:
-    """A model as training makes it, and checkpoints of it, the second after an update."""
+    """A model of a training, and two checkpoints of it, the second after an update."""
     values = {"env": GAME, **SIZES["piles"], "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
     config = make_config(values, "test")
     env = make_env(config)

@@ -1,4 +1,4 @@
-"""What no command may import that does not use it: torch takes seconds, the others a good part of one."""
+"""No command imports large packages that it does not use: torch takes seconds to import."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ print(*(name for name in {heavy!r} if name in sys.modules), file=sys.stderr)
 
 
 def heavy_imports(module: str, words: tuple[str, ...]) -> list[str]:
-    """The exit status of a command, and what it imports of :data:`HEAVY`, as the last line of stderr says."""
+    """The exit status of a command, and the packages of :data:`HEAVY` that it imports."""
     script = LISTS.format(words=[module, *words], module=module, heavy=HEAVY)
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},

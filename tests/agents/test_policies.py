@@ -15,7 +15,7 @@ from tests.conftest import Refuses
 
 
 class Mine:
-    """A policy of one's own, by ``module:Class``."""
+    """A custom policy, loaded by ``module:Class``."""
 
     moves = "supermove"
 

@@ -1,4 +1,4 @@
-"""What the README shows, runs."""
+"""The code and the links of the README work."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Training from the command to the run folder, stopped and resumed, and what it refuses."""
+"""``agents.train``: run folders, interruptions and resumption; wrong options are refused."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ VALUES: dict[str, Any] = {
     "minutes": None,
     "total_steps": STEPS,
     "width": 8,
-    "depth": 4,
-    "rounds": 1,
+    "cards_per_pile": 4,
+    "context_rounds": 1,
     "num_envs": 8,
     "n_steps": 32,
     "batch_size": 64,
@@ -85,7 +85,7 @@ def command(*args: str | Path, of: Any = main) -> Outcome:
 
 
 def assert_refused(outcome: Outcome, *words: str) -> None:
-    """Exit status 2 and a line on stderr with the words, after one that says what was to be trained."""
+    """Exit status 2, and one error line on stderr with these words, after the line of the plan."""
     assert outcome.status == 2 and not outcome.out
     *plan, error = outcome.err.splitlines()
     assert error.startswith("error: ") and len(plan) <= 1 and all(": training by " in line for line in plan)
@@ -101,7 +101,7 @@ def config_file(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
-    """A run folder and what the command that made it said."""
+    """A run folder, and the output of the command that made it."""
     folder = tmp_path_factory.mktemp("train")
     outcome = command(config_file(folder), "--runs", folder / "runs")
     return folder / "runs" / "busy-aces-1", outcome
@@ -109,7 +109,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
 
 @pytest.fixture
 def run(trained: tuple[Path, Outcome], tmp_path: Path) -> Path:
-    """A copy of the run, to go on with or to damage."""
+    """A copy of the run, to resume or to damage."""
     return Path(shutil.copytree(trained[0], tmp_path / "busy-aces-1"))
 
 
@@ -185,7 +185,7 @@ def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: P
     assert {name: [game.deal for game in rows] for name, rows in games.items()} == {
         name: [*range(20)] for name in ("random", "greedy", "linear", "busy-aces-1")
     }
-    # The command says the same of the model that was saved.
+    # agents.evaluate gives the same results for the saved model.
     path = tmp_path / "games.jsonl"
     arguments = ("--policy", run, "--env", "busy-aces", "--deals", "0:20", "--games", path, "--quiet")
     assert command(*arguments, of=evaluate.main).status == 0
@@ -213,7 +213,7 @@ def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path
 def test_resume_continues_steps_and_curve(run: Path, joined: bool) -> None:
     before, old_rows = progress(run), curve(run)
     with (run / "curve.csv").open("a") as file:
-        file.write("999999,9.0,999,0.5,50.0,20.0,1\n")  # of steps that no checkpoint kept
+        file.write("999999,9.0,999,0.5,50.0,20.0,1\n")  # of steps after the checkpoint
     resume = [f"--resume={run}"] if joined else ["--resume", run]
     outcome = command(*resume, "--total-steps", str(STEPS + 1024), "--eval-deals", "0:2", "--quiet")
     assert outcome.status == 0, outcome.err
@@ -284,7 +284,7 @@ def test_ctrl_c_writes_checkpoint_and_model(tmp_path: Path) -> None:
 @pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn", "playouts"])
 def test_resume_after_kill_9(learner: str, tmp_path: Path) -> None:
-    """The curve is that of one training: what no checkpoint kept is made again, and no row stands twice."""
+    """The curve is that of one training: rows after the checkpoint are written again, none occurs twice."""
     options = ["--learner", learner, "--total-steps", str(10**9), "--checkpoint-minutes", "1e-3"]
     process = subprocess.Popen(
         [sys.executable, "-m", "agents.train", str(config_file(tmp_path)), *options, "--runs", str(tmp_path)],
@@ -328,7 +328,7 @@ def test_ctrl_c_during_the_comparison(run: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.training
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_handlers_are_restored(run: Path, number: signal.Signals) -> None:
-    """The first ends training after the step in hand; handlers are afterwards as they were."""
+    """The first signal ends the training after the current step; the handlers are restored."""
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     config = load_config(run / "config.yaml")
     config.total_steps = 10**9
@@ -353,7 +353,7 @@ def truncate(path: Path, size: int) -> None:
 
 
 def swap(run: Path) -> None:
-    """A file of tensors, but no checkpoint."""
+    """Replace the checkpoint with another file of tensors."""
     shutil.copy(run / "model/model.safetensors", run / "checkpoint.safetensors")
 
 
@@ -419,7 +419,7 @@ def test_invalid_moments_are_refused(run: Path, name: str) -> None:
     [b"steps\nmany", b"steps\n1,2", b"\xff", b"steps\n" + b"1" * 200_000],
     ids=lambda b: repr(b[:9]),
 )
-def test_damaged_curves_are_cut(tmp_path: Path, content: bytes) -> None:
+def test_damaged_curves_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "curve.csv").write_bytes(content)
     with pytest.raises(ValueError, match=r"curve\.csv: not a learning curve") as caught:
         read_curve(tmp_path)
@@ -462,7 +462,7 @@ def test_wrong_options_are_refused(
 
 @pytest.mark.training
 def test_a_missing_device_is_refused(run: Path) -> None:
-    """Refused before anything is written; SB3 would go on with the CPU and say nothing."""
+    """Refused before anything is written; SB3 would silently use the CPU."""
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     assert_refused(command("--resume", run, "--device", "cuda:99"), "'cuda:99'", "allowed: auto, cpu")
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
@@ -471,7 +471,7 @@ def test_a_missing_device_is_refused(run: Path) -> None:
 @pytest.mark.proof
 @pytest.mark.training
 def test_device_auto_chooses_a_gpu_or_the_cpu(tmp_path: Path) -> None:
-    """A GPU where there is one, else the CPU."""
+    """A GPU if there is one, else the CPU."""
     more = ("--device", "auto", "--total-steps", "512", "--eval-deals", "0", "--quiet")
     assert command(config_file(tmp_path), "--runs", tmp_path, *more).status == 0
     assert load_config(tmp_path / "busy-aces-1" / "config.yaml").device == "auto"
@@ -481,7 +481,7 @@ def test_device_auto_chooses_a_gpu_or_the_cpu(tmp_path: Path) -> None:
 def test_parallel_trainings_get_different_run_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another training takes the number that this one was about to take."""
+    """Another training takes the next number between its choice and the creation of the folder."""
     make = Path.mkdir
     others = ["busy-aces-1", "busy-aces-2"]
 
@@ -495,7 +495,7 @@ def test_parallel_trainings_get_different_run_folders(
 
 
 def test_options_override_the_configuration(tmp_path: Path) -> None:
-    """Keys of the file, overridden by options; an option's misspelling is named."""
+    """Options override keys of the file; a misspelled option is named."""
     path = str(config_file(tmp_path))
     config = train.parse_arguments([path, "--width", "9", "--stall-limit", "None"]).config
     assert (config.width, config.stall_limit, config.depth) == (9, None, 4)
@@ -510,7 +510,7 @@ def test_options_override_the_configuration(tmp_path: Path) -> None:
 
 
 def test_a_truncated_game_counts_as_lost() -> None:
-    """SB3 adds the value of the last position to the reward where a step says that it was truncated."""
+    """SB3 would add the value of the last position to the reward of a truncated step."""
     env = make_env(make_config({"env": "busy-aces", **VALUES}, "test"))
     env.seed(0)
     env.reset()
@@ -544,7 +544,7 @@ def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
         _, rewards, dones, infos = training.step(actions)
         after = training.env_method("position")
         for row in range(8):
-            # A new game begins where the environment says; limits are counted from there on.
+            # A new game begins where the environment says, and limits count from there.
             twin.reset(options={"position": texts[row]})
             total, done, action = 0.0, False, int(actions[row])
             still = int(stalls[row])
@@ -638,7 +638,7 @@ def test_training_starts_from_the_mean_of_several_models(tmp_path: Path, refuses
         for name, tensor in ours.items():
             assert th.allclose(tensor, (theirs[0][name] + theirs[1][name]) / 2)
         assert not all(th.equal(tensor, theirs[0][name]) for name, tensor in ours.items())
-    # The value begins anew unless each of them has one.
+    # Without a value head in each model, the value is initialized randomly.
     weights = initial_weights_of(replace(config, init_from=f"{start},{tmp_path / '3'}"))
     assert weights is not None and weights[1] is None
 

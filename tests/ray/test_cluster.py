@@ -1,4 +1,4 @@
-"""Work that is spread over a cluster: each item has one result, whatever is killed meanwhile."""
+"""Work on a cluster: each item has one result, even if workers or machines are killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Squares = Callable[[list[int]], Iterator[list[tuple[int, int]]]]
 
 
 def prepare_squares(log: Path) -> Squares:
-    """Squares numbers, and writes down which, in which process and on which machine."""
+    """Squares numbers, and logs each with its process and machine."""
 
     def work(numbers: list[int]) -> Iterator[list[tuple[int, int]]]:
         node = ray.get_runtime_context().get_node_id()
@@ -54,12 +54,12 @@ def lines(log: Path) -> list[list[str]]:
 
 
 def square(cluster: Cluster, log: Path, count: int, disturb: Callable[[], object] = lambda: None) -> None:
-    """Square numbers, do something when twenty results are there; each number must have one result."""
+    """Square numbers, call a function after twenty results, and check that each number has one result."""
     results: list[tuple[int, int]] = []
     with connect(cluster.address, quiet=True) as connected:
         assert connected is not None
         until = time.monotonic() + 60
-        while connected.count_workers() != 2:  # Ray notices after seconds that a machine is lost
+        while connected.count_workers() != 2:  # Ray notices a lost machine after some seconds
             assert time.monotonic() < until
             time.sleep(0.2)
         done = False
@@ -116,7 +116,7 @@ def test_an_item_that_kills_every_worker_is_an_error(two_nodes: Cluster) -> None
 
 
 def test_kernels_are_compiled_once_per_machine(tmp_path: Path) -> None:
-    """Not once a worker, nor once a chunk; and a worker has a thread for each of its CPUs."""
+    """Not once per worker or chunk; a worker has a thread for each of its CPUs."""
     environ = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "2"}
     one, two = (list(map(int, line.split())) for line in run("tests.ray.workers", **environ).splitlines())
     assert one == [2, 1, len(list(tmp_path.rglob("*.nbc")))] and one[2] > 1

@@ -1,4 +1,4 @@
-"""Commands with ``--ray``: the same bytes as without it."""
+"""Commands with ``--ray`` write the same bytes as without it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_games_and_transcripts_are_the_same_bytes(
     two_nodes: Cluster, tmp_path: Path, command: tuple[str, ...], deals: str
 ) -> None:
     files = []
-    # Of what is played together no game depends: small chunks on the cluster, all at the same time here.
+    # Games do not depend on what is played in parallel: small chunks on the cluster, one batch here.
     for name, ray in (("alone", ()), ("ray", ("--ray", two_nodes.address, "--num-envs", "8"))):
         folder = tmp_path / name
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Training by RLlib on a cluster: a run folder as any other, its model a policy."""
+"""Training by RLlib on a cluster writes a run folder with a model that plays."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_training_makes_a_model_that_plays(two_nodes: Cluster, tmp_path: Path)
         "agents.evaluate", "--policy", str(folder), "--env", "busy-aces", "--deals", "0:20", "--quiet",
         "--json", str(summary),
     )  # fmt: skip
-    # It started from the linear policy, which wins 16 of these deals. With actions in another order: none.
+    # It started from the linear policy, which wins 16 of these deals; with permuted actions it wins none.
     assert json.loads(summary.read_text())["wins"] >= 8
     run(
         "agents.train", "--resume", str(folder), "--total-steps", "2300", "--ray", two_nodes.address,

@@ -1,4 +1,4 @@
-"""Trainings that were compared: what is kept of them, and the table that is made of it."""
+"""``agents ablations``: stored trainings, and the table written from them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_same_command_resumes(kept: Path) -> None:
     assert not (kept / "3.jsonl").exists()
 
 
-def test_damaged_ablations_are_refused(
+def test_wrong_options_and_damaged_files_are_refused(
     kept: Path, refuses: Refuses, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["add", "a/b", RUN, "--what", "x"]) == 2

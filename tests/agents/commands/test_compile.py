@@ -1,4 +1,4 @@
-"""``python -m agents compile``: after it, no command compiles anything."""
+"""``python -m agents compile``: afterwards no command compiles anything."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def run(words: tuple[str, ...], folder: Path, lines: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command that keeps and finds its compiled code in a folder, and steps on two threads."""
+    """Run a command on two threads, with its compiled code in a folder."""
     environ = {"NUMBA_CACHE_DIR": str(folder / "code"), "NUMBA_NUM_THREADS": "2", "SOLITAIRE_ENV_QUIET": "0"}
     return subprocess.run(
         [sys.executable, "-m", *(word.format(folder=folder) for word in words)],

@@ -1,4 +1,4 @@
-"""fc-solve's lines as transcripts; what needs fc-solve itself is marked."""
+"""Solutions of fc-solve as transcripts; tests that need fc-solve itself are marked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOLUTION = Path(__file__).parents[2] / "oracles" / "solutions" / "7.txt"
 
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fc-solve printed once of deal 7, instead of fc-solve."""
+    """Replace fc-solve with its stored output for deal 7."""
     text = SOLUTION.read_text().split("\n\n")[2]
     monkeypatch.setattr(fc_solve, "ask", lambda *_: text)
 
@@ -85,7 +85,7 @@ def test_a_missing_program_is_named(
 
 @pytest.mark.oracle
 def test_fc_solve_writes_transcripts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Deal 239 can be won by nobody; to know that takes more positions."""
+    """Deal 239 is unwinnable; the proof needs more positions."""
     options = ["-o", str(tmp_path), "--preset", "as", "--positions", "2000", "--quiet"]
     assert main(["--deals", "20000:20004,239", *options]) == 0
     told = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The linear policy and its tuner."""
+"""The linear policy, and ``agents fit-linear``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_linear_plays_the_move_with_the_highest_sum(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_linear_beats_greedy(name: str) -> None:
-    """With the weights that are kept in the repository."""
+    """With the weights of the package."""
     policy = shipped(name)
     variant = get_variant(name)
     ours = evaluate(policy, variant, range(100), max_episode_steps=1000).summary
@@ -128,7 +128,7 @@ def test_fit_linear_writes_weights(
 
 
 def test_fit_linear_improves_the_weights(tmp_path: Path) -> None:
-    """A few generations find better weights than those that the search begins with."""
+    """A few generations find better weights than the initial ones."""
     path = tmp_path / "linear.json"
     assert (
         main(

@@ -1,4 +1,4 @@
-"""Cloning a player: from transcripts to positions, from positions to a network, and what is refused."""
+"""``agents imitate``: transcripts become positions, positions train a network; wrong input is refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SMALL = {"minutes": 5, "hidden": [16], "width": 8, "batch_size": 256, "threads":
 
 
 def played(folder: Path, env: str, deals: range, **keywords: Any) -> Path:
-    """Transcripts of Greedy's games; with supermoves where it may."""
+    """Transcripts of games of the greedy policy, with supermoves if ``moves`` allows them."""
     variant = make_config({"env": env}, "test").variant.with_rules(**keywords)
     moves = "supermove" if variant.moves == "one card" else variant.moves
     policy = with_moves(Greedy(GameSpec(variant.with_rules(moves=moves))), moves)
@@ -63,7 +63,7 @@ def eights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(folder: Path, /, **values: Any) -> Arguments:
-    """A command's arguments; those that are no key of a configuration are its own."""
+    """Arguments of the command: keys of the configuration and its own options."""
     own = {name: values.pop(name) for name in ("all_games", "evaluation_deals", "memory") if name in values}
     return Arguments(make_config({**SMALL, **values}, "test"), (folder,), quiet=True, **own)
 
@@ -92,7 +92,7 @@ def written(folder: Path, *games: Transcript) -> Path:
 
 
 def test_positions_match_the_replayed_games(eights: Path) -> None:
-    """Looked up in a single environment that plays the game, with the action and what is still earned."""
+    """A single environment plays each game and gives the expected positions, actions and returns."""
     a = asked(eights, env="eights-down", gamma=0.9, reward="progress+win")
     got = learned_from(a)
     expected = {}
@@ -117,7 +117,7 @@ def test_positions_match_the_replayed_games(eights: Path) -> None:
 
 
 def test_all_games_of_a_deal_are_held_out_together(eights: Path, tmp_path: Path) -> None:
-    """With each game twice, both are held out or neither is."""
+    """If each game occurs twice, both copies are held out or neither is."""
     games = games_in(eights)
     got = learned_from(asked(written(tmp_path / "twice", *games, *games), env="eights-down"))
     held: dict[bytes, set[bool]] = {}
@@ -129,7 +129,7 @@ def test_all_games_of_a_deal_are_held_out_together(eights: Path, tmp_path: Path)
 
 
 def test_single_moves_are_combined_into_supermoves(busy: Path) -> None:
-    """What Greedy chose is found again in the single cards that it was played by."""
+    """The supermoves that greedy chose are found again in the single moves of its transcripts."""
     a = asked(busy, env="busy-aces", moves="supermove", all_games=True)
     got = learned_from(a)
     singles = learned_from(asked(busy, env="busy-aces", moves="one card", all_games=True))
@@ -141,7 +141,7 @@ def test_single_moves_are_combined_into_supermoves(busy: Path) -> None:
 
 
 def test_single_moves_without_supermoves_stay_single(busy: Path) -> None:
-    """As they are where they come to none: a game that was played by single cards."""
+    """A game that was played by single moves has no supermoves to find."""
     a = asked(busy, env="busy-aces", moves="supermove")
     game = next(game for game in games_read(a) if game.result == "won")
     assert game.single
@@ -219,7 +219,7 @@ def test_evaluation_deals_are_learned_on_request(tmp_path: Path) -> None:
 
 
 def test_thoughtful_transcripts_need_a_thoughtful_configuration(busy: Path, tmp_path: Path) -> None:
-    """And where nothing is hidden it does not matter."""
+    """In games without a stock, any transcript is accepted."""
     games = [replace(game, information="thoughtful") for game in games_in(busy)[:10]]
     a = asked(written(tmp_path / "games", *games), env="busy-aces", information="thoughtful", all_games=True)
     assert len(learned_from(a)) > 100
@@ -229,7 +229,7 @@ CONFIG = "eights-down: {network: moves, hidden: [16], width: 8, batch_size: 256,
 
 
 def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
-    """Run it in this process, its configuration and runs in a folder: status, stdout and stderr."""
+    """Run the command in this process with files in a folder: exit status, stdout and stderr."""
     (folder / "small.yaml").write_text(CONFIG)
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -308,13 +308,13 @@ def test_a_clone_plays_like_the_player_it_learned_from(cloned: tuple[Path, str])
     assert f"{100 * float(best['accuracy']):.1f} % of moves" in out and f"--init-from {run}" in out
     clone = make_policy(str(run), GameSpec(get_variant("eights-down")))
     summary = evaluate(clone, "eights-down", range(100)).summary
-    assert summary.wins >= 20  # of 34 that Greedy wins; who moves at random wins 6
+    assert summary.wins >= 20  # greedy wins 34, a random policy 6
 
 
 @pytest.mark.proof
 @pytest.mark.training
 def test_kl_penalty_limits_the_change_of_the_policy(busy: Path) -> None:
-    """The larger the weight, the less its probabilities move in the same steps."""
+    """With a larger weight, the probabilities change less in the same number of steps."""
     a = asked(busy, moves="supermove")
     positions = learned_from(a)
     rows = np.arange(256)
@@ -393,7 +393,7 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
         assert train.main(begun) == 0
     config = load_config(tmp_path / "eights-down-1" / "config.yaml")
     assert config.init_from == str(run)
-    # What it started from is needed no more: the checkpoint goes on.
+    # The initial network is not needed to resume from the checkpoint.
     text = (tmp_path / "eights-down-1" / "config.yaml").read_text()
     (tmp_path / "eights-down-1" / "config.yaml").write_text(text.replace(str(run), "gone"))
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -1,4 +1,4 @@
-"""The leaderboard: what is stored, what is refused, and the page that is written from it."""
+"""``agents leaderboard``: results are stored and replayed, pages are written, wrong input is refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Mine:
 
 
 class Dice:
-    """By chance, and it does not say so: its games hang on those beside them."""
+    """A stochastic policy that does not declare it: its games depend on the order of the calls."""
 
     def __init__(self, spec: Any) -> None:
         self.random = np.random.default_rng(0)
@@ -51,7 +51,7 @@ class Dice:
 
 @pytest.fixture
 def board(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty leaderboard of few deals; its store."""
+    """An empty leaderboard of few deals; returns its store."""
     monkeypatch.setattr(results, "STANDARD", range(12))
     monkeypatch.setattr(results, "HELD_OUT", range(100, 104))
     return results.STORE
@@ -62,7 +62,7 @@ def add(*args: str, env: str = "eights-down") -> int:
 
 
 def as_told(page: str) -> str:
-    """A page without what only lays out its tables."""
+    """A page without the layout of its tables."""
     return page.replace("steps<br>", "steps, ").replace("<br>", " ").replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -99,7 +99,7 @@ def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.proof
 def test_shipped_policies_are_on_the_leaderboard(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each has its games on the leaderboard, and plays them again."""
+    """Each has stored games and reproduces them."""
     store = read_store(results.STORE)
     for game in shipped.shipped_games():
         assert "shipped" in {entry.about.policy for entry in store[game]}
@@ -158,7 +158,7 @@ def test_add_stores_games_and_write_updates_the_page(board: Path, capsys: pytest
     s = summarize(games)
     assert row.split(" | ")[2] == f"{100 * s.win_rate:.1f} %, {s.cards_home:.1f}"
     assert row.count(" - ") == 4
-    # Played already: nothing is played, and the speed stays.
+    # All deals are stored already: nothing is played, and the speed stays.
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert add("--policy", "greedy") == 0
     assert before == {path: path.read_bytes() for path in folder.iterdir()}
@@ -242,7 +242,7 @@ def test_ctrl_c_keeps_finished_games(
     board: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(self: Any, observations: Any, masks: Any) -> Any:
-        if 1 < len(masks) < 12:  # the first games have ended
+        if 1 < len(masks) < 12:  # after the first games have ended
             raise KeyboardInterrupt
         return masks.argmax(1)
 
@@ -345,7 +345,7 @@ def test_the_paired_test_depends_on_wins(board: Path) -> None:
     greedy, random, mine = (entry(entries, name) for name in ("greedy", "random", "mine"))
     only_random, only_greedy, p = mcnemar(random.standard, greedy.standard)
     assert against(random.standard, greedy.standard) == f"{only_random} : {only_greedy}, p = {p:.2g}"
-    # Nobody won: cards home.
+    # No policy won a game: the test compares cards home.
     lost = Entry("eights-down", mine.about, tuple(g for g in mine.standard if not g.won), ())
     others = Entry("eights-down", mine.about, lost.standard[::-1], ())
     assert against(lost.standard, others.standard).startswith("cards home, p = ")
@@ -353,8 +353,8 @@ def test_the_paired_test_depends_on_wins(board: Path) -> None:
 
 
 def test_signed_rank_equals_the_exact_distribution() -> None:
-    """Against the exact distribution of the sum of ranks, counted."""
+    """The expected p comes from counting all signs of the ranks."""
     games = read_store(results.STORE)["busy-aces"][0].standard[:8]
     other = [g.__class__(**{**g.__dict__, "cards_home": g.cards_home - k}) for k, g in enumerate(games, 1)]
-    # All eight differ to the same side: of 2 ** 8 signs, 2 are as far off.
+    # All eight differences have the same sign: 2 of the 2 ** 8 outcomes are as extreme.
     assert math.isclose(signed_rank(games, other), 2 / 2**8)

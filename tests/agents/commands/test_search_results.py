@@ -1,4 +1,4 @@
-"""The table of what search adds, from stored games."""
+"""``agents search-results``: games are stored, and the table and picture show them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COST = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store with the first deals of Eights Down, played badly."""
+    """A store with lost games of the first deals of Eights Down."""
     monkeypatch.setattr(search_results, "SEARCH", tmp_path)
     game = tmp_path / "eights-down"
     game.mkdir()
@@ -102,7 +102,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("store")
 def test_play_stores_games_and_their_cost(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same command goes on; a budget with the solver has files of its own."""
+    """The same command resumes; a budget with the solver has its own files."""
     folder = search_results.SEARCH / "eights-down"
     assert main([*PLAY, "--deals", "0:3", "--search.nodes", "0"]) == 0
     assert main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
@@ -133,7 +133,7 @@ def test_play_stores_games_and_their_cost(capsys: pytest.CaptureFixture[str]) ->
 def test_an_interrupted_run_keeps_its_settings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ctrl-C in the first run: the table tells them, how long they took is not known; then it goes on."""
+    """After Ctrl-C the table shows the games without a time; the same command resumes."""
     command = [*PLAY, "--search.nodes", "0", "--deals"]
 
     def stop(policy: str, config: Any, *others: Any, **named: Any) -> None:
@@ -162,7 +162,7 @@ def test_after_an_unknown_prior_the_command_can_be_repeated() -> None:
 
 
 def test_the_picture_has_a_panel_per_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is stored in the project: each game a panel, each stored budget a point."""
+    """The picture of the stored games has a panel per game and a point per budget."""
     out = tmp_path / "strength.png"
     assert main(["draw", "--out", str(out)]) == 0
     assert out.read_bytes().startswith(b"\x89PNG") and str(out) in capsys.readouterr().out
@@ -175,7 +175,7 @@ def test_the_picture_has_a_panel_per_game(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_the_mean_line_grows_with_time() -> None:
-    """Two deals that are left open: 4 and 6 cards home after a second, 9 and 6 after three."""
+    """Two unknown deals: 4 and 6 cards home after one second, 9 and 6 after three."""
     figure = search_results.new_figure(2)
     axes = figure.subplots()
     found = [

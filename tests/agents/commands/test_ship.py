@@ -1,4 +1,4 @@
-"""Shipping a trained policy: its folder, its model card, and the policy by name."""
+"""``agents ship``: the folder and model card of a shipped policy, and the policy by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TINY: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs that differ by the seed."""
+    """Two runs that differ only in the seed."""
     folder = tmp_path_factory.mktemp("ship")
     (folder / "tiny.yaml").write_text(json.dumps({"Solitaire/BusyAces-v0": TINY}))
     for seed in (1, 2):
@@ -50,7 +50,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def places(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing shipped, and an empty leaderboard of few deals."""
+    """No shipped policies, and an empty leaderboard of few deals."""
     monkeypatch.setattr(results, "STANDARD", range(4))
     monkeypatch.setattr(results, "HELD_OUT", range(100, 103))
     return empty_stores
@@ -67,7 +67,7 @@ def shipping(*args: str | Path) -> int:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
-    """What is said of a run that is not shipped."""
+    """The error message of a run that is refused."""
     capsys.readouterr()
     assert shipping(*args) == 2
     out, err = capsys.readouterr()
@@ -109,7 +109,7 @@ def test_ship_copies_the_model_and_plays_the_leaderboard(
     assert "`shipped` | supermove" in pages.PAGE.read_text()
     assert leaderboard.main(["--check"]) == 0
 
-    # Another network in its place: its old results are not told as its own.
+    # The stored results of another network are refused.
     capsys.readouterr()
     assert "--force" in refused(capsys, second)
     shutil.copyfile(second / "model" / "model.safetensors", folder / "model.safetensors")
@@ -141,7 +141,7 @@ def test_ship_copies_the_history_of_initial_networks(
             start,
         ]
         assert train.main([*map(str, command), "--seed", str(seed), "--quiet"]) == 0
-    # What two descend from is told once, and records name records.
+    # A common ancestor is recorded once, and records refer to records.
     assert [path.name for path in history_of(others[3])] == ["1", "2", "3", "4"]
     for record, run in zip(history_of(others[3]), (first, *others[:3]), strict=True):
         assert (record / "curve.csv").read_bytes() == (run / "curve.csv").read_bytes()

@@ -1,4 +1,4 @@
-"""PPO: advantages counted slowly, the loss beside sb3-contrib's, gradients that no thread changes."""
+"""PPO: advantages and loss equal slow computations; training improves play."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_advantages_equal_a_slow_sum() -> None:
     gamma, lam = 0.9, 0.8
 
     def advantage(t: int, game: int) -> float:
-        """The sum of the errors of the value from there to the end of the game, each counted less."""
+        """The discounted sum of the value's errors from a step to the end of the game."""
         total, weight = 0.0, 1.0
         for k in range(t, 6):
             after = last[game] if k == 5 else steps.values[k + 1, game]
@@ -50,7 +50,7 @@ def test_advantages_equal_a_slow_sum() -> None:
 
 @pytest.mark.parametrize("network", ["moves", "mlp"])
 def test_loss_equals_that_of_sb3_contrib(network: str) -> None:
-    """Computed again from dense masked distributions, as sb3-contrib does."""
+    """The expected loss is computed from dense masked distributions, as in sb3-contrib."""
     model = learner(network=network, ent_coef=0.02, vf_coef=0.7)
     targets, callback = rollout(model)
     with th.no_grad():
@@ -81,7 +81,7 @@ def test_loss_equals_that_of_sb3_contrib(network: str) -> None:
 
 
 def test_rollouts_store_the_played_actions_and_probabilities() -> None:
-    """The probabilities of the actions are those of the network, and every action was legal."""
+    """The stored probabilities are those of the network, and every action was legal."""
     model = learner()
     targets, callback = rollout(model)
     masks = np.concatenate([masks for _, masks in callback.seen[:-1]])
@@ -91,7 +91,7 @@ def test_rollouts_store_the_played_actions_and_probabilities() -> None:
     seen = model.policy.network.score_cached(model.cache, rows)  # type: ignore[arg-type]
     logs = seen.of(targets.actions, seen.logs())
     th.testing.assert_close(logs, targets.logs, rtol=1e-4, atol=1e-5)
-    # Drawn, not the likeliest: about as often as their probabilities say.
+    # Actions are drawn: each occurs about as often as its probability says.
     likeliest = seen.actions[seen.choose(seen.scores)]
     assert 0.1 < (likeliest == targets.actions).float().mean() < 0.9
 

@@ -1,4 +1,4 @@
-"""Processes that train together, real ones: sums, gradients, whole trainings, and one that ends."""
+"""Processes that train together: sums, gradients, whole trainings, and a process that ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def weights() -> list[th.nn.Parameter]:
 
 
 def follow(team: Team, work: str) -> None:
-    """What the other process does."""
+    """Main function of the other process."""
     if work == "sums":
         for k in range(100):
             team.sum([k, team.rank, *range(k)])
@@ -61,7 +61,7 @@ def take_minibatches(team: Team) -> list[Any]:
 
 
 def test_sum_adds_the_numbers_of_all_processes() -> None:
-    """In order, however often; the leader says how far the training is."""
+    """Repeated calls stay in order; the leader sends the completed share of the training."""
     team = lead(2, follow, "sums")
     try:
         for k in range(100):
@@ -127,7 +127,7 @@ def test_a_process_that_ends_is_an_error_for_the_others() -> None:
     ["ppo", pytest.param("pqn", marks=pytest.mark.proof), pytest.param("playouts", marks=pytest.mark.proof)],
 )
 def test_two_processes_train_and_resume(learner: str, tmp_path: Path) -> None:
-    """The command with two processes, which ends, and is resumed; all steps and games are counted."""
+    """A training with two processes ends and is resumed; all steps and games are counted."""
     values = VALUES | {"learner": learner, "num_envs": 129, "n_steps": 8, "threads": 2, "num_playouts": 2}
     path = tmp_path / "two.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))

@@ -1,4 +1,4 @@
-"""Adam against torch's."""
+"""Our Adam takes the same steps as torch's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents.networks.adam import Adam
 
 
 def test_adam_takes_the_steps_of_torch() -> None:
-    """Also with a rate that changes, a parameter without gradient, and taken up again half-way."""
+    """Also with a changing rate, a parameter without gradient, and after loading its state."""
     th.manual_seed(0)
     mine = [th.nn.Parameter(th.randn(3, 4)), th.nn.Parameter(th.randn(5)), th.nn.Parameter(th.randn(2))]
     others = [th.nn.Parameter(weights.detach().clone()) for weights in mine]

@@ -1,4 +1,4 @@
-"""The compiled forward pass of the package gives what torch gives, on positions of all games."""
+"""The compiled forward pass of the package agrees with torch, on positions of all games."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
-    """Probabilities and values of all positions, and the actions that are drawn by them."""
+    """Compare probabilities, values and drawn actions of all positions."""
     torch, ours = load_model(folder, game), load_network(folder, game)
     random = np.random.default_rng(0)
     for batch in batches:
@@ -44,7 +44,7 @@ def test_each_of_the_five_games_has_a_shipped_network() -> None:
 
 @pytest.mark.parametrize("game", shipped_games())
 def test_shipped_networks_agree_with_torch(game: str) -> None:
-    """One of them has a temperature; all have safe autoplay. The positions are those of their own games."""
+    """One of them has a temperature; all have safe autoplay. The positions are from their own games."""
     folder = network_folder("shipped", game)
     spec = GameSpec(get_variant(game))
     network = load_network(folder, spec)

@@ -73,7 +73,7 @@ def test_a_custom_network_trains_and_is_loaded(
     policy = load_policy(tmp_path, "busy-aces")
     assert isinstance(policy.network, network_class(name))  # type: ignore[attr-defined]
     games = evaluate(policy, "busy-aces", range(3), max_episode_steps=60).games
-    # Reading a model folder imports nothing, unless that is asked for.
+    # Reading a model folder imports a custom network only on request.
     del NETWORKS[name]
     refuses(lambda: load_policy(tmp_path, "busy-aces"), repr(name), "'moves'", "--trust-model")
     again = make_policy(str(tmp_path), GameSpec(CONFIG.variant), trust_model=True)

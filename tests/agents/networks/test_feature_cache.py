@@ -37,14 +37,14 @@ def network_of(name: str, **sizes: Any) -> MovesNetwork:
     network = MovesNetwork(GameSpec(get_variant(name)), **sizes)
     with th.no_grad():
         for weights in network.parameters():
-            # Heads start small, the linear policy's weights at zero: so that no mistake hides there.
+            # Larger weights of the heads and the linear policy, so that errors in them are seen.
             weights += 0.1 * th.randn_like(weights)
     return network
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_unpack_returns_the_added_features(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for rounding, whichever are asked for, in whichever order; with little room at first."""
+    """Except for rounding; for any positions in any order; the cache grows from a small size."""
     monkeypatch.setattr(cache_module, "ROOM", 8)
     network = network_of(name)
     cache = network.make_cache()
@@ -69,7 +69,7 @@ def test_unpack_returns_the_added_features(name: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("hidden", [(16,), (24, 8), (5, 3, 7)])
 def test_scores_and_gradients_equal_those_of_torch(name: str, hidden: tuple[int, ...]) -> None:
-    """Those of the same layers without the kernels, in float64."""
+    """The expected values come from torch layers in float64."""
     network = network_of(name, hidden=hidden, width=6)
     cache = network.make_cache()
     for step in played(name, steps=6):
@@ -94,14 +94,14 @@ def test_scores_and_gradients_equal_those_of_torch(name: str, hidden: tuple[int,
     (expected.features * wanted[1].double()).sum().backward()
     for name, weights in slow.named_parameters():
         assert weights.grad is not None, name
-        # In a narrow layer all units of a random network may be off.
+        # In a narrow layer, all units of a random network may be inactive.
         assert "head" not in name or weights.grad.abs().max() > 0, name
         th.testing.assert_close(gradients[name], weights.grad, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_cached_positions_score_like_observations(kind: str) -> None:
-    """Also when one move of each is chosen; a move that was not chosen has no score then."""
+    """After ``choose``, only the chosen moves have scores."""
     th.manual_seed(0)
     network = NETWORKS[kind](GameSpec(get_variant("forty-bandits")))
     cache: Any = network.make_cache()

@@ -1,4 +1,4 @@
-"""Networks that read the rollout lookahead."""
+"""Networks with rollout lookahead."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_network_without_policy_weights_plays_no_moves() -> None:
 @pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn"])
 def test_lookahead_follows_the_linear_policy_in_training(learner: str) -> None:
-    """And neither changes its weights nor forgets them in what it keeps."""
+    """Training does not change the weights of the linear policy, and the model stores them."""
     sizes = {"hidden": [8], "width": 8, "rollout_lookahead": 3, "relaxed_reachability": 1}
     given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}
     config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")

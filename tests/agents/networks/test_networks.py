@@ -1,4 +1,4 @@
-"""The networks: what they treat alike, and that their scores stand at the numbers of the actions."""
+"""The networks: symmetries, and scores that belong to the right actions."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def network_of(variant: Variant, **sizes: Any) -> PileNetwork:
     th.manual_seed(0)
     network = PileNetwork(GameSpec(variant), **{"width": 16, "cards_per_pile": 8, **sizes})
     for weights in network.parameters():
-        # Heads start small, biases at zero: so that no mistake hides there.
+        # Larger weights of heads and biases, so that errors in them are seen.
         with th.no_grad():
             weights += 0.1 * th.randn_like(weights)
     return network
 
 
 def permuted(variant: Variant, order: list[int], observations: th.Tensor) -> tuple[th.Tensor, list[int]]:
-    """Observations in which source ``order[k]`` stands at place ``k``; for each action, which one it was."""
+    """Observations with source ``order[k]`` at index ``k``; and the original number of each action."""
     rules, layout = make_rules(variant), action_layout(variant)
     moved = observations.clone()
     places = [slice(p * rules.pile_capacity, (p + 1) * rules.pile_capacity) for p in range(rules.piles)]
@@ -102,7 +102,7 @@ def test_permuting_piles_and_cells_permutes_scores(name: str, depth: int) -> Non
 @pytest.mark.parametrize("name", GAMES)
 @th.no_grad()
 def test_a_card_changes_the_scores_of_its_own_actions(name: str) -> None:
-    """Where tokens know nothing but their own source, a card changes the scores of its source's actions."""
+    """Without context, a card changes only the scores of the actions of its source."""
     variant = GAMES[name]
     rules, layout = make_rules(variant), action_layout(variant)
     network = network_of(variant)
@@ -146,7 +146,7 @@ def test_cards_are_read_from_the_playable_end() -> None:
         other = observation.clone()
         other[0, 3 * capacity + place] = 4 * 5 + 1 if observation[0, 3 * capacity + place] != 4 * 5 + 1 else 9
         assert (network(other)[0][0, home] != network(observation)[0][0, home]) == (place >= 2)
-    # The same end on the same foundations is the same to the network, but for how high the pile is.
+    # Piles with the same last cards differ only in their height.
     network.pile_rest.weight[:, -1] = 0
     higher = observation.clone()
     higher[0, 3 * capacity : 3 * capacity + 5] = th.cat((th.tensor([7]), observation[0, 3 * capacity :][:4]))
@@ -213,20 +213,20 @@ def test_dense_scores_are_minus_infinity_for_illegal_actions(kind: str) -> None:
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
     network = NETWORKS[kind](GameSpec(GAMES[name]))
-    # Few steps: in a finished game no move does anything.
+    # Few steps: in a finished game, no move has an effect.
     observations, masks = positions(GAMES[name], steps=10), masks_of(GAMES[name], steps=10)
     if kind != "moves":
         masks[:] = 1  # they score all actions
     seen = network.score(observations, masks)
     (seen.scores.square().sum() + seen.features.sum()).backward()
     unreached = {name for name, w in network.named_parameters() if w.grad is None or not w.grad.any()}
-    # Only a game without a stock has no use for the score of drawing.
+    # Only games without a stock do not use the score of drawing.
     assert unreached <= (set() if GAMES[name].stock else {"score_draw.weight", "score_draw.bias"})
 
 
 @th.no_grad()
 def test_moves_network_without_head_is_the_linear_policy() -> None:
-    """Its head aside, the weighted sum of the numbers of a move is all that it has."""
+    """Without its head, the score is the weighted sum of the move's features."""
     variant = GAMES["busy-aces, supermove"]
     spec = GameSpec(variant)
     network = MovesNetwork(spec)
@@ -314,7 +314,7 @@ def test_probabilities_equal_those_of_a_dense_distribution(kind: str) -> None:
     for game, expected in enumerate(dense.distribution.probs):
         shares = th.bincount(drawn[:, game], minlength=len(expected)) / len(drawn)
         assert (shares - expected).abs().max() < 0.05
-    # Without masks every action passes for legal.
+    # Without masks, every action counts as legal.
     actions, _, logs = policy(given, True)
     assert logs.isfinite().all() and actions.shape == (8,)
 

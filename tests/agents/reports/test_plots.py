@@ -1,4 +1,4 @@
-"""Pictures of results: what is drawn of which runs and games, and what is refused."""
+"""``agents plot``: the contents of the pictures; wrong paths are refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.conftest import Refuses
 
 
 def make_run(folder: Path, rates: list[float], **values: Any) -> Path:
-    """A run folder with a curve, a row for each win rate."""
+    """A run folder whose curve has a row for each win rate."""
     folder.mkdir(parents=True)
     config = make_config({"env": "busy-aces", **values}, "test")
     (folder / "config.yaml").write_text(dump_config(config))
@@ -46,7 +46,7 @@ def make_run(folder: Path, rates: list[float], **values: Any) -> Path:
 
 
 def make_games(file: Path, policy: str, wins: int = 3, games: int = 10, **values: Any) -> Path:
-    """A results file: some wins, then games in turns stuck and cut off."""
+    """A results file: some wins, then stuck and truncated games alternately."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = []
     for deal in range(games):

@@ -1,4 +1,4 @@
-"""Model folders and SB3 zips: what was saved plays the same; what is damaged is refused."""
+"""Model folders and SB3 zips: a loaded model plays the same; damaged files are refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SPEC = GameSpec(get_variant("busy-aces").with_rules(moves="supermove"))
 
 
 def game(env: str, **rules: Any) -> GameSpec:
-    """A game that is played."""
+    """The specification of a game to play."""
     return GameSpec(get_variant(env).with_rules(**rules))
 
 
@@ -134,7 +134,7 @@ def test_explain_returns_the_probabilities_and_values(tmp_path: Path) -> None:
         assert values is not None and values == pytest.approx(value(features)[:, 0].numpy())
     best = np.where(masks, scores.numpy(), -np.inf).argmax(1)
     assert (probabilities.argmax(1) == best).all()
-    # It chooses by these, and looks once at the same observations.
+    # The call uses these probabilities, and equal observations are scored once.
     draws = np.array([player(observations, masks) for _ in range(400)])
     share = (draws == best).mean(0)
     assert share == pytest.approx(probabilities[np.arange(64), best], abs=0.15)
@@ -237,7 +237,7 @@ ODD = {"observation": "cards"}
             lambda folder: edit(folder, sizes={"relaxed_reachability": 101}),
             [CARD, "relaxed_reachability is 101", "1 to 100"],
         ),
-        # Made of them, a network would fill the memory before it is seen not to be the right one.
+        # A network of these sizes would fill the memory before the mismatch is found.
         (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
         (
             lambda folder: edit(folder, sizes={"context_rounds": 10**9}),
@@ -291,7 +291,7 @@ def test_a_zip_needs_trust_model(tmp_path: Path, settings: dict[str, str], refus
 
 
 class CreatesFile:
-    """What unpickling it does."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -308,7 +308,7 @@ def test_a_malicious_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
         archive.writestr("data", json.dumps({"policy_class": evil}))
     refuses(lambda: make_policy(str(path), game("busy-aces")), str(path), "run code", "--trust-model")
     assert not trace.exists()
-    # It is evil indeed.
+    # The zip does run code when it is opened with trust.
     refuses(
         lambda: make_policy(str(path), game("busy-aces"), trust_model=True),
         str(path),
