@@ -1,8 +1,8 @@
-"""Devices other than the CPU, on a machine that has none: tensors that say they are elsewhere.
+"""Devices other than the CPU, simulated on a machine that has none.
 
-``Elsewhere`` holds an ordinary tensor and says that its device is "meta". Under ``Accelerator`` tensors made
-on or sent to that device are such; what a GPU refuses is refused: an operation on tensors from here and from
-there (but for single numbers), and reading one as an array before it is brought back.
+``Elsewhere`` holds an ordinary tensor and reports the device "meta". Under ``Accelerator``, tensors that are
+created on that device or sent to it are of this class. It raises the errors of a GPU: for operations on
+tensors of both devices (except single numbers), and for reading one as an array before it is sent back.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Fuzzing of what the agents read: configurations, deals, model folders, checkpoints, learning curves.
+"""Fuzzing of the files that agents read: configurations, model folders, checkpoints, learning curves, deals.
 
-See :mod:`tests.fuzz`, whose script tries these too.
+See :mod:`tests.fuzz`, whose script runs these targets too.
 """
 
 from __future__ import annotations

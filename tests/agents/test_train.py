@@ -46,8 +46,8 @@ from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
 STEPS = 2048
-MOST = 8 * (1 + MAX_FORCED)
-"""A step of all games is at most so many."""
+MAX_STEP = 8 * (1 + MAX_FORCED)
+"""Maximum of the steps that one step of the environment counts."""
 VALUES: dict[str, Any] = {
     "moves": "supermove",
     "minutes": None,
@@ -158,9 +158,9 @@ def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
     rows = curve(run)
     assert_monotone(rows)
-    assert tuple(rows[0]) == CURVE_COLUMNS and int(rows[-1]["steps"]) < STEPS + MOST
+    assert tuple(rows[0]) == CURVE_COLUMNS and int(rows[-1]["steps"]) < STEPS + MAX_STEP
     assert (
-        STEPS <= progress(run)["steps"] < STEPS + MOST
+        STEPS <= progress(run)["steps"] < STEPS + MAX_STEP
         and progress(run)["games"] >= int(rows[-1]["games"]) > 5
     )
 
@@ -218,7 +218,10 @@ def test_resume_continues_steps_and_curve(run: Path, joined: bool) -> None:
     outcome = command(*resume, "--total-steps", str(STEPS + 1024), "--eval-deals", "0:2", "--quiet")
     assert outcome.status == 0, outcome.err
     after, rows = progress(run), curve(run)
-    assert STEPS <= before["steps"] < STEPS + MOST and STEPS + 1024 <= after["steps"] < STEPS + 1024 + MOST
+    assert (
+        STEPS <= before["steps"] < STEPS + MAX_STEP
+        and STEPS + 1024 <= after["steps"] < STEPS + 1024 + MAX_STEP
+    )
     assert after["seconds"] > before["seconds"] and after["games"] > before["games"]
     assert rows[: len(old_rows)] == old_rows and len(rows) > len(old_rows)
     assert_monotone(rows)
@@ -341,7 +344,7 @@ def test_signal_handlers_are_restored(run: Path, number: signal.Signals) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "TrainingCallback", Sends)
         assert not training.learn(config, run, resume=True, quiet=True)
-    assert 0 < progress(run)["steps"] - STEPS < 2 * MOST
+    assert 0 < progress(run)["steps"] - STEPS < 2 * MAX_STEP
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
 
 
@@ -525,8 +528,7 @@ def test_a_truncated_game_counts_as_lost() -> None:
 
 @pytest.mark.parametrize("env", ["eights-down", "forty-thieves"])
 def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
-    """Beside it the same games one by one, in which each card is sent home by an action of its own, and each
-    forced move is one."""
+    """The expected games come from single environments, with safe autoplay and forced moves as actions."""
     config = make_config({"env": env, "safe_autoplay": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
     autoplay = SafeAutoplay(GameSpec(training.variant, training.settings))

@@ -136,7 +136,7 @@ def test_a_study_runs_trials_on_the_cluster(two_nodes: Cluster, tmp_path: Path) 
         "--deals", "200000:200010", "--quiet", "--ray", two_nodes.address,
     )  # fmt: skip
     assert "2 scored" in run(*command, "--trials", "2")
-    assert "3 scored" in run(*command, "--trials", "3"), "a study goes on"
+    assert "3 scored" in run(*command, "--trials", "3"), "the study is continued"
     assert (tmp_path / "study-best.yaml").exists()
     assert len(list((tmp_path / "runs").glob("*/model/model.safetensors"))) == 3
 
