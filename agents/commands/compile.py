@@ -39,7 +39,7 @@ def _finish_playouts() -> None:
     batch = solver.batch
     batch.deal(np.arange(1), [0])
     play_to_end(
-        batch.rules, batch.state, batch.events, np.arange(1), solver.weights, PATIENCE, solver.forced,
+        batch.rules, batch.state, batch.events, np.arange(1), solver.weights, PATIENCE, solver.autoplay,
         solver.lines[0], solver.room,
     )  # fmt: skip
 
@@ -60,7 +60,7 @@ def _key_positions() -> None:
     batch = solver.batch
     keys_of(batch.rules, batch.state, 1, SALT, np.zeros(1, dtype=np.uint64))
     store = make_store(batch.rules, 1)
-    begin(batch.rules, batch.state, batch.events, solver.forced, solver.trail, store)
+    begin(batch.rules, batch.state, batch.events, solver.autoplay, solver.trail, store)
 
 
 def _explore() -> None:
@@ -71,7 +71,7 @@ def _explore() -> None:
     batch = solver.batch
     store = make_store(batch.rules, 1)
     explore(
-        batch.rules, batch.state, batch.events, solver.weights, solver.forced, 1, solver.trail, store,
+        batch.rules, batch.state, batch.events, solver.weights, solver.autoplay, 1, solver.trail, store,
         solver.room,
     )  # fmt: skip
 

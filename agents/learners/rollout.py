@@ -62,7 +62,7 @@ class RolloutEvaluator:
         self.together = max(1, ROLLOUTS_PER_BATCH // num_playouts)
         self.batch = Batch(spec, self.together * num_playouts)
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
-        self.forced = has_safe_moves(variant)
+        self.autoplay = has_safe_moves(variant)
         self.room = make_room(self.batch.rules)
         draws = variant.stock * max(1, variant.passes)
         self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
@@ -94,7 +94,7 @@ class RolloutEvaluator:
         self.batch.step(taken, todo)
         play_to_end(
             rules, state, self.batch.events, np.flatnonzero(state.status[:m] == 0), self.weights, PATIENCE,
-            self.forced, self.line, self.room,
+            self.autoplay, self.line, self.room,
         )  # fmt: skip
         card, win = self.batch.pay
         paid = card * state.home[:m] + win * (state.status[:m] == 1)

@@ -105,7 +105,7 @@ class Beam:
         self.trail = make_trail(self.batch.rules)
         self.room = make_room(self.batch.rules)
         self.trial = np.zeros(MAX_LINE, dtype=np.int64)
-        self.forced = has_safe_moves(variant)
+        self.autoplay = has_safe_moves(variant)
         self.slots = 1 << max(4, int(megabytes * 1e6 / 16).bit_length() - 1)
         self.weights = weights
         self.values = values
@@ -142,7 +142,7 @@ class Beam:
         known.home[0], known.lengths[0], known.lines[0, : len(line)] = home, len(line), line
         places = np.zeros(1, dtype=np.int64)
         self.batch.set_row(0, cards)
-        if self.forced:
+        if self.autoplay:
             autoplay_safe(rules, state, events, 0)
         rows = state.rows[:1].copy()
         best = Best(int(state.home[0]))
@@ -151,7 +151,7 @@ class Beam:
         played = 0
         try:
             while len(rows) and best.home < rules.cards and time.perf_counter() < until:
-                n, fits = widen(rules, state, events, rows, self.forced, self.trail, layer)
+                n, fits = widen(rules, state, events, rows, self.autoplay, self.trail, layer)
                 if n:
                     best = _best_move(best, layer, n, len(steps))
                 if best.home == rules.cards:
@@ -219,7 +219,7 @@ class Beam:
             part = slice(start, min(start + SLICE, len(kept)))
             sums = np.zeros(part.stop - start)
             nodes += play_out_all(
-                rules, state, events, layer.rows[kept[part]], weight_sets, PATIENCE, self.forced,
+                rules, state, events, layer.rows[kept[part]], weight_sets, PATIENCE, self.autoplay,
                 self.trial, self.room, sums, after, start,
             )  # fmt: skip
             mean = sums / (NUM_PLAYOUTS * rules.cards)

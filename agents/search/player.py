@@ -112,7 +112,7 @@ class Searcher(Policy):
         solves = not variant.stock and not variant.hides_cards and self.budget.nodes > 0
         self.solver = Solver(self.variant) if solves else None
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
-        self.forced = has_safe_moves(variant)
+        self.autoplay = has_safe_moves(variant)
         self.endless = variant.passes == 0 or variant.worrying_back
         """Whether only more cards home than before are progress, because stock or cards may cycle."""
         self.seen_rules = self.batch.rules._replace(passes=1)
@@ -300,7 +300,7 @@ class Searcher(Policy):
             self.batch.step(self.actions, todo)
         if self.budget.playouts:
             self.simulated_moves += play_to_end(
-                rules, state, self.batch.events, rows, self.weights, PATIENCE, self.forced, self.line,
+                rules, state, self.batch.events, rows, self.weights, PATIENCE, self.autoplay, self.line,
                 self.room,
             )  # fmt: skip
         m = len(stocks)

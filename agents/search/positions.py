@@ -156,7 +156,7 @@ def find(table, keys):  # type: ignore[no-untyped-def]
     return slot, False
 
 
-def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, home: int) -> list[int]:
+def spell_out(batch: Batch, cards: Array, line: Iterable[int], autoplay: bool, home: int) -> list[int]:
     """All actions of a line, with those of safe autoplay, until a number of cards are home.
 
     Parameters
@@ -165,7 +165,7 @@ def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, hom
         Its first game is overwritten.
     cards
         The position row at the start of the line.
-    forced
+    autoplay
         Whether the line leaves safe autoplay out.
     """
     rules, state = batch.rules, batch.state
@@ -175,7 +175,7 @@ def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, hom
     todo[0] = 1
     ahead = iter(line)
     while int(state.home[0]) < home:
-        sure = autoplay_safe_move(rules, state, 0) if forced else -1
+        sure = autoplay_safe_move(rules, state, 0) if autoplay else -1
         action = int(next(ahead) if sure < 0 else sure)
         batch.step(np.where(todo, action, 0), todo)
         actions.append(action)

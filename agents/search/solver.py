@@ -167,7 +167,7 @@ class Solver:
             # A supermove stands for single moves: it reaches the same positions in fewer steps.
             with suppress(ValueError):  # some games have no supermoves that expand
                 self.variant = GameSpec(variant).seen(moves="supermove").variant
-        self.forced = has_safe_moves(variant)
+        self.autoplay = has_safe_moves(variant)
         """Whether safe autoplay follows each move."""
         self.megabytes = megabytes
         self.seed = seed
@@ -241,7 +241,7 @@ class Solver:
                     break
         except KeyboardInterrupt:
             s.stopped = True
-        line = self._strict_line(cards, spell_out(self.batch, cards, s.line, self.forced, s.home))
+        line = self._strict_line(cards, spell_out(self.batch, cards, s.line, self.autoplay, s.home))
         spent = time.perf_counter() - start
         return Solution(s.result, tuple(line), s.home, s.nodes, spent, tuple(s.gains), s.stopped)
 
@@ -250,7 +250,7 @@ class Solver:
         self.batch.set_row(0, s.cards)
         weight_sets = perturb(self.weights, PERTURBED, s.random) if s.tries else self.weights[None]
         home, length, moves = nested_rollouts(
-            self.batch.rules, self.batch.state, self.batch.events, weight_sets, PATIENCE, self.forced,
+            self.batch.rules, self.batch.state, self.batch.events, weight_sets, PATIENCE, self.autoplay,
             *self.lines, self.room,
         )  # fmt: skip
         s.tries += 1
@@ -263,7 +263,7 @@ class Solver:
         batch = self.batch
         before = int(s.store.counts[2])
         end = explore(
-            batch.rules, batch.state, batch.events, self.weights, self.forced, SLICE, self.trail, s.store,
+            batch.rules, batch.state, batch.events, self.weights, self.autoplay, SLICE, self.trail, s.store,
             self.room,
         )  # fmt: skip
         s.nodes += int(s.store.counts[2]) - before
@@ -309,7 +309,7 @@ class Solver:
         store = make_store(self.batch.rules, self.megabytes)
         self.batch.set_row(0, cards)
         begin(
-            self.batch.rules, self.batch.state, self.batch.events, self.forced, self.trail, store
+            self.batch.rules, self.batch.state, self.batch.events, self.autoplay, self.trail, store
         )  # fmt: skip
         return store
 

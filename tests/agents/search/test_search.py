@@ -296,7 +296,7 @@ def test_lines_of_beam_search_are_legal(game: str) -> None:
 def test_beam_search_keeps_the_known_line(game: str) -> None:
     """Even with width 1 it returns a line with at least as many cards home."""
     variant = get_variant(game).with_rules(moves=shipped(game).moves)
-    forced = variant.build == "same suit"
+    autoplay = variant.build == "same suit"
     beam = Beam(variant, 20, weights_for(variant.name, stock=variant.stock > 0))
     batch = Batch(GameSpec(variant), 1)
     for deal in range(3):
@@ -305,7 +305,7 @@ def test_beam_search_keeps_the_known_line(game: str) -> None:
         known = beam.search(cards, 8, np.random.default_rng(1))
         again = beam.search(cards, 1, np.random.default_rng(2), line=known.line, home=known.home)
         assert again.home >= known.home
-        spelled = positions.spell_out(batch, cards, again.line, forced, again.home)
+        spelled = positions.spell_out(batch, cards, again.line, autoplay, again.home)
         assert int(batch.state.home[0]) == again.home and spelled
 
 
