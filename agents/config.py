@@ -41,15 +41,15 @@ class TrainConfig:
     moves: Moves | None = None
     """Action set: "supermove" lets a one-card game carry a sequence as one action."""
     build: Build | None = None
-    """House rule: what builds on the tableau."""
+    """House rule: suits that build on the tableau."""
     spaces: Spaces | None = None
-    """House rule: what fills a space."""
+    """House rule: cards that may fill a space."""
     observation: Literal["cards", "features"] = "cards"
     """Observation of the network."""
     information: Literal["player", "thoughtful"] = "player"
-    """Whether the order of the stock is hidden."""
+    """"player": the order of the stock is hidden; "thoughtful": it is observed."""
     reward: Literal["progress", "win", "progress+win"] = "progress+win"
-    """Reward: progress per card, a win, or both."""
+    """Reward: "progress" for each card that goes home, "win" for a win, or both."""
     stall_limit: int | None = 40
     """A game is truncated after this many steps without a card going home or leaving the stock."""
 
@@ -73,11 +73,11 @@ class TrainConfig:
     embedding: int = 16
     """Size of a card's embedding (piles)."""
     cards_per_pile: int = 8
-    """Cards read of each pile, from its playable end, 0 for all (piles)."""
+    """Number of cards that are read of each pile, from its playable end; 0: all (piles)."""
     context_rounds: int = 2
-    """Rounds of pooled context (piles)."""
+    """Rounds in which piles read a context pooled over all piles (piles)."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
-    """Hidden layers (moves, mlp)."""
+    """Sizes of the hidden layers (moves, mlp)."""
     dig_out: int = 2
     """Rounds of dig-out features: greedily uncover the next foundation cards (moves)."""
     rollout_lookahead: int = 0
@@ -91,9 +91,9 @@ class TrainConfig:
     "Solitaire/Family-v0"."""
 
     minutes: float | None = 5.0
-    """Training ends after this many minutes, without pauses."""
+    """Minutes of training, over all resumptions; null: no limit."""
     total_steps: int | None = None
-    """Training ends after this many steps of all games together."""
+    """Total number of steps of all games; null: no limit."""
     num_envs: int = 512
     """Number of games in parallel."""
     n_steps: int = 64
@@ -105,15 +105,15 @@ class TrainConfig:
     learning_rate: float = 1e-3
     """Learning rate of Adam at the start."""
     learning_rate_end: float = 1e-4
-    """Learning rate at the end; it changes linearly."""
+    """Learning rate at the end; it falls linearly."""
     gamma: float = 0.999
     """Discount per step."""
     gae_lambda: float = 0.95
     """Lambda of the returns: of the generalized advantage estimate (ppo), of Q(lambda) (pqn)."""
     clip_range: float = 0.15
-    """Clipping of the probability ratio (ppo)."""
+    """Clip range of the probability ratio (ppo)."""
     value_warmup_steps: int = 0
-    """Number of steps at the start in which only the value learns (ppo)."""
+    """Number of steps at the start in which only the value head learns (ppo)."""
     ent_coef: float = 0.0
     """Weight of the entropy bonus (ppo)."""
     vf_coef: float = 1.0
@@ -146,7 +146,7 @@ class TrainConfig:
     eval_deals: str = "0:1000"
     """Deals of the comparison at the end."""
     wandb: str | None = None
-    """Weights & Biases project that receives the run; needs the extra wandb."""
+    """Weights & Biases project to which the run is sent; needs the extra wandb."""
 
     @field_validator("games", mode="before")
     @classmethod
@@ -267,7 +267,7 @@ class TrainConfig:
 
     @property
     def played_games(self) -> list[tuple[GameSpec, Moves | None]]:
-        """The same for each game."""
+        """:attr:`played_game` of each game."""
         return [
             (GameSpec(published), "supermove")
             if self._has_shortcuts(published)

@@ -37,9 +37,9 @@ class Arguments:
     moves: Moves | None = None
     """Action set of policies that leave it open; one-card games play a supermove card by card."""
     build: Build | None = None
-    """House rule: what builds on the tableau."""
+    """House rule: suits that build on the tableau."""
     spaces: Spaces | None = None
-    """House rule: what fills a space."""
+    """House rule: cards that may fill a space."""
     json: Path | None = None
     """Write the summary to this file."""
     games: Path | None = None
@@ -62,7 +62,7 @@ class Arguments:
     timing: bool = False
     """Report the time on stderr."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def main(args: list[str] | None = None) -> int:

@@ -51,9 +51,9 @@ class Arguments:
     deals: str | None = None
     """Deals whose results are written: FIRST:END, or several with commas."""
     build: Build | None = None
-    """House rule: what builds on the tableau."""
+    """House rule: suits that build on the tableau."""
     spaces: Spaces | None = None
-    """House rule: what fills a space."""
+    """House rule: cards that may fill a space."""
     seconds: float = 10.0
     """Time limit of a deal."""
     memory: float = 1000
@@ -71,7 +71,7 @@ class Arguments:
     ray_cpus: int = 1
     """CPUs of each worker of the cluster."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def make_solver(variant: Variant, a: Arguments) -> Solver:

@@ -36,9 +36,9 @@ class Arguments:
     """Train by PPO of Ray's RLlib on a cluster: HOST:PORT, auto (the one that runs here), or local (a new one
     on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     ray_learners: int = 0
-    """Number of workers of the cluster that learn; the others play. With 0 this process learns."""
+    """Number of workers of the cluster that learn; the others play. 0: this process learns."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> int:

@@ -18,12 +18,12 @@ from solitaire_env.variants import VARIANTS
 
 @dataclass
 class Arguments:
-    """Compile all kernels of environments, policies, training and search; the code is kept on disk."""
+    """Compile all kernels of environments, policies, training and search, and store the code on disk."""
 
     workers: int | None = None
     """Number of processes; by default one for each core, at most 4."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 # ----------------------------------------------------------------------------------------- the jobs

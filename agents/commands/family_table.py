@@ -37,7 +37,7 @@ class Arguments:
     check: bool = False
     """Play and write nothing; the exit status is 1 if the page would change."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def run(a: Arguments) -> int:

@@ -51,7 +51,7 @@ class Arguments:
     """Replay the games on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on
     this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def parse_arguments(args: list[str]) -> Arguments:

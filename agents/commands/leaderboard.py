@@ -1,4 +1,4 @@
-"""The leaderboard: ``python -m agents leaderboard write|add|replay``.
+"""Leaderboard: ``python -m agents leaderboard write|add|replay``.
 
 ``write`` writes ``docs/leaderboard.md``, the model cards of the shipped policies and the README's table from
 the stored results (:mod:`agents.reports.stored`) and plays no game. ``add --policy greedy --env busy-aces``
@@ -80,7 +80,7 @@ class Add:
     trust_model: bool = False
     """Open an SB3 zip, which can run code."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Replay:
     trust_model: bool = False
     """Open an SB3 zip, which can run code."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def write(a: Write) -> int:

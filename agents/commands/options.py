@@ -1,4 +1,4 @@
-"""Reading the options of the commands of ``agents``, and their exit status."""
+"""Parsing of the options of the commands in ``agents``, and their exit status."""
 
 import sys
 from collections.abc import Callable, Mapping

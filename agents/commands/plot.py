@@ -26,7 +26,7 @@ class Arguments:
     format: Literal["png", "svg"] = "png"
     """Format of the pictures."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def run(a: Arguments) -> int:

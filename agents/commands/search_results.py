@@ -46,7 +46,7 @@ class Play:
     search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
     """Search budget of a move."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 @dataclass

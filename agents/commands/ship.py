@@ -49,7 +49,7 @@ class Arguments:
     force: bool = False
     """Replace the policy that is shipped now."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 @dataclass

@@ -111,7 +111,7 @@ class Arguments:
     ray_cpus: int = 1
     """CPUs of each worker of the cluster."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 # -------------------------------------------------------------------------------- the search space
@@ -156,7 +156,7 @@ def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
 def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None) -> float:
     """Train and score, here or on a cluster; the score is cards home / all + games won / all, 2 at most.
 
-    The win rate alone says nothing where few games are won, and cards home say little where most are.
+    The win rate alone is uninformative if few games are won, and cards home are if most are won.
     """
     config = suggest(trial, a.config)
     if cluster is not None:

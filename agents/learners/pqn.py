@@ -93,7 +93,7 @@ class PQN(TeamLearner):
         super()._setup_model()
         averaged: Any = get_ema_multi_avg_fn(AVERAGE)  # type: ignore[no-untyped-call]
         self.average = AveragedModel(self.policy.network, self.device, multi_avg_fn=averaged)
-        self.policy.average = self.average  # so that checkpoints keep it
+        self.policy.average = self.average  # so that checkpoints include it
 
     def see(self, observations: Any) -> None:
         """Store the positions and the values of their moves."""

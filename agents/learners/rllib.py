@@ -297,7 +297,7 @@ class _Training:
         return rates | {"speed": (self.steps - steps) / max(time.monotonic() - start, 1e-9)}
 
     def save(self, folder: Path) -> None:
-        """Write the present network as a model folder."""
+        """Write the current network as a model folder."""
         weights = self.algorithm.learner_group.get_weights([DEFAULT_MODULE_ID])[DEFAULT_MODULE_ID]
         module = make_module(self.config, weights)
         save_model(

@@ -89,7 +89,7 @@ class TrainingEnv(SolitaireVecEnv):
 
 
 class FamilyTrainingEnv(TrainingEnv):
-    """The same with many games: after an episode ends, the next one is of any game.
+    """A :class:`TrainingEnv` with many games: after an episode ends, the next one is of any game.
 
     Parameters
     ----------

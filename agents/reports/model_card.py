@@ -81,7 +81,7 @@ def machine(versions: dict[str, Any]) -> str:
 
 
 def training_of(folder: Path) -> Training:
-    """What training the network of a run folder, or a shipped one, took, with what it started from."""
+    """The cost of training the network of a run or shipped folder, including its initial networks."""
     parts = [*history_of(folder), folder]
     minutes = [curve[-1]["minutes"] for part in parts if (curve := read_curve(part))]
     return Training(

@@ -1,4 +1,4 @@
-"""Keys of positions, to recognize those met before, and lines with safe autoplay written out."""
+"""Keys of positions, to recognize visited ones; and lines with the moves of safe autoplay added."""
 
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -44,7 +44,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
     for k in range(rules.row_redeals, rules.row_base):
         rest = _mix(rest + np.uint64(state.rows[b, k]))
     if rules.passes != 1:
-        # The number of cards in the stock does not say which they are.
+        # The number of cards in the stock does not determine which they are.
         for k in range(rules.row_stock, rules.row_stock + int(state.stock[b])):
             rest = _mix(rest + np.uint64(state.rows[b, k]))
     return piles ^ _mix(rest)

@@ -316,8 +316,8 @@ class Solver:
     def _strict_line(self, cards: Array, line: list[int]) -> list[int]:
         """A line in the moves of the game itself.
 
-        When single moves carry a sequence through spaces, it may end in another space than the supermove
-        says. Spaces are alike: from then on, play the move that leads to an equivalent position.
+        When single moves carry a sequence through spaces, it may end in another space than that of
+        the supermove. Spaces are alike: from then on, play the move that leads to an equivalent position.
         """
         if self.variant == self.strict:
             return line
