@@ -9,7 +9,7 @@
 ``endings``
     Ends of games. Each policy has a histogram of cards home, by how the game ended, and a point for each
     game that was not won, cards home against steps: it shows whether games get stuck early or late, or move
-    cards to and fro until the step limit, and how close they come to a win.
+    cards to and fro until the step limit, and how close they are to a win.
 """
 
 import contextlib

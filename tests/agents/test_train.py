@@ -565,7 +565,7 @@ def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
                     action = int(mask.argmax())
                     forced += not done
             assert rewards[row] == pytest.approx(total, abs=1e-6)
-            assert not (dones[row] and not done and total > 0), "it was cut off though a card went home"
+            assert not (dones[row] and not done and total > 0), "it was truncated although a card went home"
             assert dones[row] or not done
             paid[row] += rewards[row]
             if dones[row]:
