@@ -501,7 +501,7 @@ def test_options_override_the_configuration(tmp_path: Path) -> None:
     """Options override keys of the file; a misspelled option is named."""
     path = str(config_file(tmp_path))
     config = train.parse_arguments([path, "--width", "9", "--stall-limit", "None"]).config
-    assert (config.width, config.stall_limit, config.depth) == (9, None, 4)
+    assert (config.width, config.stall_limit, config.cards_per_pile) == (9, None, 4)
     outcome = command(path, "--env=eights-down")
     assert outcome.status == 2 and "no block for 'eights-down'" in outcome.err
     assert train.parse_arguments([]).config == TrainConfig()
