@@ -85,12 +85,12 @@ def _replay(
             policy.check_end(end)
         policy.stop_exhausted()
     returns = np.zeros(len(games))
-    worth = []
+    returns_of_steps = []
     for places, *_, rewards in reversed(observed):
         returns[places] = rewards + gamma * returns[places]
-        worth.append(returns[places].copy())
+        returns_of_steps.append(returns[places].copy())
     columns = [np.concatenate(part) for part in zip(*observed, strict=True)]
-    return (*columns[:-1], np.concatenate(worth[::-1]))
+    return (*columns[:-1], np.concatenate(returns_of_steps[::-1]))
 
 
 def _starts(games: Sequence[Game], variant: Variant) -> list[Start]:

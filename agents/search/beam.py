@@ -77,8 +77,8 @@ class Played(NamedTuple):
 
     kept: Array
     """int64 ``[n]``: their indices in the layer."""
-    worth: Array
-    """float64 ``[n]``: their ranking."""
+    scores: Array
+    """float64 ``[n]``: their scores, by which the beam keeps positions."""
     nodes: int
     """Number of moves played."""
 
@@ -159,18 +159,18 @@ class Beam:
                 kept = np.flatnonzero(~layer.over[:n])
                 whole = whole and fits and len(kept) <= width
                 if len(kept) and random is not None:
-                    kept, worth, nodes = self._play_out(
+                    kept, scores, nodes = self._play_out(
                         layer, kept, places, known, after, width, random, until
                     )
                     played += nodes
                     best = _best_playout(best, layer, kept, after, len(steps))
                 elif len(kept) > width:
                     assert self.values is not None
-                    worth = self.values(layer.rows[kept])
+                    scores = self.values(layer.rows[kept])
                 else:
-                    worth = np.zeros(len(kept))
+                    scores = np.zeros(len(kept))
                 # Sorted by rank: a position that two moves reach occurs once, after the better parent.
-                places = np.argsort(-worth)[:width]
+                places = np.argsort(-scores)[:width]
                 kept = kept[places]
                 known, after = after, known
                 steps.append((layer.froms[kept], layer.actions[kept]))
@@ -211,7 +211,7 @@ class Beam:
         advance_lines(known, places[layer.froms[kept]], layer.actions[kept], after)
         weight_sets = perturb(self.weights, NUM_PLAYOUTS, random)
         weight_sets[0] = self.weights
-        worth = np.full(len(kept), -np.inf)
+        scores = np.full(len(kept), -np.inf)
         nodes = 0
         for start in range(0, len(kept), SLICE):
             if time.perf_counter() >= until:
@@ -223,10 +223,10 @@ class Beam:
                 self.trial, self.room, sums, after, start,
             )  # fmt: skip
             mean = sums / (NUM_PLAYOUTS * rules.cards)
-            worth[part] = after.home[part] / rules.cards + MEAN_WEIGHT * mean + VALUE_WEIGHT * expected[part]
+            scores[part] = after.home[part] / rules.cards + MEAN_WEIGHT * mean + VALUE_WEIGHT * expected[part]
             if after.home[part].max() == rules.cards:
                 break
-        return Played(kept, worth, nodes)
+        return Played(kept, scores, nodes)
 
 
 def _best_move(best: Best, layer: Layer, n: int, depth: int) -> Best:

@@ -304,10 +304,10 @@ class Searcher(Policy):
                 self.room,
             )  # fmt: skip
         m = len(stocks)
-        worth = state.home[:m] / rules.cards + (state.status[:m] == 1)
+        results = state.home[:m] / rules.cards + (state.status[:m] == 1)
         if len(rows) and not self.budget.playouts:
-            worth[rows] += self._values(rows)
-        trials.sums[left] += worth.reshape(len(left), n).sum(1)
+            results[rows] += self._values(rows)
+        trials.sums[left] += results.reshape(len(left), n).sum(1)
         trials.counts[left] += n
 
     def _seen(self, rows: Array) -> tuple[Array, Array]:
