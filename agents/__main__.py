@@ -34,7 +34,7 @@ def main(args: list[str] | None = None) -> int:
         print(usage)
         return 0
     if args:
-        print(f"error: unknown command {args[0][:40]!r}", file=sys.stderr)
+        print(f"error: unknown command {args[0][:40]!r}, allowed: {', '.join(COMMANDS)}", file=sys.stderr)
     print(usage, file=sys.stderr)
     return 2
 

@@ -35,8 +35,8 @@ SEND_SECONDS: Final = 0.2
 FIRST_SHARE: Final = 2 / 3
 """Size of a chunk, as a share of a worker's part of the remaining items. With a smaller share, more chunks
 end with a few items that leave a worker half idle; with a larger one, workers end at different times."""
-MOST_LOSSES: Final = 5
-"""Number of times that a chunk is handed out again without a result in between."""
+MAX_LOSSES: Final = 5
+"""Maximum number of times that a chunk is handed out again without a result in between."""
 NO_RAY: Final = (
     "--ray needs Ray, which is not installed: pip install -e '.[train,ray]', in a virtual environment of its "
     "own, because Ray pins the version of Gymnasium"
@@ -83,8 +83,8 @@ class Cluster:
         return max(1, sum(int(cpus // self.cpus) for cpus in machines))
 
     def spread(
-        self, prepare: Callable[[Job], Work[Item, Result]], job: Job, items: Sequence[Item], *, least: int,
-        most: int,
+        self, prepare: Callable[[Job], Work[Item, Result]], job: Job, items: Sequence[Item], *, min_size: int,
+        max_size: int,
     ) -> Iterator[list[tuple[Item, Result]]]:  # fmt: skip
         """Process items on workers; yield results as they are computed, in any order, one for each item.
 
@@ -97,7 +97,7 @@ class Cluster:
             Data of the work; must be picklable.
         items
             Must be picklable.
-        least, most
+        min_size, max_size
             Number of items in a chunk. Later chunks are smaller, so that all workers end at about the same
             time.
 
@@ -131,7 +131,7 @@ class Cluster:
                     if again:
                         chunk = again.popleft()
                     else:
-                        size = max(least, min(most, int(FIRST_SHARE * len(waiting) / workers)))
+                        size = max(min_size, min(max_size, int(FIRST_SHARE * len(waiting) / workers)))
                         chunk = _Chunk([waiting.popleft() for _ in range(min(size, len(waiting)))])
                     running[run.remote(name, given, chunk.items)] = chunk
                 ready, _ = ray.wait(list(running), timeout=1.0)
@@ -158,9 +158,9 @@ class Cluster:
 
 def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
     """The items that a lost worker has not finished."""
-    if chunk.losses >= MOST_LOSSES:
+    if chunk.losses >= MAX_LOSSES:
         raise LostWorkersError(
-            f"{chunk.losses + 1} workers were lost one after another while they worked on "
+            f"{chunk.losses + 1} workers in a row were lost while they worked on "
             f"{shown(list(chunk.left.values()))}; the last: {one_line(error)}"
         ) from None
     rest = _Chunk(list(chunk.left.values()))
@@ -274,8 +274,8 @@ def _prepare(prepare: Callable[[Any], Any], job: Any, stamp: str) -> Any:
 
     if stamp != stamp_of_package(PACKAGE):
         raise OSError(
-            f"the machine {ray.util.get_node_ip_address()} has other code of solitaire_env or agents than "
-            "the one that sent the work, allowed: the same commit on all"
+            f"the code of solitaire_env and agents on the machine {ray.util.get_node_ip_address()} differs "
+            "from that of the driver, allowed: the same commit on all machines"
         )
     cpus = ray.get_runtime_context().get_assigned_resources().get("CPU", 1)
     threads = max(1, int(cpus))

@@ -20,7 +20,7 @@ from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.family import SPLITS, read_games
 from solitaire_env.move_features.autoplay import has_safe_moves
-from solitaire_env.policies.model_files import MAX_ONWARD, MAX_REACH
+from solitaire_env.policies.model_files import MAX_RELAXED_REACHABILITY, MAX_ROLLOUT_LOOKAHEAD
 from solitaire_env.registration import FAMILY_ID, env_variant, is_family, resolve_variant
 from solitaire_env.util.messages import shown
 
@@ -41,19 +41,19 @@ class TrainConfig:
     moves: Moves | None = None
     """Action set: "supermove" lets a one-card game carry a sequence as one action."""
     build: Build | None = None
-    """House rule: what builds on the tableau."""
+    """House rule: suits that build on the tableau."""
     spaces: Spaces | None = None
-    """House rule: what fills a space."""
+    """House rule: cards that may fill a space."""
     observation: Literal["cards", "features"] = "cards"
     """Observation of the network."""
     information: Literal["player", "thoughtful"] = "player"
-    """Whether the order of the stock is hidden."""
+    """"player": the order of the stock is hidden; "thoughtful": it is observed."""
     reward: Literal["progress", "win", "progress+win"] = "progress+win"
-    """Reward: progress per card, a win, or both."""
+    """Reward: "progress" for each card that goes home, "win" for a win, or both."""
     stall_limit: int | None = 40
     """A game is truncated after this many steps without a card going home or leaving the stock."""
 
-    sure_home: bool = False
+    safe_autoplay: bool = False
     """Safe autoplay in training and in the model's play: cards whose next lower cards, of all decks, are home
     go home by themselves (cards, built by same suit)."""
 
@@ -63,27 +63,27 @@ class TrainConfig:
     network: str = "moves"
     """"moves" reads features of each legal move; "piles" embeds cards and shares weights between piles; "mlp"
     is a plain multilayer perceptron; a custom network is "module:Class"."""
-    linear_start: float | None = None
+    init_linear_temperature: float | None = None
     """Start from the linear policy, with its scores divided by this temperature (ppo with moves)."""
-    start: str | None = None
+    init_from: str | None = None
     """Model or run folder of the initial network. Several, with commas between them, are averaged: their mean
     plays better than each, if all were trained from the same network."""
     width: int = 64
     """Size of a pile's vector (piles), or of the value's hidden layers (moves)."""
     embedding: int = 16
     """Size of a card's embedding (piles)."""
-    depth: int = 8
-    """Cards read of each pile, from its playable end, 0 for all (piles)."""
-    rounds: int = 2
-    """Rounds of pooled context (piles)."""
+    cards_per_pile: int = 8
+    """Number of cards that are read of each pile, from its playable end; 0: all (piles)."""
+    context_rounds: int = 2
+    """Rounds in which piles read a context pooled over all piles (piles)."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
-    """Hidden layers (moves, mlp)."""
-    digs: int = 2
+    """Sizes of the hidden layers (moves, mlp)."""
+    dig_out: int = 2
     """Rounds of dig-out features: greedily uncover the next foundation cards (moves)."""
-    onward: int = 0
+    rollout_lookahead: int = 0
     """Rollout lookahead: follow the linear policy after each move until it would draw, for at most this many
     moves, and add the features of that position; 0: off (moves, built by same suit)."""
-    reach: int = 0
+    relaxed_reachability: int = 0
     """Number of relaxed-reachability features: foundation progress if all unseen cards were available, then
     with one more card of each pile, and so on; 0: none (moves)."""
     family: int = 0
@@ -91,9 +91,9 @@ class TrainConfig:
     "Solitaire/Family-v0"."""
 
     minutes: float | None = 5.0
-    """Training ends after this many minutes, without pauses."""
+    """Minutes of training, over all resumptions; null: no limit."""
     total_steps: int | None = None
-    """Training ends after this many steps of all games together."""
+    """Total number of steps of all games; null: no limit."""
     num_envs: int = 512
     """Number of games in parallel."""
     n_steps: int = 64
@@ -105,15 +105,15 @@ class TrainConfig:
     learning_rate: float = 1e-3
     """Learning rate of Adam at the start."""
     learning_rate_end: float = 1e-4
-    """Learning rate at the end; it changes linearly."""
+    """Learning rate at the end; it falls linearly."""
     gamma: float = 0.999
     """Discount per step."""
     gae_lambda: float = 0.95
     """Lambda of the returns: of the generalized advantage estimate (ppo), of Q(lambda) (pqn)."""
     clip_range: float = 0.15
-    """Clipping of the probability ratio (ppo)."""
-    value_steps: int = 0
-    """Number of steps at the start in which only the value learns (ppo)."""
+    """Clip range of the probability ratio (ppo)."""
+    value_warmup_steps: int = 0
+    """Number of steps at the start in which only the value head learns (ppo)."""
     ent_coef: float = 0.0
     """Weight of the entropy bonus (ppo)."""
     vf_coef: float = 1.0
@@ -126,7 +126,7 @@ class TrainConfig:
     """The trained policy draws moves with the softmax of their values divided by this (pqn)."""
     num_playouts: int = 6
     """Playouts of each likely move (playouts)."""
-    least: float = 0.003
+    min_prob: float = 0.003
     """Minimum probability of a move that is played out (playouts)."""
     kl_coef: float = 0.001
     """Weight of the KL penalty to the initial network, in units of the reward a nat (playouts)."""
@@ -146,7 +146,7 @@ class TrainConfig:
     eval_deals: str = "0:1000"
     """Deals of the comparison at the end."""
     wandb: str | None = None
-    """Weights & Biases project that receives the run; needs the extra wandb."""
+    """Weights & Biases project to which the run is sent; needs the extra wandb."""
 
     @field_validator("games", mode="before")
     @classmethod
@@ -157,7 +157,7 @@ class TrainConfig:
     @field_validator("*", mode="before")
     @classmethod
     def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, bool) != (info.field_name == "sure_home"):
+        if isinstance(value, bool) != (info.field_name == "safe_autoplay"):
             # Pydantic would convert one into the other.
             raise ValueError(
                 f"allowed: {'a number or text' if isinstance(value, bool) else 'true and false'}"
@@ -186,9 +186,9 @@ class TrainConfig:
             parse_deals(self.held_out_deals)
 
     @property
-    def starts(self) -> list[Path]:
+    def init_folders(self) -> list[Path]:
         """The folders whose networks training starts from."""
-        return [] if self.start is None else [Path(name) for name in self.start.split(",")]
+        return [] if self.init_from is None else [Path(name) for name in self.init_from.split(",")]
 
     @property
     def is_family(self) -> bool:
@@ -267,7 +267,7 @@ class TrainConfig:
 
     @property
     def played_games(self) -> list[tuple[GameSpec, Moves | None]]:
-        """The same for each game."""
+        """:attr:`played_game` of each game."""
         return [
             (GameSpec(published), "supermove")
             if self._has_shortcuts(published)
@@ -287,14 +287,16 @@ class TrainConfig:
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
         if self.network == "moves":
-            sizes = {"hidden": list(self.hidden), "width": self.width, "digs": self.digs}
+            sizes = {"hidden": list(self.hidden), "width": self.width, "dig_out": self.dig_out}
             further = {
-                "onward": self.onward,
-                "reach": self.reach,
+                "rollout_lookahead": self.rollout_lookahead,
+                "relaxed_reachability": self.relaxed_reachability,
                 "family": self.family or int(self.is_family),
             }
             return sizes | {name: n for name, n in further.items() if n}
-        return {name: getattr(self, name) for name in ("width", "embedding", "depth", "rounds")}
+        return {
+            name: getattr(self, name) for name in ("width", "embedding", "cards_per_pile", "context_rounds")
+        }
 
 
 # ------------------------------------------------------------------------------------ validation
@@ -311,8 +313,8 @@ class Limit(NamedTuple):
 LIMITS: Final = (
     Limit(
         (
-            "embedding", "rounds", "digs", "num_envs", "n_steps", "n_epochs", "num_playouts", "temperature",
-            "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes",
+            "embedding", "context_rounds", "dig_out", "num_envs", "n_steps", "n_epochs", "num_playouts",
+            "temperature", "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes",
         ),
         lambda number: number > 0,
         "more than 0",
@@ -324,7 +326,10 @@ LIMITS: Final = (
         "more than 0, or null for none",
     ),
     Limit(
-        ("depth", "threads", "value_steps", "ent_coef", "vf_coef", "learning_rate_end", "seed"),
+        (
+            "cards_per_pile", "threads", "value_warmup_steps", "ent_coef", "vf_coef", "learning_rate_end",
+            "seed",
+        ),
         lambda number: number >= 0,
         "at least 0",
     ),
@@ -334,14 +339,22 @@ LIMITS: Final = (
         lambda name: bool(re.fullmatch(r"moves|piles|mlp|[\w.]+:\w+", name)),
         "'moves', 'piles', 'mlp', or module:Class of a custom network",
     ),
-    Limit(("onward",), lambda number: 0 <= number <= MAX_ONWARD, f"0 to {MAX_ONWARD}"),
-    Limit(("reach",), lambda number: 0 <= number <= MAX_REACH, f"0 to {MAX_REACH}"),
+    Limit(
+        ("rollout_lookahead",),
+        lambda number: 0 <= number <= MAX_ROLLOUT_LOOKAHEAD,
+        f"0 to {MAX_ROLLOUT_LOOKAHEAD}",
+    ),
+    Limit(
+        ("relaxed_reachability",),
+        lambda number: 0 <= number <= MAX_RELAXED_REACHABILITY,
+        f"0 to {MAX_RELAXED_REACHABILITY}",
+    ),
     Limit(("family",), lambda number: number in (0, 1), "0 and 1"),
     Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
-    Limit(("exploration", "exploration_end", "least"), lambda number: 0 <= number <= 1, "0 to 1"),
+    Limit(("exploration", "exploration_end", "min_prob"), lambda number: 0 <= number <= 1, "0 to 1"),
     Limit(("hidden",), lambda sizes: all(size > 0 for size in sizes), "sizes of at least 1"),
     Limit(
-        ("start",),
+        ("init_from",),
         lambda text: text is None or all(text.split(",")),
         "a folder, or several with commas between",
     ),
@@ -386,37 +399,45 @@ FAMILY_CONFLICTS: Final = (
     _many_need("moves", None, "supermove"),
     _many_need("build", None),
     _many_need("spaces", None),
-    _many_need("sure_home", False),
-    _many_need("onward", 0),
+    _many_need("safe_autoplay", False),
+    _many_need("rollout_lookahead", 0),
 )
 """Conflicts of training many games; checked before the games are read."""
 
 CONFLICTS: Final = (
     Conflict(
-        lambda c: c.linear_start is not None and (c.network != "moves" or c.linear_start <= 0),
         lambda c: (
-            f"linear_start is {c.linear_start} with network {c.network!r}, "
+            c.init_linear_temperature is not None and (c.network != "moves" or c.init_linear_temperature <= 0)
+        ),
+        lambda c: (
+            f"init_linear_temperature is {c.init_linear_temperature} with network {c.network!r}, "
             "allowed: null, or above 0 with 'moves'"
         ),
     ),
     Conflict(
-        lambda c: c.linear_start is not None and c.learner == "pqn",
-        lambda c: f"linear_start is {c.linear_start} with learner 'pqn', which learns values, allowed: null",
-    ),
-    Conflict(
-        lambda c: c.start is not None and c.linear_start is not None,
-        lambda c: f"start is {shown(c.start)} and linear_start {c.linear_start}, allowed: one of them",
-    ),
-    Conflict(
-        lambda c: c.sure_home and (c.observation != "cards" or not has_safe_moves(c.variant)),
+        lambda c: c.init_linear_temperature is not None and c.learner == "pqn",
         lambda c: (
-            f"sure_home is true with observation {c.observation!r} and build {c.variant.build!r}, "
+            f"init_linear_temperature is {c.init_linear_temperature} with learner 'pqn', which learns "
+            "values, allowed: null"
+        ),
+    ),
+    Conflict(
+        lambda c: c.init_from is not None and c.init_linear_temperature is not None,
+        lambda c: (
+            f"init_from is {shown(c.init_from)} and init_linear_temperature is {c.init_linear_temperature}, "
+            "allowed: one of them"
+        ),
+    ),
+    Conflict(
+        lambda c: c.safe_autoplay and (c.observation != "cards" or not has_safe_moves(c.variant)),
+        lambda c: (
+            f"safe_autoplay is true with observation {c.observation!r} and build {c.variant.build!r}, "
             "allowed: false, or 'cards' and 'same suit'"
         ),
     ),
     Conflict(
-        lambda c: c.onward > 0 and not has_safe_moves(c.variant),
-        lambda c: f"onward is {c.onward} with build {c.variant.build!r}, allowed: 0",
+        lambda c: c.rollout_lookahead > 0 and not has_safe_moves(c.variant),
+        lambda c: f"rollout_lookahead is {c.rollout_lookahead} with build {c.variant.build!r}, allowed: 0",
     ),
     Conflict(
         lambda c: c.learner == "playouts" and (c.observation, c.information) != ("cards", "player"),

@@ -37,9 +37,9 @@ class Arguments:
     moves: Moves | None = None
     """Action set of policies that leave it open; one-card games play a supermove card by card."""
     build: Build | None = None
-    """House rule: what builds on the tableau."""
+    """House rule: suits that build on the tableau."""
     spaces: Spaces | None = None
-    """House rule: what fills a space."""
+    """House rule: cards that may fill a space."""
     json: Path | None = None
     """Write the summary to this file."""
     games: Path | None = None
@@ -62,7 +62,7 @@ class Arguments:
     timing: bool = False
     """Report the time on stderr."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -70,8 +70,8 @@ def main(args: list[str] | None = None) -> int:
     a = tyro.cli(
         Arguments, args=args, prog="python -m agents.evaluate", config=(tyro.conf.FlagCreatePairsOff,)
     )
-    kept = f"; the games that ended are in {a.games}" if a.games else ""
-    return run_command(lambda: run(a), f"stopped{kept}")
+    kept = f" The games that ended are in {a.games}." if a.games else ""
+    return run_command(lambda: run(a), f"Interrupted.{kept}")
 
 
 def run(a: Arguments) -> int:

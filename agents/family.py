@@ -20,9 +20,9 @@ from solitaire_env.core.spec import GameSpec, Settings, layout_hash
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.registration import step_limit
 
-MOST_GAMES: Final = 127
+MAX_GAMES: Final = 127
 """Game numbers are int8."""
-SHORTER: Final = 4
+STEP_LIMIT_DIVISOR: Final = 4
 """Training truncates a game after a quarter of the registered step limit: as long as the longest wins. Lost
 games with unlimited redeals do not end otherwise, and would fill the training."""
 
@@ -78,14 +78,16 @@ class FamilySpec:
     moves: Moves | None = None
 
     def __post_init__(self) -> None:
-        if len(self.variants) > MOST_GAMES:
-            raise ValueError(f"{len(self.variants)} games, allowed: at most {MOST_GAMES}")
+        if len(self.variants) > MAX_GAMES:
+            raise ValueError(f"{len(self.variants)} games, allowed: at most {MAX_GAMES}")
 
     @cached_property
     def games(self) -> tuple[GameSpec, ...]:
         """Each game."""
         return tuple(
-            GameSpec(variant, self.settings).with_settings(max_episode_steps=step_limit(variant) // SHORTER)
+            GameSpec(variant, self.settings).with_settings(
+                max_episode_steps=step_limit(variant) // STEP_LIMIT_DIVISOR
+            )
             for variant in self.variants
         )
 

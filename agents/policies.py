@@ -35,7 +35,7 @@ def torch_network(name: str, spec: GameSpec) -> "NetworkPlayer":
 
     folder = model_folder(network_folder(name, spec.variant.name))
     if not folder.is_dir():
-        raise ValueError(f"search goes by a network, which {name!r} is not, allowed: 'shipped', a folder")
+        raise ValueError(f"{name!r} is no network, allowed for search: 'shipped', a run or model folder")
     return load_model(folder, spec, name)
 
 
@@ -89,7 +89,7 @@ def make_policy(
     path = Path(name)
     if path.is_file():
         if path.suffix != ".zip":
-            raise ValueError(f"{path}: allowed is a run folder, a model folder or an SB3 zip")
+            raise ValueError(f"{path}: is a file, allowed: a run folder, a model folder or an SB3 zip")
         if not trust_model:
             raise ValueError(
                 f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"

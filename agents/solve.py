@@ -1,6 +1,6 @@
 """Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
 
-It prints a winning line, action by action, or the best line found. With ``--deals`` it writes the result of
+Prints a winning line, action by action, or the best line found. With ``--deals``, writes the result of
 each deal, as a JSON line, to ``results/solver/<game>.jsonl`` or another file; deals with a stored result
 other than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
 """
@@ -17,10 +17,10 @@ import numpy as np
 import tyro
 
 from agents.cluster import Cluster, connect, for_workers
-from agents.commands.options import RayAddress, run_command
+from agents.commands.options import INTERRUPTED, RayAddress, run_command
 from agents.policies import torch_network
-from agents.reports.solver_results import VERDICTS, Verdict, read_verdicts
-from agents.search.solver import SMALL, Solution, Solver
+from agents.reports.solver_results import SOLVER_RESULTS, SolverResult, read_solver_results
+from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Position, Settings
 from solitaire_env.core.batch import Start
@@ -34,7 +34,7 @@ from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine
 
-MOST: Final = 16
+MAX_CHUNK: Final = 16
 """Maximum number of deals that a worker of a cluster gets at a time."""
 
 
@@ -51,9 +51,9 @@ class Arguments:
     deals: str | None = None
     """Deals whose results are written: FIRST:END, or several with commas."""
     build: Build | None = None
-    """House rule: what builds on the tableau."""
+    """House rule: suits that build on the tableau."""
     spaces: Spaces | None = None
-    """House rule: what fills a space."""
+    """House rule: cards that may fill a space."""
     seconds: float = 10.0
     """Time limit of a deal."""
     memory: float = 1000
@@ -61,8 +61,8 @@ class Arguments:
     seed: int = 0
     """Seed of the perturbed weights."""
     network: str = "shipped"
-    """Network that ranks the positions of beams: shipped (the game's, if any), a run or model folder, or
-    none."""
+    """Network that ranks the positions of beam search: shipped (the game's, if any), a run or model folder,
+    or none."""
     out: Path | None = None
     """JSON-lines file of the results; by default results/solver/<game>.jsonl."""
     ray: RayAddress = None
@@ -71,7 +71,7 @@ class Arguments:
     ray_cpus: int = 1
     """CPUs of each worker of the cluster."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def make_solver(variant: Variant, a: Arguments) -> Solver:
@@ -84,7 +84,7 @@ def make_solver(variant: Variant, a: Arguments) -> Solver:
     """
     network = None
     own = variant.name in shipped_games() and variant == get_variant(variant.name)
-    if a.network != "none" and (a.network != "shipped" or (own and variant.cards > SMALL)):
+    if a.network != "none" and (a.network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)):
         network = torch_network(a.network, GameSpec(variant))
     return Solver(variant, megabytes=a.memory, seed=a.seed, network=network)
 
@@ -98,7 +98,7 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
         If an action is not legal, or the game is over before the end of the line.
     """
     if not line:
-        return [], *_standing(variant, start)
+        return [], *_status(variant, start)
     spec = GameSpec(variant, Settings(max_episode_steps=len(line)))
     runner = Runner(Scripted([line]), spec, num_envs=1, record=True)
     [end] = [end for ended in runner.play([start]) for end in ended]
@@ -107,7 +107,7 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
     return [action_text(variant, move.action) for move in end.moves], end.cards_home, end.won
 
 
-def _standing(variant: Variant, start: Start) -> tuple[int, bool]:
+def _status(variant: Variant, start: Start) -> tuple[int, bool]:
     """Cards home in a position, and whether it is won."""
     env = SolitaireEnv(variant)
     options = {"position": start} if isinstance(start, Position) else {"deal": start}
@@ -116,19 +116,19 @@ def _standing(variant: Variant, start: Start) -> tuple[int, bool]:
 
 
 def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:
-    """The text about one deal."""
-    said = {
+    """The result of one deal as text."""
+    result = {
         "winnable": f"won in {len(texts)} moves:",
-        "unwinnable": "cannot be won: every position that can be reached was looked at",
+        "unwinnable": "cannot be won: no position that can be reached is won",
         "unknown": (
-            f"neither a win nor a proof was found; the best line brings {solution.cards_home} of "
-            f"{variant.cards} cards home, in {len(texts)} moves:"
+            f"unknown: the search found neither a win nor a proof that there is none; the best line brings "
+            f"{solution.cards_home} of {variant.cards} cards home in {len(texts)} moves:"
         ),
     }[solution.result]
-    head = f"{env_id(variant)}, {what}: {said}"
+    head = f"{env_id(variant)}, {what}: {result}"
     lines = [] if solution.result == "unwinnable" else [" ".join(texts)]
     foot = f"{solution.nodes:,} moves played, {solution.seconds:.2f} s"
-    return "\n".join([head, *lines, *(["stopped"] if solution.stopped else []), foot])
+    return "\n".join([head, *lines, *(["interrupted"] if solution.stopped else []), foot])
 
 
 def solve_one(variant: Variant, a: Arguments) -> int:
@@ -159,18 +159,18 @@ def solve_one(variant: Variant, a: Arguments) -> int:
 
 def solve_many(variant: Variant, a: Arguments) -> int:
     """Solve deals and write their results."""
-    path = a.out or VERDICTS / f"{variant.name}.jsonl"
+    path = a.out or SOLVER_RESULTS / f"{variant.name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     rules = game_rules(variant)
-    known: dict[int | str, Verdict] = {}
+    known: dict[int | str, SolverResult] = {}
     if path.exists():
-        for verdict in read_verdicts(path):
-            if (verdict.env, verdict.rules) != (env_id(variant), rules):
+        for row in read_solver_results(path):
+            if (row.env, row.rules) != (env_id(variant), rules):
                 raise ValueError(
-                    f"{path} holds verdicts of {verdict.env} ({verdict.rules}), not of {env_id(variant)} "
-                    f"({rules}); choose another file"
+                    f"{path} holds results of {row.env} ({row.rules}), allowed: {env_id(variant)} "
+                    f"({rules}); choose another file with --out"
                 )
-            known[verdict.deal] = verdict
+            known[row.deal] = row
         _write(path, known)  # without an incomplete last line
     deals = parse_deals(str(a.deals))
     left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
@@ -184,7 +184,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             before = known.get(found.deal)
             if before is not None and found.result == "unknown":
                 # Keep the best line and the longest search.
-                longest = max(before, found, key=lambda verdict: verdict.seconds)
+                longest = max(before, found, key=lambda row: row.seconds)
                 found = replace(longest, cards_home=max(before.cards_home, found.cards_home))
             known[found.deal] = found
             file.write(_line(found))
@@ -199,41 +199,41 @@ def solve_many(variant: Variant, a: Arguments) -> int:
 
 def solve_deals(
     variant: Variant, a: Arguments, deals: list[int | str], cluster: Cluster | None
-) -> Iterator[Verdict | None]:
+) -> Iterator[SolverResult | None]:
     """Solve deals; yield results as they are found, in any order, and None if Ctrl-C ended the search."""
     if cluster is None:
         for some in prepare_solver((variant, a))(deals):
-            yield from (verdict for _, verdict in some)
+            yield from (row for _, row in some)
         return
     a = replace(a, network=for_workers(a.network))
-    for results in cluster.spread(prepare_solver, (variant, a), deals, least=1, most=MOST):
-        yield from (verdict for _, verdict in results)
+    for results in cluster.spread(prepare_solver, (variant, a), deals, min_size=1, max_size=MAX_CHUNK):
+        yield from (row for _, row in results)
 
 
 def prepare_solver(
     job: tuple[Variant, Arguments],
-) -> Callable[[list[int | str]], Iterator[list[tuple[int, Verdict | None]]]]:
+) -> Callable[[list[int | str]], Iterator[list[tuple[int, SolverResult | None]]]]:
     """Make a solver, and return a function that solves some deals. After Ctrl-C it yields None last."""
     variant, a = job
     solver = make_solver(variant, a)
     solver.compile()
 
-    def solve(deals: list[int | str]) -> Iterator[list[tuple[int, Verdict | None]]]:
+    def solve(deals: list[int | str]) -> Iterator[list[tuple[int, SolverResult | None]]]:
         for place, deal in enumerate(deals):
             solution = solver.solve_deal(deal, seconds=a.seconds)
             if solution.stopped:
                 yield [(place, None)]
                 return
-            yield [(place, _verdict(variant, deal, solution))]
+            yield [(place, _row(variant, deal, solution))]
 
     return solve
 
 
-def _verdict(variant: Variant, deal: int | str, solution: Solution) -> Verdict:
+def _row(variant: Variant, deal: int | str, solution: Solution) -> SolverResult:
     """The stored result of a solution; its line is replayed in the environment."""
     texts, home, won = check_line(variant, deal, solution.line)
     assert (home, won) == (solution.cards_home, solution.result == "winnable")
-    return Verdict(
+    return SolverResult(
         env_id(variant), game_rules(variant), deal, solution.result, home, len(texts) if won else None,
         solution.nodes, round(solution.seconds, 3),
         _gains(solution) if solution.result == "unknown" else (),
@@ -245,17 +245,17 @@ def _gains(solution: Solution) -> tuple[tuple[float, int], ...]:
     return tuple((round(seconds, 3), home) for seconds, home in solution.gains)
 
 
-def _write(path: Path, known: dict[int | str, Verdict]) -> None:
+def _write(path: Path, known: dict[int | str, SolverResult]) -> None:
     """Write a file of results, in the order of the deals."""
     write_text(path, "".join(_line(known[deal]) for deal in sorted(known, key=_order)))
 
 
-def _line(verdict: Verdict) -> str:
+def _line(row: SolverResult) -> str:
     """A line of a file of results."""
-    told = asdict(verdict)
-    if not verdict.gains:
-        del told["gains"]
-    return json.dumps(told) + "\n"
+    values = asdict(row)
+    if not row.gains:
+        del values["gains"]
+    return json.dumps(values) + "\n"
 
 
 def _order(deal: int | str) -> tuple[str, int]:
@@ -264,20 +264,20 @@ def _order(deal: int | str) -> tuple[str, int]:
     return program, int(number)
 
 
-def _count(variant: Variant, verdicts: list[Verdict]) -> str:
+def _count(variant: Variant, rows: list[SolverResult]) -> str:
     """The counts of results as text."""
-    n = len(verdicts)
-    results = Counter(verdict.result for verdict in verdicts)
+    n = len(rows)
+    results = Counter(row.result for row in rows)
     low, _ = wilson_interval(results["winnable"], n)
     _, high = wilson_interval(n - results["unwinnable"], n)
     lines = [f"{env_id(variant)}, {n} deals"]
     lines += [f"{result:10}  {results[result]:5}" for result in ("winnable", "unwinnable", "unknown")]
     if n:
         lines.append(f"winnable of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
-        home = sum(verdict.cards_home for verdict in verdicts) / n
+        home = sum(row.cards_home for row in rows) / n
         lines.append(f"cards home on the best line: {home:.1f}")
-        seconds = [verdict.seconds for verdict in verdicts]
-        nodes = sum(verdict.nodes for verdict in verdicts)
+        seconds = [row.seconds for row in rows]
+        nodes = sum(row.nodes for row in rows)
         lines.append(
             f"seconds a deal: mean {sum(seconds) / n:.2f}, most {max(seconds):.1f}; "
             f"{nodes / max(sum(seconds), 1e-9):,.0f} moves a second"
@@ -288,9 +288,9 @@ def _count(variant: Variant, verdicts: list[Verdict]) -> str:
 def run(a: Arguments) -> int:
     """Solve what the options ask for; the exit status."""
     if sum(choice is not None for choice in (a.deal, a.deals, a.position)) != 1:
-        raise ValueError("allowed is one of --deal, --deals and --position")
+        raise ValueError("give exactly one of --deal, --deals and --position")
     if a.ray is not None and a.deals is None:
-        raise ValueError("--ray is for --deals: a single deal is solved by one process")
+        raise ValueError("--ray needs --deals: one process solves a single deal")
     if not a.seconds > 0:
         raise ValueError(f"seconds is {a.seconds}, allowed: above 0")
     variant = env_variant(a.env).with_rules(build=a.build, spaces=a.spaces)
@@ -300,7 +300,7 @@ def run(a: Arguments) -> int:
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m agents.solve", config=(tyro.conf.FlagCreatePairsOff,))
-    return run_command(lambda: run(a), "stopped; the verdicts that were found are kept")
+    return run_command(lambda: run(a), INTERRUPTED)
 
 
 if __name__ == "__main__":

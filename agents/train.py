@@ -36,9 +36,9 @@ class Arguments:
     """Train by PPO of Ray's RLlib on a cluster: HOST:PORT, auto (the one that runs here), or local (a new one
     on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     ray_learners: int = 0
-    """Number of workers of the cluster that learn; the others play. With 0 this process learns."""
+    """Number of workers of the cluster that learn; the others play. 0: this process learns."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> int:
@@ -58,7 +58,7 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     say(f"trained in {clock(time.monotonic() - start)}")
     plot([run], run, names=("curve",), quiet=quiet)
     if not ended:
-        print(f"stopped; go on with: python -m agents.train --resume {run}", file=sys.stderr)
+        print(f"Interrupted. To resume, run: python -m agents.train --resume {run}", file=sys.stderr)
         return 130
     start = time.monotonic()
     table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)
@@ -114,15 +114,15 @@ def _budget(config: TrainConfig) -> str:
 
 def _plan(config: TrainConfig) -> str:
     return (
-        f"{config.title}: training by {config.learner}, {_budget(config)}; then it and the policies "
-        f"that need no training play deals {config.eval_deals}. The time left is shown as soon as the speed "
-        "is known."
+        f"{config.title}: training by {config.learner} for {_budget(config)}, then a comparison with "
+        f"untrained policies on deals {config.eval_deals}. The progress line shows the time left as soon as "
+        "the speed is known."
     )
 
 
 def check_start(config: TrainConfig, *, resume: bool) -> None:
     """Check that training can start, before any file is written."""
-    from agents.learners.initial_weights import start_of
+    from agents.learners.initial_weights import initial_weights_of
     from agents.learners.training import check_device
     from agents.networks import network_class
 
@@ -130,7 +130,7 @@ def check_start(config: TrainConfig, *, resume: bool) -> None:
     check_device(config.device)
     check_wandb(config)
     if not resume:
-        start_of(config)
+        initial_weights_of(config)
 
 
 def parse_arguments(args: list[str]) -> Arguments:
@@ -156,10 +156,10 @@ def main(args: list[str] | None = None) -> int:
             check_config(config)
         run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, config)
         if not arguments.quiet:
-            print(f"run folder: {run}; Ctrl-C stops and keeps what was learned", file=sys.stderr, flush=True)
+            print(f"run folder: {run}; Ctrl-C ends the training and keeps it", file=sys.stderr, flush=True)
         return run_training(arguments, config, run, resume=resume)
 
-    return run_command(begin_or_resume, lambda: f"stopped; what is done is in {run}" if run else "stopped")
+    return run_command(begin_or_resume, lambda: f"Interrupted.{f' The run folder is {run}.' if run else ''}")
 
 
 if __name__ == "__main__":

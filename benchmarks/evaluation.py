@@ -50,7 +50,7 @@ class Arguments:
     threads: int = 2
     """Number of threads of each."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 class Timed(NamedTuple):

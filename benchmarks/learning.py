@@ -55,11 +55,13 @@ def without_held_out(checkout: Path) -> list[str]:
 
 def train(checkout: Path, config: str, arguments: Arguments) -> float:
     """Steps per second of one training."""
+    keys = (checkout / "agents" / "config.py").read_text(encoding="utf-8")
+    warmup = "--value-warmup-steps" if "value_warmup_steps" in keys else "--value-steps"  # its former name
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             [
                 ".venv/bin/python", "-m", "agents.train", f"configs/{config}.yaml", "--runs", folder,
-                "--minutes", str(arguments.minutes), "--total-steps", "None", "--value-steps", "0",
+                "--minutes", str(arguments.minutes), "--total-steps", "None", warmup, "0",
                 "--threads", str(arguments.threads), "--eval-deals", "0", "--quiet",
                 *without_held_out(checkout),
             ],
@@ -72,8 +74,8 @@ def train(checkout: Path, config: str, arguments: Arguments) -> float:
     (first, begun), (last, ended) = rows[0], rows[-1]
     if len(rows) < 3:
         raise ValueError(
-            f"{checkout}: {config} took {len(rows)} updates in {arguments.minutes} minutes: "
-            "give it more by --minutes"
+            f"{checkout}: {config} made {len(rows)} updates in {arguments.minutes} minutes, allowed: at "
+            "least 3; raise --minutes"
         )
     return (last - first) / (ended - begun)
 

@@ -47,7 +47,7 @@ class Arguments:
     peers: FlagCreatePairsOff[bool] = False
     """Measure other libraries too; they must be installed."""
     quiet: FlagCreatePairsOff[bool] = False
-    """No progress line."""
+    """Hide the progress line."""
     out: Path | None = None
     """Folder for the table, table.md, and the chart, throughput.png."""
 

@@ -5,7 +5,7 @@ A custom network derives from ``FeaturesNetwork``, which reads the features of e
 is unchanged: training in parallel processes, checkpoints, the run folder, evaluation. This is the same as
 
     PYTHONPATH=examples python -m agents.train configs/busy-aces.yaml --network own_network:MoveSet \\
-        --linear-start None --total-steps 400000
+        --init-linear-temperature None --total-steps 400000
 
     python examples/own_network.py --steps 400000 --deals 500
 """

@@ -113,7 +113,8 @@ def _read_positions(rollout: int = 0, family: bool = False) -> None:
     from solitaire_env.move_features.reader import MoveReader
 
     batch = _batch()
-    MoveReader(batch.spec, rollout=rollout, family=family).read(batch.observations(), batch.state.mask)
+    reader = MoveReader(batch.spec, rollout_lookahead=rollout, family=family)
+    reader.read(batch.observations(), batch.state.mask)
 
 
 def _read_lookahead() -> None:

@@ -65,7 +65,7 @@ def test_policies_play_legal_moves(name: str, policy: str) -> None:
 @pytest.mark.parametrize("name", EACH)
 def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
     variant = get_variant(name)
-    reader = MoveReader(GameSpec(variant), digs=1, reach=1, family=True)
+    reader = MoveReader(GameSpec(variant), dig_out=1, relaxed_reachability=1, family=True)
     batch, random = dealt(variant, 2), np.random.default_rng(0)
     for _ in range(3):
         other = shuffle_hidden(batch, random)
@@ -101,7 +101,7 @@ def test_family_features_have_the_same_columns_in_every_game() -> None:
 def test_family_features_after_a_move_are_those_of_the_position_it_leads_to(name: str) -> None:
     """Except for moves that turn up a hidden card."""
     variant = get_variant(name)
-    reader = MoveReader(GameSpec(variant), digs=0, family=True)
+    reader = MoveReader(GameSpec(variant), dig_out=0, family=True)
     batch, random = dealt(variant, 2), np.random.default_rng(1)
     of_move = FAMILY.face_down
     for _ in range(3):

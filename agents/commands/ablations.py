@@ -37,7 +37,7 @@ class Add:
     deals: str = "20000:20500"
     """Deals to play, the same for all trainings of an ablation."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def add(a: Add) -> int:

@@ -18,12 +18,12 @@ from solitaire_env.variants import VARIANTS
 
 @dataclass
 class Arguments:
-    """Compile all kernels of environments, policies, training and search; the code is kept on disk."""
+    """Compile all kernels of environments, policies, training and search, and store the code on disk."""
 
     workers: int | None = None
     """Number of processes; by default one for each core, at most 4."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 # ----------------------------------------------------------------------------------------- the jobs
@@ -32,14 +32,14 @@ class Arguments:
 
 
 def _finish_playouts() -> None:
-    from agents.search.rollouts import finish
+    from agents.search.rollouts import play_to_end
     from agents.search.solver import PATIENCE, Solver
 
     solver = Solver(VARIANTS[0])
     batch = solver.batch
     batch.deal(np.arange(1), [0])
-    finish(
-        batch.rules, batch.state, batch.events, np.arange(1), solver.weights, PATIENCE, solver.forced,
+    play_to_end(
+        batch.rules, batch.state, batch.events, np.arange(1), solver.weights, PATIENCE, solver.autoplay,
         solver.lines[0], solver.room,
     )  # fmt: skip
 
@@ -60,7 +60,7 @@ def _key_positions() -> None:
     batch = solver.batch
     keys_of(batch.rules, batch.state, 1, SALT, np.zeros(1, dtype=np.uint64))
     store = make_store(batch.rules, 1)
-    begin(batch.rules, batch.state, batch.events, solver.forced, solver.trail, store)
+    begin(batch.rules, batch.state, batch.events, solver.autoplay, solver.trail, store)
 
 
 def _explore() -> None:
@@ -71,7 +71,7 @@ def _explore() -> None:
     batch = solver.batch
     store = make_store(batch.rules, 1)
     explore(
-        batch.rules, batch.state, batch.events, solver.weights, solver.forced, 1, solver.trail, store,
+        batch.rules, batch.state, batch.events, solver.weights, solver.autoplay, 1, solver.trail, store,
         solver.room,
     )  # fmt: skip
 
@@ -100,7 +100,7 @@ def _train_network() -> None:
     from agents.learners.training_env import find_only_moves
     from agents.networks import layers
     from agents.networks.adam import BETAS
-    from agents.networks.kept import KeptFeatures
+    from agents.networks.feature_cache import FeatureCache
     from agents.networks.kernels import adam_step
     from solitaire_env.move_features.columns import NUM_MOVE
     from solitaire_env.move_features.reader import MoveFeatures
@@ -109,15 +109,15 @@ def _train_network() -> None:
     rows = np.arange(2)
     moves = np.ones((2, NUM_MOVE + 1), dtype=np.float32)
     features = MoveFeatures(rows, rows, moves, np.ones((2, 1), dtype=np.float32))
-    kept = KeptFeatures(lambda *_: features, (NUM_MOVE + 1, 1))
-    kept.add_features(features)
-    kept.unpack(rows)
-    ends = kept.ends(rows)
+    cache = FeatureCache(lambda *_: features, (NUM_MOVE + 1, 1))
+    cache.add_features(features)
+    cache.unpack(rows)
+    ends = cache.ends(rows)
     weight = torch.ones(NUM_MOVE + 1, 4, requires_grad=True)
     own = torch.ones(NUM_MOVE, requires_grad=True)
-    hidden = layers.read_moves(weight, torch.ones(2, 4), kept, rows, ends)
+    hidden = layers.read_moves(weight, torch.ones(2, 4), cache, rows, ends)
     hidden = layers.normalize_relu(hidden, torch.nn.LayerNorm(4))
-    scores = hidden.sum(1) + layers.weigh_moves(own, kept, rows, ends)
+    scores = hidden.sum(1) + layers.weigh_moves(own, cache, rows, ends)
     only, ended = np.empty(2, dtype=np.int64), np.zeros(2, dtype=np.bool_)
     find_only_moves(np.ones((2, 1), dtype=np.int8), ended, only)
     numbers = np.ones((4, 2), dtype=np.float32)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tyro
 
-from agents.commands.options import run_command
+from agents.commands.options import INTERRUPTED, run_command
 from agents.reports import family, stored
 from agents.reports.model_card import training_of
 from solitaire_env.core.variant import Moves, Variant
@@ -23,8 +23,6 @@ from solitaire_env.policies.network import KIND
 from solitaire_env.util.files import model_folder, write_json, write_text
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS
-
-STOPPED = "Interrupted; games that were played are kept. Run the same command to resume."
 
 
 @dataclass
@@ -40,7 +38,7 @@ class Arguments:
     check: bool = False
     """Play and write nothing; the exit status is 1 if the page would change."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def run(a: Arguments) -> int:
@@ -74,7 +72,7 @@ def _begin(model: Path, *, force: bool) -> None:
     folder = model_folder(model)
     card = read_card(folder, (KIND,))
     if card["games"] is None:
-        raise ValueError(f"{model}: it was trained on a single game, allowed: a network for many")
+        raise ValueError(f"{model}: trained on a single game, allowed: a network trained on many")
     is_run = (model / "versions.json").is_file()
     training = training_of(model) if is_run else stored.Training(steps=card["steps"])
     weights = stored.weights_hash(folder) or ""
@@ -82,7 +80,7 @@ def _begin(model: Path, *, force: bool) -> None:
     rows, path = family.rows_file(family.NETWORK), family.about_file()
     if rows.is_file() and (not path.is_file() or stored.read_stored(path, family.About).weights != weights):
         if not force:
-            raise ValueError(f"{rows}: played by another network; --force plays all games again")
+            raise ValueError(f"{rows}: another network played these games; --force plays all games again")
         rows.unlink()
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, asdict(about))
@@ -92,7 +90,7 @@ def _check() -> int:
     """Check that the page is up to date; the exit status."""
     if family.PAGE.is_file() and family.PAGE.read_text(encoding="utf-8") == family.page():
         return 0
-    why = "not what the stored results give; run: python -m agents family-table"
+    why = "differs from the stored results; run: python -m agents family-table"
     print(f"{os.path.relpath(family.PAGE)}: {why}", file=sys.stderr)
     return 1
 
@@ -102,7 +100,7 @@ def main(args: list[str] | None = None) -> int:
     a = tyro.cli(
         Arguments, args=args, prog="python -m agents family-table", config=(tyro.conf.FlagCreatePairsOff,)
     )
-    return run_command(lambda: run(a), STOPPED)
+    return run_command(lambda: run(a), INTERRUPTED)
 
 
 if __name__ == "__main__":

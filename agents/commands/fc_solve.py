@@ -1,12 +1,13 @@
-"""fc-solve as a teacher of Eights Down, which it calls Eight Off:
+"""Solutions of Eights Down by fc-solve, which calls it Eight Off, as transcripts for imitation:
 ``python -m agents fc-solve --deals 20000:21000 -o lines``.
 
 fc-solve (Freecell Solver by Shlomi Fish, Debian package freecell-solver-bin) reads a board and prints winning
 moves. They are replayed here move by move, next to a board on which fc-solve's own moves are made.
 
-The two name places differently: cells are alike, and so are spaces. We fill the lowest, fc-solve any, so
-after some moves its piles and cells are in another order. With a single pack, the last card identifies a
-place. fc-solve also moves whole piles to a space, which only renames a pile: we have no such action.
+Places have different numbers in both programs: cells are alike, and so are spaces. We fill the lowest one,
+fc-solve any of them, so after some moves its piles and cells are in another order. With a single deck, the
+last card identifies a place. fc-solve also moves whole piles to a space, which only renames a pile: we have
+no such action.
 """
 
 import os
@@ -144,14 +145,14 @@ def read_answer(printed: str) -> Answer:
         if line.startswith("Move "):
             move = _MOVE.fullmatch(line)
             if move is None:
-                raise ValueError(f"fc-solve prints a move that is not known here: {line!r}")
+                raise ValueError(f"fc-solve printed an unknown move: {line!r}")
             moves.append(Move(1 if move[1] == "a" else int(move[1]), move[2], move[3]))
         elif line in _VERDICTS:
             verdict = _VERDICTS[line]
         elif count := re.fullmatch(r"Total number of states checked is (\d+)\.", line):
             positions = int(count[1])
     if verdict is None:
-        raise ValueError(f"fc-solve prints no verdict: {printed[-300:]!r}")
+        raise ValueError(f"fc-solve printed no verdict: {printed[-300:]!r}")
     return Answer(verdict, moves, positions)
 
 
@@ -165,7 +166,7 @@ def place(board: Board, name: str) -> list[str]:
 
 
 def our_action(theirs: Board, move: Move, ours: Board, spaces: str) -> str | None:
-    """The text of our action for a move of fc-solve's, or None if it only renames a pile.
+    """The text of our action for a move of fc-solve, or None if the move only renames a pile.
 
     ``spaces`` is the variant's rule for filling spaces.
     """
@@ -186,7 +187,7 @@ def our_action(theirs: Board, move: Move, ours: Board, spaces: str) -> str | Non
 
 
 def take(board: Board, move: Move) -> list[str]:
-    """Make a move of fc-solve's on its board; return the moved cards. Cards that go home are removed."""
+    """Make a move of fc-solve on its board; return the moved cards. Cards that go home are removed."""
     source = place(board, move.source)
     cards = source[-move.cards :]
     del source[-move.cards :]
@@ -219,12 +220,12 @@ def solve(variant: Variant, deal: int | str, *options: str) -> Transcript | str:
                 actions.append(text)
         except (ValueError, LookupError) as error:
             raise ValueError(
-                f"deal {deal}: move {number} of fc-solve's, {move}, cannot be played here "
-                f"({one_line(error)}); another preset may do better"
+                f"deal {deal}: move {number} of fc-solve, {move}, is not legal here "
+                f"({one_line(error)}); try another --preset"
             ) from None
         take(theirs, move)
     if not info["is_success"]:
-        raise ValueError(f"deal {deal}: not won after all {len(answer.moves)} moves of fc-solve's")
+        raise ValueError(f"deal {deal}: not won after all {len(answer.moves)} moves of fc-solve")
     return Transcript(
         variant=variant,
         policy=" ".join(("fc-solve", *options)),
@@ -250,9 +251,9 @@ class Arguments:
     out: Annotated[Path, tyro.conf.arg(aliases=("-o",))]
     """Folder for a transcript of each deal that is won."""
     build: Literal["same suit", "alternate color", "any suit"] | None = None
-    """House rule: what builds on the tableau."""
+    """House rule: suits that build on the tableau."""
     spaces: Literal["any", "kings"] | None = None
-    """House rule: what fills a space."""
+    """House rule: cards that may fill a space."""
     preset: str = "video-editing"
     """Search preset of fc-solve; not lg, which makes moves that Eight Off does not have."""
     positions: int = 500_000
@@ -260,7 +261,7 @@ class Arguments:
     jobs: int = 2
     """Number of deals in parallel."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def run(a: Arguments) -> int:
@@ -279,11 +280,11 @@ def run(a: Arguments) -> int:
     start = time.monotonic()
     pool = ThreadPoolExecutor(a.jobs)
     try:
-        asked = {pool.submit(solve, variant, deal, *options): deal for deal in deals}
-        for answer in as_completed(asked):
+        futures = {pool.submit(solve, variant, deal, *options): deal for deal in deals}
+        for answer in as_completed(futures):
             game = answer.result()
             if isinstance(game, Transcript):
-                write_text(a.out / f"{str(asked[answer]).replace(':', '-')}.txt", format_transcript(game))
+                write_text(a.out / f"{str(futures[answer]).replace(':', '-')}.txt", format_transcript(game))
                 steps += game.steps
             counts["won" if isinstance(game, Transcript) else game] += 1
             done = sum(counts.values())
@@ -309,7 +310,7 @@ def main(args: list[str] | None = None) -> int:
         prog="python -m agents fc-solve",
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    return run_command(lambda: run(a), f"stopped; the games that were won are in {a.out}")
+    return run_command(lambda: run(a), f"Interrupted. The won games are in {a.out}.")
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ class Arguments:
     out: Path = WEIGHTS
     """JSON file for the weights; those of other games in it are kept."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 class LinearSets(Linear):
@@ -86,7 +86,7 @@ class LinearSets(Linear):
             self._begun += 1
 
     def ended(self, games: Sequence[int]) -> None:
-        """Forget games that have ended."""
+        """Delete the data of games that have ended."""
         for game in games:
             del self._sets[game]
 
@@ -186,7 +186,7 @@ def main(args: list[str] | None = None) -> int:
         prog="python -m agents fit-linear",
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    return run_command(lambda: run(a), "stopped; nothing was written")
+    return run_command(lambda: run(a), "Interrupted. Nothing was written.")
 
 
 if __name__ == "__main__":

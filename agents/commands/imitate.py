@@ -2,7 +2,7 @@
 
 Transcripts of games are replayed (:mod:`agents.learners.dataset`), and the network of a configuration learns
 the player's moves and the returns from their positions. The result is a run folder, from which PPO can
-continue (``start``): configuration, versions, a summary of the data (``imitation.json``), a row per epoch
+continue (``init_from``): configuration, versions, a summary of the data (``imitation.json``), a row per epoch
 (``imitation.csv``) and the model (``model/``).
 """
 
@@ -16,7 +16,7 @@ import tyro
 from pydantic import ValidationError
 
 from agents.cluster import connect
-from agents.commands.options import RayAddress, run_command, value_of
+from agents.commands.options import RayAddress, refuse_old_names, run_command, value_of
 from agents.config import TrainConfig, explain
 from agents.learners.dataset import Positions, positions_of, read_games
 from agents.learners.replays import Game
@@ -40,9 +40,9 @@ class Arguments:
     """Learning ends after this many passes over the positions, or after the minutes of the configuration."""
     all_games: bool = False
     """Learn the moves of all games, not only those of games that were won."""
-    keep: float = 0.0
-    """Weight of the KL penalty to the initial network (with 1, the target of a position is half-way between
-    its old probabilities and the player's move)."""
+    imitation_kl_coef: float = 0.0
+    """Weight of the KL penalty to the initial network. With 1, the target of a position is the mean of the
+    initial probabilities and the player's move."""
     evaluation_deals: bool = False
     """Learn also from the deals reserved for evaluation, 0-999 and 100000-100999."""
     memory: int = 2000
@@ -51,13 +51,14 @@ class Arguments:
     """Replay the games on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on
     this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def parse_arguments(args: list[str]) -> Arguments:
     """The command line: a configuration file, transcripts, and any key of the configuration as an option."""
     config = TrainConfig()
     rest = list(args)
+    refuse_old_names(rest)
     if rest and not rest[0].startswith("-"):
         config = load_config(Path(rest.pop(0)), value_of(rest, "--env"))
     try:
@@ -79,13 +80,13 @@ def check(a: Arguments) -> None:
         value = getattr(a, name)
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}, allowed: at least 1")
-    if not 0 <= a.keep < float("inf"):
-        raise ValueError(f"keep is {a.keep}, allowed: 0 and above")
+    if not 0 <= a.imitation_kl_coef < float("inf"):
+        raise ValueError(f"imitation_kl_coef is {a.imitation_kl_coef}, allowed: 0 and above")
     if a.config.minutes is None and a.epochs is None:
         raise ValueError("minutes is null and no epochs are given, allowed: at least one of them set")
-    from agents.learners.initial_weights import start_of  # torch is loaded only for learning
+    from agents.learners.initial_weights import initial_weights_of  # torch is loaded only for learning
 
-    start_of(a.config)
+    initial_weights_of(a.config)
 
 
 def imitate(a: Arguments) -> tuple[Path, bool]:
@@ -103,19 +104,19 @@ def imitate(a: Arguments) -> tuple[Path, bool]:
     write_json(run / "imitation.json", about)
     print(
         f"{config.variant.title}: {len(games)} games, {about['won']} won, "
-        f"of {', '.join(list(about['players'])[:3])}\n"
-        f"{len(positions):,} positions, the moves of {about['whose_moves_are_learned']:,} are learned; "
-        f"{about['held_out']:,} held out"
+        f"played by {', '.join(list(about['players'])[:3])}\n"
+        f"{len(positions):,} positions, {about['learned_positions']:,} of them with a move to learn; "
+        f"{about['held_out']:,} are held out"
     )
     if any(game.single for game in games):
-        print("supermoves are put together from single moves")
-    score, ended = learn(config, positions, run, epochs=a.epochs, kl_coef=a.keep, quiet=a.quiet)
+        print("single moves are combined into supermoves")
+    score, ended = learn(config, positions, run, epochs=a.epochs, kl_coef=a.imitation_kl_coef, quiet=a.quiet)
     print(
         f"held-out deals: {100 * score.accuracy:.1f} % of moves, loss {score.loss:.3f}, "
         f"error of the value {score.value_error:.3f}\n\nrun folder      {run}"
     )
     if not ended:
-        print(f"stopped; what was learned is in {run}", file=sys.stderr)
+        print(f"Interrupted. The model of the best epoch is in {run}.", file=sys.stderr)
     return run, ended
 
 
@@ -129,8 +130,8 @@ def about_of(a: Arguments, games: list[Game], positions: Positions) -> dict[str,
         "won": sum(game.result == "won" for game in games),
         "all_games": a.all_games,
         "positions": len(positions),
-        "whose_moves_are_learned": int(positions.teaches.sum()),
-        "held_out": int(positions.held.sum()),
+        "learned_positions": int(positions.learned.sum()),
+        "held_out": int(positions.held_out.sum()),
     }
 
 
@@ -143,7 +144,7 @@ def main(args: list[str] | None = None) -> int:
         if not ended:
             return 130
         print(f"\nnext: python -m agents.evaluate --policy {folder} --env {env_id(a.config.variant)}")
-        print(f"      python -m agents.train CONFIG --start {folder} --linear-start None")
+        print(f"      python -m agents.train CONFIG --init-from {folder} --init-linear-temperature None")
         return 0
 
     return run_command(run)

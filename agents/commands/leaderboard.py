@@ -1,4 +1,4 @@
-"""The leaderboard: ``python -m agents leaderboard write|add|replay``.
+"""Leaderboard: ``python -m agents leaderboard write|add|replay``.
 
 ``write`` writes ``docs/reference/leaderboard.md``, the model cards of the shipped policies and the README's
 table from the stored results (:mod:`agents.reports.stored`) and plays no game. ``add --policy greedy --env
@@ -33,7 +33,7 @@ from solitaire_env.util.messages import shown
 from solitaire_env.util.progress import ProgressLine
 
 AUTHOR: Final = "solitaire-env"
-MADE: Final = {
+DESCRIPTIONS: Final = {
     "random": "a random legal move, uniformly",
     "greedy": "the best move in a fixed order, written by hand",
     "linear": "the highest weighted sum of 28 features of a move; weights found by `agents fit-linear`",
@@ -80,7 +80,7 @@ class Add:
     trust_model: bool = False
     """Open an SB3 zip, which can run code."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 @dataclass
@@ -95,12 +95,12 @@ class Replay:
     """Name on the leaderboard; the policy's own name by default."""
     deals: str = "0:1000"
     """Deals: N, FIRST:END, or several with commas."""
-    num_envs: int = stored.SIDE_BY_SIDE
+    num_envs: int = stored.TIMED_ENVS
     """Number of games that are played together."""
     trust_model: bool = False
     """Open an SB3 zip, which can run code."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def write(a: Write) -> int:
@@ -112,7 +112,7 @@ def write(a: Write) -> int:
     }
     for path, text in changed.items():
         if a.check:
-            why = "not what the stored results give; run: python -m agents leaderboard write"
+            why = "differs from the stored results; run: python -m agents leaderboard write"
             print(f"{os.path.relpath(path)}: {why}", file=sys.stderr)
         else:
             write_text(path, text)
@@ -151,10 +151,14 @@ def add(a: Add) -> int:
 
 def _about(a: Add, game: str, name: str) -> About:
     """The stored description of a policy, without its speed. Raises an error if it cannot be stored."""
-    author, made = a.author or (AUTHOR if a.policy in MADE else None), a.made or MADE.get(a.policy)
+    author, made = (
+        a.author or (AUTHOR if a.policy in DESCRIPTIONS else None),
+        a.made or DESCRIPTIONS.get(a.policy),
+    )
     if author is None or made is None:
         raise ValueError(
-            f"policy {shown(a.policy)} is none of {', '.join(MADE)}: tell its --author and --made"
+            f"policy is {shown(a.policy)}: --author and --made are required for all policies but "
+            f"{', '.join(DESCRIPTIONS)}"
         )
     try:
         return About(
@@ -162,7 +166,7 @@ def _about(a: Add, game: str, name: str) -> About:
             author=author,
             made=made,
             training=_training(a, game),
-            speed=Speed(ms_per_move=0.0, num_envs=stored.SIDE_BY_SIDE, machine=processor()),
+            speed=Speed(ms_per_move=0.0, num_envs=stored.TIMED_ENVS, machine=processor()),
             weights=stored.weights_hash(shipped_policy.network_folder(a.policy, game)),
         )
     except ValidationError as error:
@@ -178,7 +182,7 @@ def _before(path: Path, about: About, *, force: bool) -> About | None:
         return None
     before = stored.read_about(path.with_suffix(".json"))
     if before.weights != about.weights:
-        raise ValueError(f"{path}: played by another network; --force plays it again")
+        raise ValueError(f"{path}: another network played these games; --force plays them again")
     return before
 
 
@@ -195,12 +199,12 @@ def _training(a: Add, game: str) -> Training | None:
 
 def _parts(deals: str, path: Path) -> list[range]:
     """The sets of deals that a file will have: those requested, and those of which it has some."""
-    asked = set(parse_deals(deals))
-    there = {game.deal for game in read_games(path)} if path.exists() else set()
-    if asked != {deal for part in stored.parts() if asked & set(part) for deal in part}:
+    requested = set(parse_deals(deals))
+    present = {game.deal for game in read_games(path)} if path.exists() else set()
+    if requested != {deal for part in stored.parts() if requested & set(part) for deal in part}:
         names = " or ".join(map(stored.deals_text, stored.parts()))
         raise ValueError(f"deals are {shown(deals)}, allowed: {names}, or both with a comma")
-    return [part for part in stored.parts() if part == stored.STANDARD or (asked | there) & set(part)]
+    return [part for part in stored.parts() if part == stored.STANDARD or (requested | present) & set(part)]
 
 
 def _one_thread() -> None:
@@ -215,7 +219,7 @@ def _play(
     line: ProgressLine,
 ) -> Evaluation:  # fmt: skip
     config = make_config({"env": game, "moves": moves, "eval_deals": deals}, "command line")
-    side = a.num_envs if isinstance(a, Replay) else stored.SIDE_BY_SIDE
+    side = a.num_envs if isinstance(a, Replay) else stored.TIMED_ENVS
     return play_policy(a.policy, config, path, line, label=name, trust_model=a.trust_model, num_envs=side)
 
 
@@ -226,13 +230,13 @@ def replay(a: Replay) -> int:
     rows = {row.deal: row for games in entry.games for row in games}
     for deal in parse_deals(a.deals):
         if deal not in rows:
-            raise ValueError(f"deal {shown(deal)} is not among the stored games of {name!r}")
+            raise ValueError(f"{name!r} has no stored game of deal {shown(deal)}")
     moves = None if entry.moves == entry.variant.moves else entry.moves
     done = _play(a, game, name, moves, a.deals, None, ProgressLine(a.quiet))
     others = [row.deal for row in done.games if row != rows[row.deal]]
-    print(f"{len(done.games) - len(others)} of {len(done.games)} games are the stored ones")
+    print(f"{len(done.games) - len(others)} of {len(done.games)} games equal the stored ones")
     if others:
-        print(f"others: {shown(others)}", file=sys.stderr)
+        print(f"different: deals {shown(others)}", file=sys.stderr)
     return 1 if others else 0
 
 

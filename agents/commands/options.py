@@ -1,4 +1,4 @@
-"""Reading the options of the commands of ``agents``, and their exit status."""
+"""Parsing of the options of the commands in ``agents``, and their exit status."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from agents.config import TrainConfig, explain
 from agents.runs.config_files import load_config
+from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.util.messages import shown
 
 Options = TypeVar("Options")
@@ -27,18 +28,18 @@ RayAddress = Annotated[
 ]
 """Value of the option ``--ray [ADDRESS]``, as :func:`agents.cluster.connect` takes it."""
 
-INTERRUPTED: Final = "Interrupted; games that ended are kept. Run the same command to resume."
-"""Message at Ctrl-C of commands that store each game as it ends."""
+INTERRUPTED: Final = "Interrupted. Stored games are kept. Run the same command to resume."
+"""Message at Ctrl-C of commands that store the result of each game."""
 
 
-def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stopped") -> int:
+def run_command(run: Callable[[], int], message: str | Callable[[], str] = "Interrupted.") -> int:
     """Run a command; its exit status.
 
     A user's mistake is reported in a sentence instead of a trace, with status 2; Ctrl-C gives 130.
 
     Parameters
     ----------
-    stopped
+    message
         Message at Ctrl-C, or a function that returns it.
     """
     try:
@@ -47,7 +48,7 @@ def run_command(run: Callable[[], int], stopped: str | Callable[[], str] = "stop
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"\n{stopped if isinstance(stopped, str) else stopped()}", file=sys.stderr)
+        print(f"\n{message if isinstance(message, str) else message()}", file=sys.stderr)
         return 130
 
 
@@ -60,11 +61,19 @@ def value_of(args: list[str], option: str) -> str | None:
     return None
 
 
+def refuse_old_names(args: list[str]) -> None:
+    """Raise an error that gives the new name of an option that was renamed with its configuration key."""
+    for arg in args:
+        key = arg.removeprefix("--").partition("=")[0].removeprefix("no-").replace("-", "_")
+        if arg.startswith("--") and key in RENAMED:
+            raise ValueError(f"{arg}: the option is now --{RENAMED[key].replace('_', '-')}")
+
+
 def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog: str) -> Options:
     """Parse a command line that begins with a configuration file, which ``kind`` takes."""
     config = TrainConfig()
     rest = list(args)
-
+    refuse_old_names(rest)
     folder = value_of(rest, "--resume")
     if folder is not None:
         config = load_config(Path(folder) / "config.yaml")
@@ -93,7 +102,7 @@ class Subcommand(NamedTuple):
 
 
 def run_subcommand(
-    prog: str, commands: Mapping[str, Subcommand], args: list[str] | None, stopped: str = "stopped"
+    prog: str, commands: Mapping[str, Subcommand], args: list[str] | None, message: str = "Interrupted."
 ) -> int:
     """Run the subcommand of a command line; its exit status.
 
@@ -118,4 +127,4 @@ def run_subcommand(
     a = tyro.cli(
         commands[name].options, args=rest, prog=f"{prog} {name}", config=(tyro.conf.FlagCreatePairsOff,)
     )
-    return run_command(lambda: int(commands[name].run(a)), stopped)
+    return run_command(lambda: int(commands[name].run(a)), message)

@@ -26,7 +26,7 @@ class Arguments:
     format: Literal["png", "svg"] = "png"
     """Format of the pictures."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 def run(a: Arguments) -> int:
@@ -35,7 +35,7 @@ def run(a: Arguments) -> int:
     folder = a.out or (a.paths[0] if single else Path("pictures"))
     written = plot(a.paths, folder, a.format, quiet=a.quiet)
     if not written:
-        raise ValueError(f"{', '.join(map(str, a.paths))}: nothing to draw, no game has ended yet")
+        raise ValueError(f"{', '.join(map(str, a.paths))}: nothing to draw: no game has ended yet")
     print(*written, sep="\n")
     return 0
 

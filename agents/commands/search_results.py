@@ -30,7 +30,7 @@ from solitaire_env.util.files import write_json, write_whole
 from solitaire_env.util.progress import ProgressLine
 
 PICTURE: Final = ROOT / "docs" / "images" / "strength.png"
-TOGETHER: Final = 16
+GAMES_PER_BATCH: Final = 16
 """Number of games that are played together; Ctrl-C loses them."""
 
 
@@ -47,7 +47,7 @@ class Play:
     search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
     """Search budget of a move."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 @dataclass
@@ -69,21 +69,22 @@ def play(a: Play) -> int:
     b = a.search
     if b.milliseconds is not None:
         raise ValueError(
-            "stored games must not depend on the machine: allowed is --search.simulations, not milliseconds"
+            f"search.milliseconds is {b.milliseconds}, allowed: null, since stored games must not depend on "
+            "the machine; use --search.simulations"
         )
     nodes = 0 if variant.stock else b.nodes
     now = Cost(
-        a.prior, b.simulations, b.depth, b.candidates, b.least, b.playouts, b.prior_weight, nodes, b.verify,
-        cost.seconds if cost else None, cost.machine if cost else processor(),
+        a.prior, b.simulations, b.depth, b.candidates, b.min_prob, b.playouts, b.prior_weight, nodes,
+        b.verify, cost.seconds if cost else None, cost.machine if cost else processor(),
     )  # fmt: skip
     if before and cost is not None and now != cost:
-        raise ValueError(f"{path} holds games with other settings, {cost}; remove it, or use those")
+        raise ValueError(f"{path} holds games with other settings: {cost}; use those, or remove the file")
     config = make_config({"env": a.env, "eval_deals": a.deals}, "command line")
     # Games kept after an interruption need their settings.
     _write_cost(beside, now)
     done = play_policy(
         "search", config, path, ProgressLine(a.quiet),
-        num_envs=TOGETHER, prior=a.prior, budget=a.search,
+        num_envs=GAMES_PER_BATCH, prior=a.prior, budget=a.search,
     )  # fmt: skip
     after = read_games(path)
     timed = 0 if now.seconds is None else before

@@ -20,11 +20,12 @@ from agents.commands import leaderboard
 from agents.config import TrainConfig
 from agents.reports.plots import read_curve
 from agents.runs.config_files import dump_config, load_config
-from agents.runs.folders import BASELINES, HISTORY, history_of, starts_of
+from agents.runs.folders import BASELINES, HISTORY, history_of, init_records
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
-from solitaire_env.util.files import read_json, write_text
+from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card
+from solitaire_env.util.files import read_json, write_json, write_text
 from solitaire_env.util.messages import shown
 
 MAX_BYTES: Final = 2_000_000
@@ -48,7 +49,7 @@ class Arguments:
     force: bool = False
     """Replace the policy that is shipped now."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 @dataclass
@@ -66,14 +67,14 @@ class Run:
         played = [path for path in self.folder.glob("evaluation/*.jsonl") if path.stem not in BASELINES]
         if len(played) != 1 or not read_curve(self.folder):
             raise ValueError(
-                f"{self.folder}: not a finished run, it has no curve or no evaluation; "
-                f"go on with: python -m agents.train --resume {self.folder}"
+                f"{self.folder}: not a finished run, it has no curve or no evaluation; to finish it, run "
+                f"python -m agents.train --resume {self.folder}"
             )
         self.games = played[0]
         read_json(self.folder / "versions.json")
         if not self._recorded():
             raise ValueError(
-                f"{self.folder}: started from {shown(self.config.start)}, whose training is not recorded"
+                f"{self.folder}: init_from is {shown(self.config.init_from)}, whose training is not recorded"
             )
         variant = self.config.variant
         published = get_variant(variant.name)
@@ -91,11 +92,11 @@ class Run:
     def _recorded(self) -> bool:
         """Whether the trainings of all networks that its own descends from are recorded."""
         history = history_of(self.folder)
-        if len(history) < len(self.config.starts):
+        if len(history) < len(self.config.init_folders):
             return False
         paths = [record / "config.yaml" for record in history]
         return all(path.is_file() for path in paths) and all(
-            start.parent.name == HISTORY for path in paths for start in load_config(path).starts
+            folder.parent.name == HISTORY for path in paths for folder in load_config(path).init_folders
         )
 
 
@@ -113,28 +114,30 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     """Write the folder of a shipped policy, atomically; it has no model card yet."""
     folder = shipped.SHIPPED / run.config.variant.name
     if folder.exists() and not force:
-        raise ValueError(f"{folder}: there is one already, --force puts this in its place")
+        raise ValueError(f"{folder}: exists; --force replaces it")
     seeds = [of.config.seed for of in (run, *others)]
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"the runs have seeds {shown(seeds)}, allowed: each another")
+        raise ValueError(f"the seeds of the runs are {shown(seeds)}, allowed: different ones")
     mine = _learned(run.config)
     for other in others:
         differ = [key for key, value in _learned(other.config).items() if value != mine[key]]
         if differ:
             raise ValueError(
-                f"{other.folder}: differs from {run.folder} in {', '.join(differ)}, allowed: seed"
+                f"{other.folder}: its {', '.join(differ)} differs from {run.folder}, "
+                "allowed: another seed only"
             )
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        for name in ("model/model.safetensors", "model/model.json"):
-            shutil.copyfile(run.folder / name, part / Path(name).name)
-        starts = [record.relative_to(run.folder).as_posix() for record in starts_of(run.folder, run.config)]
-        _ship_records(run.folder, part, ",".join(starts) or None)  # without paths of this machine
+        shutil.copyfile(run.folder / "model" / WEIGHTS, part / WEIGHTS)
+        write_json(part / CARD, parse_card(run.folder / "model" / CARD))
+        records = init_records(run.folder, run.config)
+        names = [record.relative_to(run.folder).as_posix() for record in records]
+        _ship_records(run.folder, part, ",".join(names) or None)  # without paths of this machine
         for record in history_of(run.folder):
-            start = load_config(record / "config.yaml").start
-            _ship_records(record, part / record.relative_to(run.folder), start)
+            init_from = load_config(record / "config.yaml").init_from
+            _ship_records(record, part / record.relative_to(run.folder), init_from)
         for other in others:
             seed = other.config.seed
             write_text(part / f"curve-seed-{seed}.csv", thinned(other.folder / "curve.csv"))
@@ -149,14 +152,16 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     return folder
 
 
-def _ship_records(source: Path, target: Path, start: str | None) -> None:
+def _ship_records(source: Path, target: Path, init_from: str | None) -> None:
     """Write the record of a training: configuration, versions, curve."""
     target.mkdir(parents=True, exist_ok=True)
     config = load_config(source / "config.yaml")
-    write_text(target / "config.yaml", dump_config(replace(config, start=start)))
-    for name in ("versions.json", "imitation.json", "model.json"):
+    write_text(target / "config.yaml", dump_config(replace(config, init_from=init_from)))
+    for name in ("versions.json", "imitation.json"):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
+    if (source / CARD).is_file():
+        write_json(target / CARD, parse_card(source / CARD))
     if (source / "curve.csv").is_file():
         write_text(target / "curve.csv", thinned(source / "curve.csv"))
 

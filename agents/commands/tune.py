@@ -21,7 +21,7 @@ from rich.table import Table
 from agents.cluster import Cluster, connect
 from agents.commands.options import RayAddress, parse_options
 from agents.config import ConfigError, TrainConfig, make_config
-from agents.learners.training import Watch, check_device, learn
+from agents.learners.training import TrainingCallback, check_device, learn
 from agents.reports import stored as results
 from agents.reports.compare import play_policy
 from agents.reports.plots import plot
@@ -30,6 +30,7 @@ from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.evaluation import Summary
 from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.policies.renamed_keys import RENAMED, rename_keys
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.util.progress import ProgressLine
@@ -58,7 +59,7 @@ RANGES: Final = {
     # With more, the policy stays random: rewards of a whole game are at most 2.
     "ent_coef": (0.0, 0.01, "linear"),
     # From almost always the linear policy's moves to often other ones.
-    "linear_start": (0.5, 4.0, "log"),
+    "init_linear_temperature": (0.5, 4.0, "log"),
 }
 """Numeric parameters: minimum, maximum, and scale."""
 
@@ -74,20 +75,20 @@ CHOICES: Final = {
 }
 """Categorical parameters."""
 
-REPORTS: Final = (50, 75)
+PRUNE_AT: Final = (50, 75)
 """Percentages of the training after which a trial is pruned if it is worse than the median."""
 
-KEPT: Final = {
+RESERVED: Final = {
     "the comparison at the end": results.STANDARD,
     "the published results": results.HELD_OUT,
 }
 """Deals of reports: choosing a configuration by them would bias the reports."""
 
-FREE: Final = ("device", "threads", "checkpoint_minutes", "eval_deals", "wandb")
-"""Keys in which the processes of a study may differ."""
+FREE_KEYS: Final = ("device", "threads", "checkpoint_minutes", "eval_deals", "wandb")
+"""Keys whose values may differ between the processes of a study."""
 
-SHOWN: Final = 10
-"""Number of best trials that are shown."""
+MAX_SHOWN: Final = 10
+"""Number of best trials in the table."""
 
 
 @dataclass
@@ -110,7 +111,7 @@ class Arguments:
     ray_cpus: int = 1
     """CPUs of each worker of the cluster."""
     quiet: bool = False
-    """No progress line."""
+    """Hide the progress line."""
 
 
 # -------------------------------------------------------------------------------- the search space
@@ -141,7 +142,7 @@ def suggest(trial: optuna.Trial, config: TrainConfig) -> TrainConfig:
 
 def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
     """A configuration with the values of a trial."""
-    values = dict(values)
+    values = {RENAMED.get(name, name): value for name, value in values.items()}
     rate_end = values["learning_rate"] * values.pop("final_rate")
     values["learning_rate_end"] = float(f"{rate_end:.6g}")
     if "hidden" in values:
@@ -155,7 +156,7 @@ def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
 def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None) -> float:
     """Train and score, here or on a cluster; the score is cards home / all + games won / all, 2 at most.
 
-    The win rate alone says nothing where few games are won, and cards home say little where most are.
+    The win rate alone is uninformative if few games are won, and cards home are if most are won.
     """
     config = suggest(trial, a.config)
     if cluster is not None:
@@ -164,13 +165,15 @@ def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None)
     trial.set_user_attr("run", str(run))
     if not a.quiet:
         print(f"trial {trial.number}, {run}: {_drawn(trial)}", file=sys.stderr)
-    due = list(REPORTS)
+    due = list(PRUNE_AT)
 
-    def on_update(watch: Watch) -> None:
-        if not due or 100 * watch.share < due[0] or not watch.won:
+    def on_update(training: TrainingCallback) -> None:
+        if not due or 100 * training.share < due[0] or not training.won:
             return
         step = due.pop(0)
-        trial.report(float(np.mean(watch.home)) / config.variant.cards + float(np.mean(watch.won)), step)
+        trial.report(
+            float(np.mean(training.home)) / config.variant.cards + float(np.mean(training.won)), step
+        )
         if trial.should_prune():
             raise optuna.TrialPruned
 
@@ -180,11 +183,11 @@ def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None)
         raise
     except ValueError:  # its weights are no longer finite, and its actions not in the action space
         raise optuna.TrialPruned from None
-    return _tell(trial, config, score)
+    return _store_score(trial, config, score)
 
 
 def _train(
-    config: TrainConfig, run: Path, a: Arguments, on_update: Callable[[Watch], None] | None = None
+    config: TrainConfig, run: Path, a: Arguments, on_update: Callable[[TrainingCallback], None] | None = None
 ) -> Summary:
     """Train in a run folder; return the summary of its policy."""
     with tracked(config, run, quiet=a.quiet):
@@ -196,7 +199,7 @@ def _train(
     return play_policy(str(run), scored, None, ProgressLine(a.quiet)).summary
 
 
-def _tell(trial: optuna.Trial, config: TrainConfig, score: Summary) -> float:
+def _store_score(trial: optuna.Trial, config: TrainConfig, score: Summary) -> float:
     """Store a trial's results; return its score."""
     trial.set_user_attr("win_rate", score.win_rate)
     trial.set_user_attr("cards_home", score.cards_home)
@@ -213,11 +216,11 @@ def _run_on(cluster: Cluster, trial: optuna.Trial, a: Arguments, config: TrainCo
         print(f"trial {trial.number}: {_drawn(trial)}", file=sys.stderr)
     job = replace(a, runs=a.runs.absolute(), quiet=True)
     config = replace(config, threads=cluster.cpus)
-    [[(_, (run, score))]] = cluster.spread(prepare_trial, job, [config], least=1, most=1)
+    [[(_, (run, score))]] = cluster.spread(prepare_trial, job, [config], min_size=1, max_size=1)
     trial.set_user_attr("run", str(run))
     if score is None:
         raise optuna.TrialPruned
-    return _tell(trial, config, score)
+    return _store_score(trial, config, score)
 
 
 def prepare_trial(
@@ -255,17 +258,18 @@ def open_study(a: Arguments) -> optuna.Study:
     )  # fmt: skip
     # Another process, or the next call, draws other parameters.
     study.sampler = optuna.samplers.TPESampler(seed=a.config.seed + len(study.trials))
-    settings = {name: value for name, value in asdict(a.config).items() if name not in FREE}
+    settings = {name: value for name, value in asdict(a.config).items() if name not in FREE_KEYS}
     settings["deals"] = a.deals
     if not study.user_attrs:
         study.set_user_attr("settings", settings)
     # Keys that are newer than the study have their defaults.
-    before = {**asdict(TrainConfig()), **study.user_attrs["settings"]}
+    [stored] = rename_keys(a.study, study.user_attrs["settings"])
+    before = {**asdict(TrainConfig()), **stored}
     for name, value in settings.items():
         if before[name] != value:
             raise ConfigError(
-                f"{a.study}: its trials have {name} {shown(before[name])}, here it is {shown(value)}; "
-                "allowed: the same, or another file"
+                f"{a.study}: {name} is {shown(before[name])} in its trials and {shown(value)} here, "
+                "allowed: the same value, or another file"
             )
     return study
 
@@ -286,16 +290,16 @@ def search(study: optuna.Study, a: Arguments, cluster: Cluster | None = None) ->
         together = 1 if cluster is None else min(cluster.count_workers(), a.trials - begun)
         study.optimize(
             lambda trial: run_trial(trial, a, cluster), n_trials=1 if cluster is None else a.trials - begun,
-            n_jobs=together, callbacks=[] if a.quiet else [_say_how_it_ended],
+            n_jobs=together, callbacks=[] if a.quiet else [_print_result],
         )  # fmt: skip
 
 
-def _say_how_it_ended(_: optuna.Study, trial: FrozenTrial) -> None:
+def _print_result(_: optuna.Study, trial: FrozenTrial) -> None:
     if trial.value is not None and trial.state == TrialState.COMPLETE:
         won, home = trial.user_attrs["win_rate"], trial.user_attrs["cards_home"]
         how = f"score {trial.value:.3f}, won {100 * won:.1f} %, cards home {home:.1f}"
     else:
-        how = f"given up at {trial.last_step} % of its training" if trial.last_step else "diverged"
+        how = f"pruned at {trial.last_step} % of its training" if trial.last_step else "diverged"
     print(f"trial {trial.number}: {how}", file=sys.stderr)
 
 
@@ -318,8 +322,8 @@ def table_of(trials: list[FrozenTrial]) -> Table:
     names = list(trials[0].params)
     for head in ("trial", "score", "games won", "cards home", *names):
         table.add_column(head.replace("_", " "), justify="right")
-    for trial in trials[:SHOWN]:
-        values = (trial.params[name] for name in names)
+    for trial in trials[:MAX_SHOWN]:
+        values = (trial.params.get(name, "-") for name in names)
         table.add_row(
             str(trial.number),
             f"{trial.value:.3f}",
@@ -338,8 +342,8 @@ def show(study: optuna.Study, a: Arguments) -> None:
         f"{states.count(state)} {word}"
         for state, word in (
             (TrialState.COMPLETE, "scored"),
-            (TrialState.PRUNED, "given up"),
-            (TrialState.FAIL, "stopped or failed"),
+            (TrialState.PRUNED, "pruned"),
+            (TrialState.FAIL, "interrupted or failed"),
             (TrialState.RUNNING, "running in other processes"),
         )
         if state in states
@@ -360,16 +364,16 @@ def show(study: optuna.Study, a: Arguments) -> None:
 
 
 def check(a: Arguments) -> None:
-    """Check that the search can start."""
+    """Check the options, before any file is written."""
     a.config.variant  # noqa: B018 - refuses many games
     if a.trials < 1:
         raise ValueError(f"trials is {a.trials}, allowed: at least 1")
     deals = parse_deals(a.deals)
-    for whose, kept in KEPT.items():
-        if taken := sum(deal in kept for deal in deals):
+    for purpose, reserved in RESERVED.items():
+        if taken := sum(deal in reserved for deal in deals):
             raise ValueError(
-                f"deals {shown(a.deals)}: {taken} of them are kept for {whose} "
-                f"({kept.start}-{kept.stop - 1}), allowed: others, such as 200000:200500"
+                f"deals is {shown(a.deals)}: {taken} of them are reserved for {purpose} "
+                f"({reserved.start}-{reserved.stop - 1}), allowed: other deals, such as 200000:200500"
             )
     check_device(a.config.device)
     check_wandb(a.config)
@@ -392,10 +396,10 @@ def main(args: list[str] | None = None) -> int:
         return 2
     except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
         reason = one_line(str(error).partition("\n")[0])
-        print(f"error: {a.study if a else ''}: not a study that can be used ({reason})", file=sys.stderr)
+        print(f"error: {a.study if a else ''}: not a usable study ({reason})", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\nstopped; the same command goes on", file=sys.stderr)
+        print("\nInterrupted. Run the same command to resume.", file=sys.stderr)
         return 130
     return 0
 

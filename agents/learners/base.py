@@ -10,7 +10,7 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
-from agents.networks.kept import Rows
+from agents.networks.feature_cache import Rows
 from agents.networks.sb3_policy import NetworkPolicy
 
 
@@ -75,7 +75,7 @@ class TeamLearner(BaseAlgorithm):
 
     def begin(self) -> None:
         """Take over the games as the environment dealt them."""
-        self.kept = self.policy.network.make_kept()
+        self.cache = self.policy.network.make_cache()
         self.seen = np.asarray(self._last_obs)
 
     def see(self, observations: Any) -> None:
@@ -84,7 +84,7 @@ class TeamLearner(BaseAlgorithm):
 
     def begin_rollout(self, callback: Any) -> None:
         """Clear the positions of the last rollout."""
-        self.kept.clear()
+        self.cache.clear()
         self.see(self.seen)
         self._steps_before = self.num_timesteps
         callback.on_rollout_start()

@@ -25,7 +25,7 @@ EVALUATION_DEALS: Final = (deals.STANDARD, deals.HELD_OUT)
 """Deals of the evaluation. A policy that learned from them could not be compared on them."""
 HELD_OUT: Final = 10
 """One of this many deals is held out, to measure what was learned."""
-TOGETHER: Final = 256
+GAMES_PER_BATCH: Final = 256
 """Number of games that are replayed in parallel."""
 
 
@@ -39,7 +39,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
         files += sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     if not files:
         given = ", ".join(map(str, paths)) or "nothing"
-        raise ValueError(f"{given}: no transcripts, allowed: files, and folders with *.txt")
+        raise ValueError(f"{given}: has no transcripts, allowed: files, and folders with *.txt files")
     return files
 
 
@@ -57,23 +57,24 @@ def read_game(path: Path, config: TrainConfig, *, evaluation_deals: bool = False
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: it is not text") from None
+        raise ValueError(f"{path}: not a text file") from None
     except ValueError as error:
         raise ValueError(f"{path}: {one_line(error, 300)}") from None
     ours = config.variant
     single = game.variant != ours
     if single and (ours.moves != "supermove" or game.variant != ours.with_rules(moves="one card")):
-        raise ValueError(f"{path}: a game of {_rules(game.variant)}; the configuration's is {_rules(ours)}")
+        raise ValueError(
+            f"{path}: its game is {_rules(game.variant)}, allowed: that of the configuration, {_rules(ours)}"
+        )
     if not evaluation_deals and any(game.deal in kept for kept in EVALUATION_DEALS):
         raise ValueError(
-            f"{path}: deal {game.deal} is kept for evaluation, as are all of 0-999 and 100000-100999; "
-            "--evaluation-deals learns from it all the same"
+            f"{path}: deal {game.deal} is reserved for evaluation, as are 0-999 and 100000-100999, "
+            "allowed: other deals; or pass --evaluation-deals to learn from it"
         )
     if ours.stock and config.information == "player" and game.information != "player":
-        saw = "saw the stock" if game.information else "may have seen the stock: it does not say"
         raise ValueError(
-            f"{path}: its player {saw}; allowed where the stock is hidden: a transcript with "
-            "'information: player', or a configuration with information 'thoughtful'"
+            f"{path}: its information is {game.information!r}, so its player may have seen the stock, "
+            "allowed: 'player', or a configuration with information 'thoughtful'"
         )
     numbers = numbers_by_text(ours)
     return Game(
@@ -119,9 +120,9 @@ class Positions(NamedTuple):
     """int16 ``[n]``."""
     returns: Array
     """float32 ``[n]``: returns from here in the configured reward, with one discount per decision."""
-    teaches: Array
+    learned: Array
     """bool ``[n]``: whether the move is learned, or only the return."""
-    held: Array
+    held_out: Array
     """bool ``[n]``: whether the deal is held out."""
 
     def __len__(self) -> int:
@@ -135,8 +136,8 @@ def hold_out(games: Sequence[Game], taught: Sequence[bool], seed: int) -> set[st
     others = dict.fromkeys(game.start for game in games if game.start not in teaching)
     if len(teaching) < 2:
         raise ValueError(
-            f"{len(games)} games of {len({game.start for game in games})} deals, of which moves are learned "
-            f"from {len(teaching)}, allowed: at least 2 deals, of won games or with --all-games"
+            f"{len(games)} games of {len({game.start for game in games})} deals, but moves to learn from "
+            f"{len(teaching)}, allowed: at least 2 deals; only won games count unless --all-games is given"
         )
     held: set[str] = set()
     for starts, least in ((list(teaching), 1), (list(others), 0)):
@@ -175,7 +176,10 @@ def positions_of(
     steps = np.cumsum([len(game.actions) for game in games])
     fitting = int(np.searchsorted(steps, room, "right"))
     if fitting < len(games):
-        print(f"{fitting} of {len(games)} games fit into {memory} MB (--memory)", file=sys.stderr)
+        print(
+            f"only {fitting} of {len(games)} games fit into --memory {memory} MB and are used",
+            file=sys.stderr,
+        )
         games = games[:fitting]
     taught = [all_games or game.result == "won" for game in games]
     held = hold_out(games, taught, config.seed)
@@ -189,16 +193,16 @@ def positions_of(
         np.empty(size, dtype=np.bool_),
     )
     done = 0
-    parts = [games[first : first + TOGETHER] for first in range(0, len(games), TOGETHER)]
+    parts = [games[first : first + GAMES_PER_BATCH] for first in range(0, len(games), GAMES_PER_BATCH)]
     for number, (rows, *decisions) in enumerate(_replay_all(parts, config, settings, cluster)):
-        first, some = number * TOGETHER, parts[number]
-        line.count(done, size, f"playing again: {first} of {len(games)} games, {done:,} positions")
+        first, some = number * GAMES_PER_BATCH, parts[number]
+        line.count(done, size, f"replaying: {first} of {len(games)} games, {done:,} positions")
         part = slice(done, done + len(rows))
         done = part.stop
         for array, values in zip(positions, decisions, strict=False):
             array[part] = values
-        positions.teaches[part] = np.array(taught[first : first + TOGETHER])[rows]
-        positions.held[part] = np.array([game.start in held for game in some])[rows]
+        positions.learned[part] = np.array(taught[first : first + GAMES_PER_BATCH])[rows]
+        positions.held_out[part] = np.array([game.start in held for game in some])[rows]
     line.close()
     return Positions(*(array[:done] for array in positions))
 
@@ -217,7 +221,7 @@ def _replay_all(
     job = (config.variant, settings, config.gamma)
     early: dict[int, Replayed] = {}
     wanted = 0
-    for results in cluster.spread(prepare_replay, job, list(enumerate(parts)), least=1, most=4):
+    for results in cluster.spread(prepare_replay, job, list(enumerate(parts)), min_size=1, max_size=4):
         early.update((number, replayed) for (number, _), replayed in results)
         while wanted in early:
             yield early.pop(wanted)

@@ -41,7 +41,7 @@ def make_model(config: TrainConfig, env: TrainingEnv, team: Team | None = None) 
     assert isinstance(policy, NetworkPolicy)
     initialize(config, policy)
     if isinstance(model, RolloutLearner):
-        model.hold()
+        model.set_reference()
     return model
 
 

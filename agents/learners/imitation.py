@@ -73,18 +73,18 @@ class Student:
         """Observations, masks, actions, returns, and whether the moves are learned."""
         p, device = self.positions, self.policy.device
         masks = np.unpackbits(p.masks[rows], axis=1, count=self.actions).view(np.int8)
-        tensors = (p.observations[rows], p.actions[rows].astype(np.int64), p.returns[rows], p.teaches[rows])
-        observations, actions, returns, teaches = (th.from_numpy(part).to(device) for part in tensors)
-        return observations, masks, actions, returns, teaches
+        tensors = (p.observations[rows], p.actions[rows].astype(np.int64), p.returns[rows], p.learned[rows])
+        observations, actions, returns, learned = (th.from_numpy(part).to(device) for part in tensors)
+        return observations, masks, actions, returns, learned
 
     def learn(self, rows: Array, rate: float) -> float:
         """Take one step of Adam on some positions; return the loss of their moves."""
-        observations, masks, actions, returns, teaches = self._batch(rows)
+        observations, masks, actions, returns, learned = self._batch(rows)
         optimizer = self.policy.optimizer
         for group in optimizer.param_groups:
             group["lr"] = rate
         seen, logs = self.policy.log_probabilities(observations, masks)
-        loss = -(seen.of(actions, logs) * teaches).sum() / teaches.sum().clamp(min=1)
+        loss = -(seen.of(actions, logs) * learned).sum() / learned.sum().clamp(min=1)
         error = (self.policy.value_net(seen.features)[:, 0] - returns).square().mean()
         total = loss + self.config.vf_coef * error
         if self.initial is not None:
@@ -101,12 +101,12 @@ class Student:
         """The score on some positions."""
         taught, losses, hits, errors = 0, 0.0, 0, 0.0
         for first in range(0, len(rows), 4096):
-            observations, masks, actions, returns, teaches = self._batch(rows[first : first + 4096])
+            observations, masks, actions, returns, learned = self._batch(rows[first : first + 4096])
             values, logs, _ = self.policy.evaluate_actions(observations, actions, masks)
             likeliest, *_ = self.policy(observations, deterministic=True, action_masks=masks)
-            taught += int(teaches.sum())
-            losses -= float(logs[teaches].sum())
-            hits += int((likeliest == actions)[teaches].sum())
+            taught += int(learned.sum())
+            losses -= float(logs[learned].sum())
+            hits += int((likeliest == actions)[learned].sum())
             errors += float((values[:, 0] - returns).square().sum())
         return Score(losses / taught, hits / taught, (errors / len(rows)) ** 0.5)
 
@@ -120,7 +120,7 @@ class Student:
             sizes=self.config.network_sizes,
             steps=steps,
             value=self.policy.value_net,
-            sure_home=self.config.sure_home,
+            safe_autoplay=self.config.safe_autoplay,
         )
 
 
@@ -141,7 +141,7 @@ def learn(
     """
     th.set_num_threads(config.threads or usable_cores())
     student = Student(config, positions, kl_coef)
-    taught, held = (np.flatnonzero(positions.held == kept) for kept in (False, True))
+    taught, held = (np.flatnonzero(positions.held_out == kept) for kept in (False, True))
     random = np.random.default_rng(config.seed)
     line = ProgressLine(quiet)
     start, seen = time.monotonic(), 0
@@ -195,5 +195,5 @@ def _write_row(path: Path, epochs: float, seconds: float, losses: list[float], s
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         if new:
-            writer.writerow(("epochs", "minutes", "taught_loss", *Score._fields))
+            writer.writerow(("epochs", "minutes", "train_loss", *Score._fields))
         writer.writerow((f"{epochs:.3f}", f"{seconds / 60:.4f}", loss, *(f"{x:.5f}" for x in score)))

@@ -8,7 +8,7 @@ from agents.config import TrainConfig
 from agents.family import FamilySpec
 from agents.networks import MovesNetwork, Network
 from agents.networks.sb3_policy import NetworkPolicy
-from agents.runs.models import Start, load_start
+from agents.runs.models import InitialWeights, load_initial_weights
 from solitaire_env.core import GameSpec
 from solitaire_env.policies.linear import load_linear, weights_for, weights_of
 
@@ -23,22 +23,22 @@ class HasNetwork(Protocol):
 
 def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
     """Give a policy the initial weights of a configuration, if any."""
-    if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout:
+    if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout_lookahead:
         assert isinstance(policy.spec, GameSpec)
         policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
-    if config.linear_start is not None:
+    if config.init_linear_temperature is not None:
         assert isinstance(policy.network, MovesNetwork)
         weights = weights_for("", stock=True) if config.is_family else load_linear(config.game).weights
         with th.no_grad():
-            policy.network.linear.weight.copy_(th.from_numpy(weights) / config.linear_start)
-    if start := start_of(config):
+            policy.network.linear.weight.copy_(th.from_numpy(weights) / config.init_linear_temperature)
+    if start := initial_weights_of(config):
         policy.network.load_state_dict(start[0])
         if start[1] is not None:
             policy.value_net.load_state_dict(start[1])
 
 
-def start_of(config: TrainConfig) -> Start | None:
-    """The weights of the models that ``start`` names; of several, their mean.
+def initial_weights_of(config: TrainConfig) -> InitialWeights | None:
+    """The weights of the models that ``init_from`` names; of several, their mean.
 
     The mean of networks that were trained separately from the same one plays better than each: random errors
     of each training cancel out (Wortsman et al., "Model soups", 2022).
@@ -48,12 +48,12 @@ def start_of(config: TrainConfig) -> Start | None:
     ValueError
         If a folder is no model, or does not fit the configuration.
     """
-    if not config.starts:
+    if not config.init_folders:
         return None
     values = config.learner == "pqn"
     starts = [
-        load_start(path, config.network, config.network_sizes, config.spec, values=values)
-        for path in config.starts
+        load_initial_weights(path, config.network, config.network_sizes, config.spec, values=values)
+        for path in config.init_folders
     ]
     heads = [head for _, head in starts if head is not None]
     return mean_of([weights for weights, _ in starts]), mean_of(heads) if len(heads) == len(starts) else None

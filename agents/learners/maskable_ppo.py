@@ -7,7 +7,7 @@ Each update collects ``n_steps`` of all games, estimates advantages (``gamma``, 
 ``n_epochs`` passes over minibatches of ``batch_size`` steps. The loss is the clipped policy loss
 (``clip_range``), plus ``vf_coef`` times the value loss, minus ``ent_coef`` times the entropy. Log
 probabilities, values and entropies come from :class:`agents.networks.sb3_policy.NetworkPolicy`, over the
-legal moves alone. For the first ``value_steps`` steps only the value head learns.
+legal moves alone. For the first ``value_warmup_steps`` steps only the value head learns.
 """
 
 from collections.abc import Callable

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch as th
 
 from agents.learners.team import Team
-from agents.networks.kept import Rows
+from agents.networks.feature_cache import Rows
 
 PART: Final = 512
 """Positions learned from at a time: few enough that their layers stay in the processor's cache."""

@@ -2,7 +2,7 @@
 
 Schulman et al., "Proximal Policy Optimization Algorithms" (2017). Each update plays ``n_steps`` of all games,
 estimates advantages (``gamma``, ``gae_lambda``) and takes ``n_epochs`` passes over minibatches of
-``batch_size`` positions. The features of a position are kept for all passes. Each minibatch is shared
+``batch_size`` positions. The features of a position are cached for all passes. Each minibatch is shared
 by the processes of a team.
 
 :mod:`agents.learners.maskable_ppo` is sb3-contrib's, which computes the same loss in several times the time.
@@ -20,7 +20,7 @@ from agents.learners.base import TeamLearner
 from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
-from agents.networks.kept import Rows
+from agents.networks.feature_cache import Rows
 
 Floats = npt.NDArray[np.float32]
 
@@ -94,18 +94,18 @@ class PPO(TeamLearner):
                 return None
             steps.rewards[t], steps.ended[t] = played
         self.end_rollout(callback)
-        _, _, last = self.act()  # also kept, but never learned from
+        _, _, last = self.act()  # cached too, but not learned from
         advantages = estimate_advantages(steps, last, self.gamma, self.gae_lambda)
         parts = (steps.actions, steps.logs, advantages, advantages + steps.values)
         return Targets(*(th.from_numpy(part.ravel()).to(self.device) for part in parts))
 
     def act(self) -> tuple[Rows, Floats, Floats]:
-        """Keep the current positions and choose a move in each: actions, logarithms of their probabilities,
+        """Cache the current positions and choose a move in each: actions, logarithms of their probabilities,
         and values of the positions, ``[games]`` each.
         """
-        rows = self.kept.add(self.seen, self.env.action_masks())
+        rows = self.cache.add(self.seen, self.env.action_masks())
         with th.no_grad():
-            seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
+            seen = self.policy.network.score_cached(self.cache, rows)  # type: ignore[arg-type]
             logs = seen.logs()
             actions, chosen_logs = self.policy.choose(seen, logs, deterministic=False)
             values = self.policy.value_net(seen.features)[:, 0]
@@ -117,7 +117,7 @@ class PPO(TeamLearner):
         """The contribution of some positions to the loss of a minibatch of ``n``, and logged values: losses
         of policy, value and entropy, the divergence from the policy that played, and clipped probabilities.
         """
-        seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
+        seen = self.policy.network.score_cached(self.cache, rows)  # type: ignore[arg-type]
         actions, before, advantages, returns = (part[rows] for part in targets)
         all_logs = seen.logs()
         logs = seen.of(actions, all_logs)

@@ -23,7 +23,7 @@ from agents.learners.base import TeamLearner
 from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
-from agents.networks.kept import Rows
+from agents.networks.feature_cache import Rows
 from agents.networks.scores import Scores
 
 Array = npt.NDArray[Any]
@@ -53,13 +53,13 @@ def returns(steps: Steps, gamma: float, trace: float) -> Array:
     trace
         Lambda: 0 uses the value after one step, 1 all rewards to the end of the steps.
     """
-    worth = np.empty_like(steps.rewards)
+    targets = np.empty_like(steps.rewards)
     after = steps.best[-1]
-    for t in reversed(range(len(worth))):
-        worth[t] = steps.rewards[t] + gamma * ~steps.ended[t] * after
+    for t in reversed(range(len(targets))):
+        targets[t] = steps.rewards[t] + gamma * ~steps.ended[t] * after
         if t:
-            after = (1 - trace) * steps.best[t - 1] + trace * worth[t]
-    return worth
+            after = (1 - trace) * steps.best[t - 1] + trace * targets[t]
+    return targets
 
 
 class PQN(TeamLearner):
@@ -93,7 +93,7 @@ class PQN(TeamLearner):
         super()._setup_model()
         averaged: Any = get_ema_multi_avg_fn(AVERAGE)  # type: ignore[no-untyped-call]
         self.average = AveragedModel(self.policy.network, self.device, multi_avg_fn=averaged)
-        self.policy.average = self.average  # so that checkpoints keep it
+        self.policy.average = self.average  # so that checkpoints include it
 
     def see(self, observations: Any) -> None:
         """Store the positions and the values of their moves."""
@@ -102,10 +102,10 @@ class PQN(TeamLearner):
         self.values = self.value()
 
     def value(self) -> Scores:
-        """Keep the current positions; return the values of their legal moves."""
-        rows = self.kept.add(self.seen, self.masks)
+        """Cache the current positions; return the values of their legal moves."""
+        rows = self.cache.add(self.seen, self.masks)
         with th.inference_mode():
-            return self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
+            return self.policy.network.score_cached(self.cache, rows)  # type: ignore[arg-type]
 
     def choose(self) -> Array:
         """Moves of highest value, ``[games]``, sometimes replaced by a random legal move."""
@@ -142,20 +142,20 @@ class PQN(TeamLearner):
     def train(self, steps: Steps) -> None:
         """Learn the returns of the moves of these steps."""
         self._update_learning_rate(self.policy.optimizer)
-        worth = th.from_numpy(returns(steps, self.gamma, self.trace).ravel()).to(self.device)
+        targets = th.from_numpy(returns(steps, self.gamma, self.trace).ravel()).to(self.device)
         last = self.values.actions[self.values.choose(self.values.scores)].cpu().numpy()
-        kept = self.kept.choose(np.concatenate((steps.actions.ravel(), last)))
+        chosen_moves = self.cache.choose(np.concatenate((steps.actions.ravel(), last)))
         network = self.policy.network
         parameters = list(network.parameters())
 
         def loss_of(rows: Rows, size: float) -> tuple[th.Tensor, th.Tensor]:
-            scores = network.score_kept(kept, rows).scores  # type: ignore[arg-type]
-            loss = (scores - worth[rows]).square().sum() / size
+            scores = network.score_cached(chosen_moves, rows).scores  # type: ignore[arg-type]
+            loss = (scores - targets[rows]).square().sum() / size
             return loss, loss[None]
 
         losses = []
         for _ in range(self.n_epochs):
-            parts, size = make_minibatches(self.team, len(worth), self.batch_size, self.random)
+            parts, size = make_minibatches(self.team, len(targets), self.batch_size, self.random)
             for rows in parts:
                 [loss] = set_gradients(
                     self.team, parameters, partial(loss_of, size=size), rows, self.max_grad_norm
@@ -164,8 +164,8 @@ class PQN(TeamLearner):
                 self.average.update_parameters(network)
                 losses.append(loss)
         self.logger.record("train/value_loss", float(np.mean(losses)))
-        self.logger.record("train/explained_variance", 1 - losses[-1] / max(worth.var().item(), 1e-12))
-        self.logger.record("train/value", worth.mean().item())
+        self.logger.record("train/explained_variance", 1 - losses[-1] / max(targets.var().item(), 1e-12))
+        self.logger.record("train/value", targets.mean().item())
 
 
 def make_pqn(

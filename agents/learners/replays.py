@@ -67,12 +67,12 @@ def _replay(
 ) -> tuple[Array, ...]:
     """Replay games of one action set."""
     policy = _Replayed(games, GameSpec(variant, settings), single=played != variant)
-    told: list[tuple[Array, ...]] = []
+    observed: list[tuple[Array, ...]] = []
 
     def observe(decisions: Decisions, runner: Runner) -> None:
         places = policy.places_of(decisions.rows, runner)
         masks = np.packbits(decisions.masks, axis=1)
-        told.append(
+        observed.append(
             (places, decisions.observations, masks, decisions.actions, runner.rewards[decisions.rows].copy())
         )
 
@@ -85,12 +85,12 @@ def _replay(
             policy.check_end(end)
         policy.stop_exhausted()
     returns = np.zeros(len(games))
-    worth = []
-    for places, *_, rewards in reversed(told):
+    returns_of_steps = []
+    for places, *_, rewards in reversed(observed):
         returns[places] = rewards + gamma * returns[places]
-        worth.append(returns[places].copy())
-    columns = [np.concatenate(part) for part in zip(*told, strict=True)]
-    return (*columns[:-1], np.concatenate(worth[::-1]))
+        returns_of_steps.append(returns[places].copy())
+    columns = [np.concatenate(part) for part in zip(*observed, strict=True)]
+    return (*columns[:-1], np.concatenate(returns_of_steps[::-1]))
 
 
 def _starts(games: Sequence[Game], variant: Variant) -> list[Start]:
@@ -106,7 +106,9 @@ def _starts(games: Sequence[Game], variant: Variant) -> list[Start]:
         except ValueError as error:
             raise ValueError(f"{game.path}: {error}") from None
         if format_position(batch.position(0)) != game.start:
-            raise ValueError(f"{game.path}: deal {game.deal} starts from another position")
+            raise ValueError(
+                f"{game.path}: deal {game.deal} starts from another position than the transcript"
+            )
         starts.append(game.deal)
     return starts
 
@@ -174,7 +176,7 @@ class _Replayed(Scripted):
         place = self._ended.pop(end.number)
         game, played = self.games[place[0]], place[1]
         if played < len(game.actions):
-            raise ValueError(f"{game.path}: step {played + 1}: the game is over")
+            raise ValueError(f"{game.path}: step {played + 1}: the game has ended before")
         _check_end(game, "won" if end.won else "stuck", end.cards_home)
 
     def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
@@ -191,10 +193,9 @@ class _Replayed(Scripted):
 
 def _check_end(game: Game, result: str, home: int) -> None:
     if (result, home) != (game.result, game.cards_home):
-        said = result if result != "truncated" else "not over"
         raise ValueError(
-            f"{game.path}: it says {game.result}, {game.cards_home} cards home; played again the game is "
-            f"{said}, {home} cards home"
+            f"{game.path}: its result is {game.result} with {game.cards_home} cards home, but the replayed "
+            f"game is {result if result != 'truncated' else 'not over'} with {home} cards home"
         )
 
 

@@ -44,7 +44,7 @@ PROGRESS: Final = "progress.json"
 """File of that folder: steps, seconds and games of the training."""
 ENV: Final = "solitaire"
 PATIENCE: Final = 600.0
-"""Seconds after which a worker that plays is given up; its first rollout may include compilation."""
+"""Seconds that an env runner may take for a rollout; its first one may include compilation."""
 MASKED: Final = -1e8
 """Logit of an action that is not legal."""
 
@@ -71,7 +71,7 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
             num_envs, config.variant, observation=config.observation, information=config.information,
             reward=config.reward, stall_limit=config.stall_limit, copy=False,
         )  # fmt: skip
-        self.sure_home = config.sure_home
+        self.safe_autoplay = config.safe_autoplay
         self.num_envs = num_envs
         self.metadata = self.env.metadata
         seen = self.env.single_observation_space
@@ -107,7 +107,7 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
     def _join(self, observations: Array, infos: dict[str, Any], ended: npt.NDArray[np.bool_]) -> Array:
         """Observations and masks."""
         masks = infos["action_mask"]
-        if self.sure_home:
+        if self.safe_autoplay:
             batch = self.env.batch
             masks = keep_safe_moves(masks.astype(np.bool_), autoplay_safe_moves(batch.rules, batch.state))
         masks = np.where(ended[:, None], 0, masks)
@@ -153,7 +153,7 @@ class NetworkModule(TorchRLModule, ValueFunctionAPI):
 
 
 class CountGames(RLlibCallback):
-    """Counts the ends of games."""
+    """Counts the games that ended."""
 
     def on_episode_end(self, *, episode: Any, metrics_logger: Any, **_: Any) -> None:
         """Count a finished game."""
@@ -172,7 +172,11 @@ WINDOW: Final = 1000
 def check_config(config: TrainConfig) -> None:
     """Raise an error if RLlib's PPO does not support the configuration."""
     config.variant  # noqa: B018 - refuses many games
-    for key, allowed in (("learner", ("ppo", "maskable-ppo")), ("value_steps", (0,)), ("wandb", (None,))):
+    for key, allowed in (
+        ("learner", ("ppo", "maskable-ppo")),
+        ("value_warmup_steps", (0,)),
+        ("wandb", (None,)),
+    ):
         value = getattr(config, key)
         if value not in allowed:
             raise ConfigError(f"{key} is {value!r}, allowed with --ray: {', '.join(map(repr, allowed))}")
@@ -283,7 +287,7 @@ class _Training:
         self.algorithm.learner_group.foreach_learner(_set_rate, rate=rate)
         result = self.algorithm.train()
         if "env_runners" not in result:
-            raise OSError("no worker that plays has answered")
+            raise OSError("no env runner has returned games: RLlib's workers failed or took too long")
         played = result["env_runners"]
         self.seconds += time.monotonic() - start
         steps, self.steps = self.steps, int(played["num_env_steps_sampled_lifetime"])
@@ -293,13 +297,13 @@ class _Training:
         return rates | {"speed": (self.steps - steps) / max(time.monotonic() - start, 1e-9)}
 
     def save(self, folder: Path) -> None:
-        """Write the present network as a model folder."""
+        """Write the current network as a model folder."""
         weights = self.algorithm.learner_group.get_weights([DEFAULT_MODULE_ID])[DEFAULT_MODULE_ID]
         module = make_module(self.config, weights)
         save_model(
             folder, module.network, self.config.game, kind=self.config.network,
             sizes=self.config.network_sizes, steps=self.steps, value=module.value_net,
-            sure_home=self.config.sure_home,
+            safe_autoplay=self.config.safe_autoplay,
         )  # fmt: skip
 
     def checkpoint(self) -> None:
@@ -337,7 +341,7 @@ def learn(
             while training.share < 1 and not interrupt.requested:
                 rates = training.update()
                 _write_curve(training, rates)
-                selection.try_at(training.share, training.steps)
+                selection.evaluate_at(training.share, training.steps)
                 line.show(lambda rates=rates: _text(training, rates))  # type: ignore[misc]
                 if time.monotonic() - saved > 60 * config.checkpoint_minutes:
                     training.checkpoint()
@@ -345,8 +349,8 @@ def learn(
         training.checkpoint()
         training.save(run / "model")
         if not interrupt.requested:
-            selection.try_at(1.0, training.steps)
-            selection.keep(run / "model")
+            selection.evaluate_at(1.0, training.steps)
+            selection.restore_best(run / "model")
     finally:
         line.close()
         training.algorithm.stop()
@@ -354,10 +358,10 @@ def learn(
 
 
 def _write_curve(training: _Training, rates: dict[str, float]) -> None:
-    said: list[object] = ["", "", ""]
+    values: list[object] = ["", "", ""]
     if "won" in rates:
-        said = [f"{rates['won']:.4f}", f"{rates['home']:.3f}", f"{rates['length']:.1f}"]
-    row = [training.steps, f"{training.seconds / 60:.4f}", training.games, *said, f"{rates['speed']:.0f}"]
+        values = [f"{rates['won']:.4f}", f"{rates['home']:.3f}", f"{rates['length']:.1f}"]
+    row = [training.steps, f"{training.seconds / 60:.4f}", training.games, *values, f"{rates['speed']:.0f}"]
     write_row(training.run / CURVE, row)
 
 

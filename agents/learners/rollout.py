@@ -27,7 +27,7 @@ from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.scores import Scores
 from agents.search.player import PATIENCE
-from agents.search.rollouts import finish
+from agents.search.rollouts import play_to_end
 from agents.search.stocks import draw_stocks, write_games
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
@@ -41,7 +41,7 @@ CANDIDATES: Final = 6
 """Maximum number of moves of a position that are played out, the likeliest."""
 BATCH: Final = 1024
 """Number of decisions in an update."""
-TOGETHER: Final = 4096
+ROLLOUTS_PER_BATCH: Final = 4096
 """Number of rollouts that are played together; at least those of one move."""
 
 
@@ -59,10 +59,10 @@ class RolloutEvaluator:
     def __init__(self, spec: GameSpec, num_playouts: int) -> None:
         variant = spec.variant
         self.num_playouts = num_playouts
-        self.together = max(1, TOGETHER // num_playouts)
+        self.together = max(1, ROLLOUTS_PER_BATCH // num_playouts)
         self.batch = Batch(spec, self.together * num_playouts)
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
-        self.forced = has_safe_moves(variant)
+        self.autoplay = has_safe_moves(variant)
         self.room = make_room(self.batch.rules)
         draws = variant.stock * max(1, variant.passes)
         self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
@@ -92,9 +92,9 @@ class RolloutEvaluator:
         taken, todo = np.zeros(self.batch.size, dtype=np.int64), np.zeros(self.batch.size, dtype=np.int8)
         taken[:m], todo[:m] = actions.repeat(self.num_playouts), 1
         self.batch.step(taken, todo)
-        finish(
+        play_to_end(
             rules, state, self.batch.events, np.flatnonzero(state.status[:m] == 0), self.weights, PATIENCE,
-            self.forced, self.line, self.room,
+            self.autoplay, self.line, self.room,
         )  # fmt: skip
         card, win = self.batch.pay
         paid = card * state.home[:m] + win * (state.status[:m] == 1)
@@ -106,7 +106,7 @@ class Decisions(NamedTuple):
     """Positions with more than one likely move; the first axis of each array is ``[n]``."""
 
     rows: Array
-    """int64 ``[n]``: their numbers among the kept positions."""
+    """int64 ``[n]``: their numbers among the cached positions."""
     gains: Array
     """float32 ``[n, actions]``: advantages, the value of a move minus the mean of the likely moves, weighted
     by their probabilities; 0 for moves that were not played out."""
@@ -141,12 +141,12 @@ class RolloutLearner(TeamLearner):
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        self.hold()
+        self.set_reference()
 
-    def hold(self) -> None:
+    def set_reference(self) -> None:
         """Make the current network the reference of the KL penalty."""
-        self.start = deepcopy(self.policy.network).requires_grad_(False)
-        self.policy.start = self.start  # so that checkpoints keep it
+        self.reference = deepcopy(self.policy.network).requires_grad_(False)
+        self.policy.start = self.reference  # for checkpoints, which name it "start"
 
     def play(self, callback: Any) -> Decisions | None:
         """Play ``n_steps`` of all games; None when the callback ends the training."""
@@ -154,9 +154,9 @@ class RolloutLearner(TeamLearner):
         self.begin_rollout(callback)
         parts: list[Decisions] = []
         for _ in range(self.n_steps):
-            rows = self.kept.add(self.seen, self.env.action_masks())
+            rows = self.cache.add(self.seen, self.env.action_masks())
             with th.inference_mode():
-                seen = self.policy.network.score_kept(self.kept, rows)  # type: ignore[arg-type]
+                seen = self.policy.network.score_cached(self.cache, rows)  # type: ignore[arg-type]
                 logs = seen.logs()
                 actions, _ = self.policy.choose(seen, logs, deterministic=False)
                 parts.append(self.decide(rows, seen, logs))
@@ -165,7 +165,7 @@ class RolloutLearner(TeamLearner):
         self.end_rollout(callback)
         return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def decide(self, kept_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
+    def decide(self, cached_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
         """The current positions with more than one likely move, and the advantages of these moves."""
         games, actions = seen.games.cpu().numpy(), seen.actions.cpu().numpy()
         shares = logs.exp().cpu().numpy().astype(np.float64)
@@ -173,7 +173,7 @@ class RolloutLearner(TeamLearner):
         games, actions, shares = games[order], actions[order], shares[order]
         place = np.arange(len(games)) - np.searchsorted(games, games)  # the likeliest move of a game is 0
         likely = (place < CANDIDATES) & (shares >= self.min_prob)
-        rows = np.flatnonzero(np.bincount(games[likely], minlength=len(kept_rows)) > 1)
+        rows = np.flatnonzero(np.bincount(games[likely], minlength=len(cached_rows)) > 1)
         likely &= np.isin(games, rows)
         games, actions, shares = np.searchsorted(rows, games[likely]), actions[likely], shares[likely]
 
@@ -183,9 +183,9 @@ class RolloutLearner(TeamLearner):
         gains[games, actions] = values - sums[games]
         before = np.zeros_like(gains)
         if len(rows):
-            start = self.start.score_kept(self.kept, kept_rows[rows])  # type: ignore[arg-type]
+            start = self.reference.score_cached(self.cache, cached_rows[rows])  # type: ignore[arg-type]
             before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
-        return Decisions(kept_rows[rows], gains, before)
+        return Decisions(cached_rows[rows], gains, before)
 
     def train(self, decisions: Decisions) -> None:
         """Learn from decisions. Logged values are computed before the update."""
@@ -220,7 +220,7 @@ class RolloutLearner(TeamLearner):
 
     def _expect(self, decisions: Decisions, part: Array) -> tuple[th.Tensor, th.Tensor]:
         """Sums over some decisions: expected advantage, and KL divergence from the initial network."""
-        seen = self.policy.network.score_kept(self.kept, decisions.rows[part])  # type: ignore[arg-type]
+        seen = self.policy.network.score_cached(self.cache, decisions.rows[part])  # type: ignore[arg-type]
         logs = seen.logs()
         shares = logs.exp()
         places = part[seen.games.cpu().numpy()], seen.actions.cpu().numpy()
@@ -237,6 +237,6 @@ def make_rollout_learner(
     """The learner of a configuration; ``policy`` holds the arguments of :class:`NetworkPolicy`."""
     keys = ("n_steps", "batch_size", "n_epochs", "num_playouts", "kl_coef", "max_grad_norm", "seed", "device")
     return RolloutLearner(
-        env, learning_rate=rate, policy_kwargs=policy, team=team, min_prob=config.least,
+        env, learning_rate=rate, policy_kwargs=policy, team=team, min_prob=config.min_prob,
         **{key: getattr(config, key) for key in keys},
     )  # fmt: skip

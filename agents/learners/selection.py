@@ -25,7 +25,7 @@ HELD_OUT: Final = "held_out.csv"
 """File of a run folder, one row per evaluation: steps, deals won, mean cards home, over all games."""
 BEST: Final = "best"
 """Folder of a run with the best network until now."""
-RIVAL: Final = "linear"
+BASELINE: Final = "linear"
 """Policy that the networks are compared with on the held-out deals, if the game has weights for it."""
 
 
@@ -52,34 +52,34 @@ class Selection:
         self.run = run
         self.save = save
         self.deals = parse_deals(config.held_out_deals) if config.held_out_deals else []
-        self.rival: float | None = None
+        self.baseline_rate: float | None = None
         """Share of the held-out deals that the linear policy wins."""
         self.best: tuple[int, float] | None = None
         """Wins and cards home of the best network until now."""
-        self.tried = 0.0
+        self.last_share = 0.0
         if not self.deals:
             return
         if not config.is_family and has_weights(config.played_game[0]):
-            wins, _ = self._play(RIVAL)
-            self.rival = wins / len(self.deals)
+            wins, _ = self._play(BASELINE)
+            self.baseline_rate = wins / len(self.deals)
         if (run / HELD_OUT).exists() and (run / BEST).is_dir():
             with (run / HELD_OUT).open(encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file))
             self.best = max((int(row["won"]), float(row["cards_home"])) for row in rows)
 
     def begin(self, share: float) -> None:
-        """Set the share of the training that was done before."""
-        self.tried = _due_at(share)
+        """Set the share of the training that was completed before."""
+        self.last_share = _due_at(share)
 
-    def try_at(self, share: float, steps: int) -> None:
-        """Evaluate the current network, if it is time for it."""
+    def evaluate_at(self, share: float, steps: int) -> None:
+        """Evaluate the current network, if the next of :data:`SHARES` is reached."""
         due = _due_at(share)
-        if self.deals and due > self.tried:
-            self.tried = due
-            self._try(steps)
+        if self.deals and due > self.last_share:
+            self.last_share = due
+            self._evaluate(steps)
 
-    def _try(self, steps: int) -> None:
-        folder = self.run / "tried"
+    def _evaluate(self, steps: int) -> None:
+        folder = self.run / "candidate"
         self.save(folder)
         score = self._play(str(folder))
         path = self.run / HELD_OUT
@@ -107,7 +107,7 @@ class Selection:
             set_num_threads(threads)
         return sum(summary.wins for summary in played), fmean(summary.cards_home for summary in played)
 
-    def keep(self, model: Path) -> None:
+    def restore_best(self, model: Path) -> None:
         """Replace the last network with the best one."""
         if self.best is not None:
             shutil.rmtree(model, ignore_errors=True)

@@ -77,9 +77,9 @@ class Team:
 
     def begin_rollout(self, share: float, value_only: bool) -> bool:
         """Get from the leader the completed share of the training, and whether only the value learns."""
-        said = self.sum([share, value_only] if self.rank == 0 else [0.0, 0.0])
-        self.share = float(said[0])
-        return bool(said[1])
+        sent = self.sum([share, value_only] if self.rank == 0 else [0.0, 0.0])
+        self.share = float(sent[0])
+        return bool(sent[1])
 
     def part_of(self, games: int) -> int:
         """Number of ``games`` of this process."""

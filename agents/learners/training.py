@@ -16,7 +16,7 @@ from stable_baselines3.common.logger import Logger, configure
 from agents.config import ConfigError, TrainConfig
 from agents.learners.factory import Learner, make_model, warm_up
 from agents.learners.pqn import PQN
-from agents.learners.selection import RIVAL, Selection
+from agents.learners.selection import BASELINE, Selection
 from agents.learners.team import Team, lead
 from agents.learners.training_env import TrainingEnv, make_env
 from agents.networks.sb3_policy import NetworkPolicy
@@ -34,16 +34,17 @@ WINDOW: Final = 1000
 """Number of last games that the rates in progress line and curve refer to."""
 
 
-LEAST_GAMES: Final = 64
+MIN_GAMES: Final = 64
 """Minimum number of games of a process."""
 
 
-class Watch(BaseCallback):
-    """The callback of a training: progress line, curve, checkpoints and the end."""
+class TrainingCallback(BaseCallback):
+    """The callback of a training: writes progress line, curve and checkpoints, and ends the training."""
 
     def __init__(
         self, config: TrainConfig, run: Path, team: Team, selection: Selection, line: ProgressLine,
-        progress: dict[str, Any], interrupt: Interrupt, on_update: Callable[["Watch"], None] | None = None,
+        progress: dict[str, Any], interrupt: Interrupt,
+        on_update: Callable[["TrainingCallback"], None] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.interrupt = interrupt
@@ -94,8 +95,8 @@ class Watch(BaseCallback):
     def _on_rollout_start(self) -> None:
         policy = self.model.policy
         assert isinstance(policy, NetworkPolicy)
-        self.selection.try_at(self.share, self.model.num_timesteps)
-        value_only = self.model.num_timesteps < self.config.value_steps
+        self.selection.evaluate_at(self.share, self.model.num_timesteps)
+        value_only = self.model.num_timesteps < self.config.value_warmup_steps
         policy.value_only = self.team.begin_rollout(self.share, value_only)
         self.games_before = self.games
 
@@ -117,8 +118,8 @@ class Watch(BaseCallback):
         rates = "no game has ended yet"
         if self.won:
             rates = f"won {100 * np.mean(self.won):.1f} %, cards home {np.mean(self.home):.1f}"
-        if self.selection.rival is not None:
-            rates += f" ({RIVAL}: won {100 * self.selection.rival:.1f} %)"
+        if self.selection.baseline_rate is not None:
+            rates += f" ({BASELINE}: won {100 * self.selection.baseline_rate:.1f} %)"
         share = self.share
         left = self.seconds * (1 - share) / share if share > 0.01 else None
         ends = f"{clock(left)} left" if left is not None else "starting"
@@ -152,7 +153,7 @@ class Watch(BaseCallback):
 
 def learn(
     config: TrainConfig, run: Path, *, resume: bool, quiet: bool,
-    on_update: Callable[[Watch], None] | None = None,
+    on_update: Callable[[TrainingCallback], None] | None = None,
 ) -> bool:  # fmt: skip
     """Train in a run folder; whether the training was completed. The first Ctrl-C ends it after the step.
 
@@ -161,26 +162,26 @@ def learn(
     on_update
         Called before each update; an exception from it ends the training.
     """
-    team = lead(_team_size(config), _help, config, run, resume)
+    team = lead(_team_size(config), _run_helper, config, run, resume)
     try:
         env, model, progress = _make(config, run, team, resume=resume)
         model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
         line = ProgressLine(quiet)
         selection = Selection(config, run, lambda folder: _save(config, folder, model, env))
         with first_interrupt(signal.SIGTERM) as interrupt:
-            watch = Watch(config, run, team, selection, line, progress, interrupt, on_update)
+            callback = TrainingCallback(config, run, team, selection, line, progress, interrupt, on_update)
             try:
-                model.learn(total_timesteps=2**62, callback=watch, reset_num_timesteps=False)
+                model.learn(total_timesteps=2**62, callback=callback, reset_num_timesteps=False)
             finally:
                 line.close()
                 model.logger.close()
     finally:
         team.end()
-    save_checkpoint(run / CHECKPOINT, model, watch.progress)
+    save_checkpoint(run / CHECKPOINT, model, callback.progress)
     _save(config, run / "model", model, env)
     if not interrupt.requested:
-        selection.try_at(watch.share, model.num_timesteps)
-        selection.keep(run / "model")
+        selection.evaluate_at(callback.share, model.num_timesteps)
+        selection.restore_best(run / "model")
     return not interrupt.requested
 
 
@@ -191,11 +192,11 @@ def _team_size(config: TrainConfig) -> int:
     """Number of processes that train together."""
     if config.learner == "maskable-ppo" or config.device != "cpu":
         return 1
-    return max(1, min(config.threads or usable_cores(), config.num_envs // LEAST_GAMES))
+    return max(1, min(config.threads or usable_cores(), config.num_envs // MIN_GAMES))
 
 
 class _Follower(BaseCallback):
-    """Callback of the other processes: the counterpart of :class:`Watch`."""
+    """Callback of the other processes: the counterpart of :class:`TrainingCallback`."""
 
     def __init__(self, team: Team) -> None:
         super().__init__()
@@ -216,7 +217,7 @@ class _Follower(BaseCallback):
         self.games = 0
 
 
-def _help(team: Team, config: TrainConfig, run: Path, resume: bool) -> None:
+def _run_helper(team: Team, config: TrainConfig, run: Path, resume: bool) -> None:
     """Main function of the other processes, until they are ended."""
     _, model, _ = _make(config, run, team, resume=resume)
     model.set_logger(Logger(None, []))
@@ -235,7 +236,7 @@ def _make(
     warm_up(config)
     env = make_env(config, team.part_of(config.num_envs))
     # A checkpoint replaces the initial weights.
-    model = make_model(replace(config, start=None) if resume else config, env, team)
+    model = make_model(replace(config, init_from=None) if resume else config, env, team)
     progress = {"steps": 0, "seconds": 0.0, "games": 0}
     if resume:
         progress = load_checkpoint(run / CHECKPOINT, model)
@@ -263,7 +264,7 @@ def _save(config: TrainConfig, folder: Path, model: Learner, env: TrainingEnv) -
         steps=model.num_timesteps,
         value=None if values else policy.value_net,
         temperature=config.temperature if values else None,
-        sure_home=config.sure_home,
+        safe_autoplay=config.safe_autoplay,
     )
 
 
@@ -275,4 +276,4 @@ def check_device(name: str) -> None:
     if th.cuda.is_available():
         here += ["cuda", *(f"cuda:{number}" for number in range(th.cuda.device_count()))]
     if name not in here:
-        raise ConfigError(f"device is {name!r}, which is not here, allowed: {', '.join(here)}")
+        raise ConfigError(f"device is {name!r}, which this machine does not have, allowed: {', '.join(here)}")

@@ -12,7 +12,7 @@ from solitaire_env.core import jit_kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import SolitaireVecEnv
 
-MOST_FORCED: Final = 8
+MAX_FORCED: Final = 8
 """Maximum number of moves played for a game within a step; then the learner chooses in any case."""
 
 
@@ -23,13 +23,13 @@ class TrainingEnv(SolitaireVecEnv):
     well as playing, and in games that cannot be won it would pay better.
 
     After each action, moves without a choice are played in the same step and their rewards are added: the
-    only legal move of a position and, with ``sure_home``, safe autoplay. In some games a third of the
+    only legal move of a position and, with ``safe_autoplay``, safe autoplay. In some games a third of the
     positions have only one legal move.
     """
 
-    def __init__(self, *args: Any, sure_home: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, safe_autoplay: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.sure_home = sure_home
+        self.safe_autoplay = safe_autoplay
         self.steps = 0
         """Steps of all games in the last call, with forced moves but without safe autoplay."""
 
@@ -40,7 +40,7 @@ class TrainingEnv(SolitaireVecEnv):
         rewards = batch.rewards.copy()
         flags = (batch.terminated, batch.truncated, batch.ended)
         ends = [flag.copy() for flag in flags]
-        for _ in range(MOST_FORCED):
+        for _ in range(MAX_FORCED):
             actions, forced = self._moves_without_choice(ends[-1])
             played = actions >= 0
             if not played.any():
@@ -66,7 +66,7 @@ class TrainingEnv(SolitaireVecEnv):
         actions = np.empty(self.num_envs, dtype=np.int64)
         find_only_moves(batch.state.mask, ended, actions)
         forced = actions >= 0
-        if self.sure_home:
+        if self.safe_autoplay:
             safe = autoplay_safe_moves(batch.rules, batch.state)
             forced &= safe < 0
             actions = np.where(safe >= 0, safe, actions)
@@ -75,7 +75,7 @@ class TrainingEnv(SolitaireVecEnv):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The moves to choose from, bool ``[num_envs, actions]``."""
         masks = super().action_masks()
-        if not self.sure_home:
+        if not self.safe_autoplay:
             return masks
         # A new deal may begin with safe autoplay.
         return keep_safe_moves(masks, autoplay_safe_moves(self.batch.rules, self.batch.state))
@@ -89,7 +89,7 @@ class TrainingEnv(SolitaireVecEnv):
 
 
 class FamilyTrainingEnv(TrainingEnv):
-    """The same with many games: after an episode ends, the next one is of any game.
+    """A :class:`TrainingEnv` with many games: after an episode ends, the next one is of any game.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class FamilyTrainingEnv(TrainingEnv):
     def __init__(self, spec: FamilySpec, num_envs: int) -> None:
         self.game = spec
         self.spec = None  # type: ignore[assignment]  # no single environment has these observations
-        self.sure_home, self.steps = False, 0
+        self.safe_autoplay, self.steps = False, 0
         self._set_up(spec.make_batch(num_envs), spec.space, spec.num_actions)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
@@ -138,5 +138,5 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
         information=config.information,
         reward=config.reward,
         stall_limit=config.stall_limit,
-        sure_home=config.sure_home,
+        safe_autoplay=config.safe_autoplay,
     )

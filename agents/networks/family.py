@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.family import FamilySpec
-from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures, MoveReader
 
 Array = npt.NDArray[Any]
 
@@ -18,13 +18,19 @@ class FamilyReader:
     ----------
     spec
         The games.
-    digs, reach, rollout
+    dig_out, relaxed_reachability, rollout_lookahead
         See :class:`MoveReader`.
     """
 
-    def __init__(self, spec: FamilySpec, digs: int = DIGS, reach: int = 0, rollout: int = 0) -> None:
-        self.readers = [MoveReader(game, digs, reach, rollout, family=True) for game in spec.games]
-        self.rollout = rollout
+    def __init__(
+        self, spec: FamilySpec, dig_out: int = DIG_OUT_ROUNDS, relaxed_reachability: int = 0,
+        rollout_lookahead: int = 0,
+    ) -> None:  # fmt: skip
+        self.readers = [
+            MoveReader(game, dig_out, relaxed_reachability, rollout_lookahead, family=True)
+            for game in spec.games
+        ]
+        self.rollout_lookahead = rollout_lookahead
         self.widths = [len(places) for places in spec.layout.places]
         self.sizes = self.readers[0].sizes
         """Number of features of a move, and of a position."""

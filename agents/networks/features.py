@@ -10,10 +10,10 @@ from torch import nn
 
 from agents.family import FamilySpec
 from agents.networks.family import FamilyReader
-from agents.networks.kept import KeptFeatures
+from agents.networks.feature_cache import FeatureCache
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.reader import DIGS, MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures, MoveReader
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ class FeaturesNetwork(nn.Module):
     spec
         The game as the network sees it, with ``observation="cards"``, or several games, for which the
         family's features are always read.
-    digs, reach, rollout, family
+    dig_out, relaxed_reachability, rollout_lookahead, family
         The features that are read: see :class:`~solitaire_env.move_features.reader.MoveReader`.
     """
 
@@ -36,14 +36,14 @@ class FeaturesNetwork(nn.Module):
     """Number of value features."""
 
     def __init__(
-        self, spec: GameSpec | FamilySpec, digs: int = DIGS, reach: int = 0, rollout: int = 0,
-        family: bool = False,
+        self, spec: GameSpec | FamilySpec, dig_out: int = DIG_OUT_ROUNDS, relaxed_reachability: int = 0,
+        rollout_lookahead: int = 0, family: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
         self.reader = (
-            FamilyReader(spec, digs, reach, rollout)
+            FamilyReader(spec, dig_out, relaxed_reachability, rollout_lookahead)
             if isinstance(spec, FamilySpec)
-            else MoveReader(spec, digs, reach, rollout, family)
+            else MoveReader(spec, dig_out, relaxed_reachability, rollout_lookahead, family)
         )
         self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""
@@ -65,25 +65,25 @@ class FeaturesNetwork(nn.Module):
             may depend only on these: :meth:`value` passes no moves.
         """
 
-    def look(self, observations: Array, masks: Array) -> MoveFeatures:
+    def read_features(self, observations: Array, masks: Array) -> MoveFeatures:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
         return self.reader.read(observations, masks)
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
-        """Observations ``[n, size]``, masks ``[n, actions]``."""
+        """Score the legal moves of observations ``[n, size]`` with masks ``[n, actions]``."""
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        return self.score_features(self.look(codes, masks), observations.device)
+        return self.score_features(self.read_features(codes, masks), observations.device)
 
-    def make_kept(self) -> KeptFeatures:
-        """Make a store for positions that are scored more than once."""
-        return KeptFeatures(self.look, self.sizes)
+    def make_cache(self) -> FeatureCache:
+        """Make a cache for positions that are scored more than once."""
+        return FeatureCache(self.read_features, self.sizes)
 
-    def score_kept(self, kept: KeptFeatures, rows: Rows) -> Scores:
-        """The same for kept positions, int64 ``[n]``."""
-        return self.score_features(kept.unpack(rows), next(self.parameters()).device)
+    def score_cached(self, cache: FeatureCache, rows: Rows) -> Scores:
+        """Score cached positions, int64 ``[n]``; see :meth:`score`."""
+        return self.score_features(cache.unpack(rows), next(self.parameters()).device)
 
     def score_features(self, seen: MoveFeatures, device: th.device) -> Scores:
-        """The same from features."""
+        """Score moves from their features."""
         scores: Scores = self(*(th.from_numpy(part).to(device) for part in seen))
         return scores
 

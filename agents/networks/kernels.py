@@ -70,11 +70,11 @@ def read_moves(rows, ends, move_ends, entry_ends, columns, values, weight, here,
     Parameters
     ----------
     rows
-        int64 ``[n]``: numbers of kept positions.
+        int64 ``[n]``: numbers of cached positions.
     ends
         int64 ``[n + 1]``: where the moves of each position end in ``out``.
     move_ends, entry_ends, columns, values
-        Of :class:`agents.networks.kept.Packed`.
+        Of :class:`agents.networks.feature_cache.Packed`.
     weight, here
         ``[features, outputs]`` and ``[n, outputs]``.
     """

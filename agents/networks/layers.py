@@ -9,30 +9,32 @@ import torch as th
 from torch.autograd import Function
 
 from agents.networks import kernels
-from agents.networks.kept import KeptFeatures, Rows
+from agents.networks.feature_cache import FeatureCache, Rows
 
 
 class _ReadMoves(Function):
     @staticmethod
     def forward(
-        ctx: Any, weight: th.Tensor, here: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows
+        ctx: Any, weight: th.Tensor, here: th.Tensor, cache: FeatureCache, rows: Rows, ends: Rows
     ) -> Any:
         out = th.empty(int(ends[-1]), weight.shape[1])
         weight = weight.contiguous()
-        kernels.read_moves(rows, ends, *kept.packed[:-1], weight.numpy(), here.numpy(), out.numpy())
-        ctx.given, ctx.shape = (kept, rows, ends), weight.shape
+        kernels.read_moves(rows, ends, *cache.packed[:-1], weight.numpy(), here.numpy(), out.numpy())
+        ctx.given, ctx.shape = (cache, rows, ends), weight.shape
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: th.Tensor) -> Any:
-        kept, rows, ends = ctx.given
+        cache, rows, ends = ctx.given
         gradient = gradients[0].contiguous()
         weight, here = th.zeros(ctx.shape), th.empty(len(rows), ctx.shape[1])
-        kernels.read_moves_back(rows, ends, *kept.packed[:-1], gradient.numpy(), weight.numpy(), here.numpy())
+        kernels.read_moves_back(
+            rows, ends, *cache.packed[:-1], gradient.numpy(), weight.numpy(), here.numpy()
+        )
         return weight, here, None, None, None
 
 
-def read_moves(weight: th.Tensor, here: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -> th.Tensor:
+def read_moves(weight: th.Tensor, here: th.Tensor, cache: FeatureCache, rows: Rows, ends: Rows) -> th.Tensor:
     """``here[n] + features @ weight`` for each move of position n, float32 ``[moves, outputs]``.
 
     Parameters
@@ -42,34 +44,34 @@ def read_moves(weight: th.Tensor, here: th.Tensor, kept: KeptFeatures, rows: Row
     here
         ``[n, outputs]``.
     rows
-        int64 ``[n]``: numbers of kept positions.
+        int64 ``[n]``: numbers of cached positions.
     ends
-        As returned by :meth:`KeptFeatures.ends`.
+        As returned by :meth:`FeatureCache.ends`.
     """
-    out: th.Tensor = _ReadMoves.apply(weight, here, kept, rows, ends)  # type: ignore[no-untyped-call]
+    out: th.Tensor = _ReadMoves.apply(weight, here, cache, rows, ends)  # type: ignore[no-untyped-call]
     return out
 
 
 class _WeighMoves(Function):
     @staticmethod
-    def forward(ctx: Any, weight: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -> Any:
+    def forward(ctx: Any, weight: th.Tensor, cache: FeatureCache, rows: Rows, ends: Rows) -> Any:
         out = th.empty(int(ends[-1]))
-        kernels.weigh_moves(rows, ends, *kept.packed[:-1], weight.numpy(), out.numpy())
-        ctx.given, ctx.shape = (kept, rows, ends), weight.shape
+        kernels.weigh_moves(rows, ends, *cache.packed[:-1], weight.numpy(), out.numpy())
+        ctx.given, ctx.shape = (cache, rows, ends), weight.shape
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: th.Tensor) -> Any:
-        kept, rows, ends = ctx.given
+        cache, rows, ends = ctx.given
         weight = th.zeros(ctx.shape)
         gradient = gradients[0].contiguous()
-        kernels.weigh_moves_back(rows, ends, *kept.packed[:-1], gradient.numpy(), weight.numpy())
+        kernels.weigh_moves_back(rows, ends, *cache.packed[:-1], gradient.numpy(), weight.numpy())
         return weight, None, None, None
 
 
-def weigh_moves(weight: th.Tensor, kept: KeptFeatures, rows: Rows, ends: Rows) -> th.Tensor:
+def weigh_moves(weight: th.Tensor, cache: FeatureCache, rows: Rows, ends: Rows) -> th.Tensor:
     """The features of each move itself times ``weight`` ``[NUM_MOVE]``: float32 ``[moves]``."""
-    out: th.Tensor = _WeighMoves.apply(weight, kept, rows, ends)  # type: ignore[no-untyped-call]
+    out: th.Tensor = _WeighMoves.apply(weight, cache, rows, ends)  # type: ignore[no-untyped-call]
     return out
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch as th
 from torch import nn
 
-from agents.networks.kept import KeptObservations
+from agents.networks.feature_cache import ObservationCache
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 
@@ -26,18 +26,18 @@ class DenseNetwork(nn.Module):
     """Number of value features."""
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
-        """Observations ``[n, size]``, masks ``[n, actions]``."""
+        """Score the legal moves of observations ``[n, size]`` with masks ``[n, actions]``."""
         scores, features = self(observations)
         games, actions = (th.from_numpy(part).to(scores.device) for part in masks.nonzero())
         return Scores(games, actions, scores[games, actions], features)
 
-    def make_kept(self) -> KeptObservations:
-        """Make a store for positions that are scored more than once."""
-        return KeptObservations()
+    def make_cache(self) -> ObservationCache:
+        """Make a cache for positions that are scored more than once."""
+        return ObservationCache()
 
-    def score_kept(self, kept: KeptObservations, rows: Rows) -> Scores:
-        """The same for kept positions, int64 ``[n]``."""
-        observations, masks = kept.of(rows)
+    def score_cached(self, cache: ObservationCache, rows: Rows) -> Scores:
+        """Score cached positions, int64 ``[n]``; see :meth:`score`."""
+        observations, masks = cache.of(rows)
         return self.score(th.from_numpy(observations).to(next(self.parameters()).device), masks)
 
     def value(self, observations: th.Tensor) -> th.Tensor:
@@ -47,7 +47,7 @@ class DenseNetwork(nn.Module):
 
 
 class MlpNetwork(DenseNetwork):
-    """A plain multilayer perceptron with the same outputs, for either kind of observation.
+    """A plain multilayer perceptron, for either kind of observation.
 
     Parameters
     ----------

@@ -8,13 +8,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from agents.family import FamilySpec
+from agents.networks.feature_cache import FeatureCache
 from agents.networks.features import Array, FeaturesNetwork, Rows
-from agents.networks.kept import KeptFeatures
 from agents.networks.layers import normalize_relu, read_moves, weigh_moves
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIGS, MoveFeatures
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures
 
 
 class MovesNetwork(FeaturesNetwork):
@@ -31,13 +31,13 @@ class MovesNetwork(FeaturesNetwork):
         Sizes of the hidden layers for moves.
     width
         Size of the two hidden layers for the value.
-    digs
+    dig_out
         Rounds of dig-out features (:mod:`solitaire_env.move_features.dig_outs`).
-    onward
+    rollout_lookahead
         Rollout lookahead: follow the linear policy after each move, for at most this many moves, and add the
         features of the position where it stops (:mod:`solitaire_env.move_features.lookahead`). 0 turns it
         off.
-    reach
+    relaxed_reachability
         Number of relaxed-reachability features (:mod:`solitaire_env.move_features.reachability`).
     family
         1: the family's features are read too (:mod:`solitaire_env.move_features.family`). The weights are
@@ -46,14 +46,15 @@ class MovesNetwork(FeaturesNetwork):
 
     def __init__(
         self, spec: GameSpec | FamilySpec, hidden: tuple[int, ...] = (64, 32), width: int = 64,
-        digs: int = DIGS, onward: int = 0, reach: int = 0, family: int = 0,
+        dig_out: int = DIG_OUT_ROUNDS, rollout_lookahead: int = 0, relaxed_reachability: int = 0,
+        family: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(spec, digs, reach, onward, bool(family))
+        super().__init__(spec, dig_out, relaxed_reachability, rollout_lookahead, bool(family))
         self.width = width
         self.habit: th.Tensor
         """Weights of the linear policy for rollout lookahead; part of the model, not trained. With zeros it
         plays no moves."""
-        if onward:
+        if rollout_lookahead:
             self.register_buffer("habit", th.zeros(NUM_MOVE))
         move, size = self.sizes
         self.read_move = nn.Linear(move, hidden[0])
@@ -66,35 +67,35 @@ class MovesNetwork(FeaturesNetwork):
         nn.init.zeros_(self.linear.weight)
         self.to_value = nn.Sequential(nn.Linear(size, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
-    def look(self, observations: Array, masks: Array) -> MoveFeatures:
+    def read_features(self, observations: Array, masks: Array) -> MoveFeatures:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
-        weights = self.habit.double().cpu().numpy() if self.reader.rollout else None
+        weights = self.habit.double().cpu().numpy() if self.reader.rollout_lookahead else None
         return self.reader.read(observations, masks, weights)
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:
-        """Observations ``[n, size]``, masks ``[n, actions]``."""
+        """Score the legal moves of observations ``[n, size]`` with masks ``[n, actions]``."""
         if not self._is_compiled:
             return super().score(observations, masks)
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        kept = self.make_kept()
-        return self.score_kept(kept, kept.add(codes, masks))
+        cache = self.make_cache()
+        return self.score_cached(cache, cache.add(codes, masks))
 
-    def score_kept(self, kept: KeptFeatures, rows: Rows) -> Scores:
-        """The same for kept positions, int64 ``[n]``."""
+    def score_cached(self, cache: FeatureCache, rows: Rows) -> Scores:
+        """Score cached positions, int64 ``[n]``; see :meth:`score`."""
         if not self._is_compiled:
-            return super().score_kept(kept, rows)
-        ends = kept.ends(rows)
-        positions = th.from_numpy(kept.packed.positions[rows])
+            return super().score_cached(cache, rows)
+        ends = cache.ends(rows)
+        positions = th.from_numpy(cache.packed.positions[rows])
         # Moves are stored as differences from the position before them.
         after = self.read_move.weight[:, NUM_MOVE:]
         here = F.linear(positions, self.read_position.weight + after, self.read_move.bias)
-        hidden = read_moves(self.read_move.weight.t(), here, kept, rows, ends)
+        hidden = read_moves(self.read_move.weight.t(), here, cache, rows, ends)
         hidden = normalize_relu(hidden, self.norms[0])
         for layer, norm in zip(self.body, self.norms[1:], strict=True):
             hidden = normalize_relu(layer(hidden), norm)
-        scores = self.head(hidden)[:, 0] + weigh_moves(self.linear.weight[0], kept, rows, ends)
+        scores = self.head(hidden)[:, 0] + weigh_moves(self.linear.weight[0], cache, rows, ends)
         games = np.repeat(np.arange(len(rows)), np.diff(ends))
-        actions = kept.actions[kept.moves(rows, ends)]
+        actions = cache.actions[cache.moves(rows, ends)]
         return Scores(th.from_numpy(games), th.from_numpy(actions), scores, self.to_value(positions))
 
     @property
@@ -104,7 +105,7 @@ class MovesNetwork(FeaturesNetwork):
         return weight.dtype == th.float32 and weight.device.type == "cpu"
 
     def forward(self, games: th.Tensor, actions: th.Tensor, moves: th.Tensor, positions: th.Tensor) -> Scores:
-        """The same by torch layers, on any device and with any precision."""
+        """Compute the scores by torch layers, on any device and with any precision."""
         hidden = self.read_move(moves) + self.read_position(positions)[games]
         hidden = th.relu(self.norms[0](hidden))
         for layer, norm in zip(self.body, self.norms[1:], strict=True):
@@ -121,6 +122,6 @@ class MovesNetwork(FeaturesNetwork):
     def value(self, observations: th.Tensor) -> th.Tensor:
         """Only the value features, ``[n, width]``."""
         codes = observations.cpu().numpy().astype(np.int8, copy=False)
-        seen = self.look(codes, np.zeros((len(codes), 0), dtype=np.int8)).positions
+        seen = self.read_features(codes, np.zeros((len(codes), 0), dtype=np.int8)).positions
         features: th.Tensor = self.to_value(th.from_numpy(seen).to(observations.device))
         return features

@@ -29,29 +29,30 @@ class PileNetwork(DenseNetwork):
         Size of a token.
     embedding
         Size of a card's embedding.
-    depth
+    cards_per_pile
         Number of cards of a pile that are read, from its playable end; 0 for all.
-    rounds
+    context_rounds
         Number of times that the tokens read the context.
     """
 
     def __init__(
-        self, spec: GameSpec, width: int = 64, embedding: int = 16, depth: int = 0, rounds: int = 2
-    ) -> None:
+        self, spec: GameSpec, width: int = 64, embedding: int = 16, cards_per_pile: int = 0,
+        context_rounds: int = 2,
+    ) -> None:  # fmt: skip
         super().__init__()
         if spec.settings.observation != "cards":
             raise ValueError(f"network 'piles' reads observation 'cards', not {spec.settings.observation!r}")
         if not plays(spec):
             raise ValueError(
                 f"network 'piles' does not play {spec.variant.name}: it scores no redeals, no cards that "
-                "worry back and no groups out of order; network 'moves' does"
+                "go back from a foundation and no sequences out of order; network 'moves' does"
             )
         rules = spec.rules
         self.slices = spec.slices
         self.piles, self.cells, self.waste = rules.piles, rules.cells, bool(rules.has_stock)
         self.decks, self.ranks = rules.decks, rules.ranks
         self.capacity = self.slices["t1"].stop - self.slices["t1"].start
-        self.depth = min(depth or self.capacity, self.capacity)
+        self.depth = min(cards_per_pile or self.capacity, self.capacity)
         self.width = width
         self.sources = self.piles + int(self.waste) + self.cells
         offsets = spec.actions.offsets
@@ -59,7 +60,7 @@ class PileNetwork(DenseNetwork):
         self.space_counts = rules.space_counts if "space" in offsets else 0
         self._make_constants()
         self._make_tokens(embedding)
-        self._make_rounds(rounds)
+        self._make_rounds(context_rounds)
         self._make_heads()
 
     def _make_constants(self) -> None:

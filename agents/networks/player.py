@@ -34,11 +34,11 @@ class NetworkPlayer(Policy):
     seed
         Seed of the draws if the caller passes no random numbers.
     value
-        Maps the network's value features to the value, ``[n, 1]``; None if it was not kept.
+        Maps the network's value features to the value, ``[n, 1]``; None if the model has no value head.
     temperature
         Of a network whose scores are values of moves: they are divided by it, and the value is the highest
         of them. None if scores are logits.
-    sure_home
+    safe_autoplay
         Whether safe autoplay (:mod:`solitaire_env.move_features.autoplay`) is played first, so that the
         network chooses only where there is none.
     """
@@ -47,14 +47,14 @@ class NetworkPlayer(Policy):
 
     def __init__(
         self, network: Network, spec: GameSpec, name: str, *, seed: int = 0,
-        value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
+        value: th.nn.Module | None = None, temperature: float | None = None, safe_autoplay: bool = False,
     ) -> None:  # fmt: skip
         self.spec = spec
         self.name = name
         self.moves = spec.variant.moves
         self.observation = spec.settings.observation
         self.information = spec.settings.information
-        self.autoplay = SafeAutoplay(spec) if sure_home else None
+        self.autoplay = SafeAutoplay(spec) if safe_autoplay else None
         self._widening: list[RemovableHandle] = []
         self.network = self._in_64_bits(network.eval())
         self.value = value and self._in_64_bits(value)

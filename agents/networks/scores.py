@@ -30,7 +30,7 @@ class Scores(NamedTuple):
         highest = (numbers == self.highest(numbers)[self.games]).nonzero()[:, 0]
         chosen = highest.new_full((len(self.features),), -1).index_copy(0, self.games[highest], highest)
         if (chosen < 0).any():
-            raise ValueError("the network has diverged: its scores are no numbers any more")
+            raise ValueError("the network has diverged: its scores are no longer finite")
         return chosen
 
     def of(self, actions: th.Tensor, numbers: th.Tensor) -> th.Tensor:

@@ -79,7 +79,7 @@ def ablation_table(ablation: str) -> str:
     """The table of an ablation."""
     trained = read_ablation(ablation)
     if not trained:
-        raise ValueError(f"{ABLATIONS / ablation}: nothing is stored there")
+        raise ValueError(f"{ABLATIONS / ablation}: has no stored trainings")
     deals = _text(_deals(trained[0].games))
     head = ["", "training", f"won, deals {deals}", "cards home", "wins only here : wins only baseline"]
     rows = [

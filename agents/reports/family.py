@@ -106,7 +106,7 @@ def read_rows(path: Path) -> dict[str, Row]:
         except ValidationError as error:
             raise ValueError(f"{path}, line {number}: {sentence(error)}") from None
         if row.game in rows:
-            raise ValueError(f"{path}, line {number}: game {row.game!r} stands twice, allowed: once")
+            raise ValueError(f"{path}, line {number}: game {row.game!r} occurs twice, allowed: once")
         rows[row.game] = row
     return rows
 
@@ -147,8 +147,8 @@ def play_games(
             continue
         if before is not None and not force:
             raise ValueError(
-                f"{path}: {variant.name} was played on deals {before.deals} by {before.fingerprint}, not "
-                f"{deals} by {player.fingerprint}; --force plays it again"
+                f"{path}: {variant.name} was played on deals {before.deals} by policy {before.fingerprint}, "
+                f"now it would be {deals} by {player.fingerprint}; --force plays it again"
             )
         share = place / len(games)
         line.count(place, len(games), lambda share=share, variant=variant: (  # type: ignore[misc]

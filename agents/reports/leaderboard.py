@@ -12,7 +12,7 @@ from agents.reports import stored
 from agents.reports.ablations import ablation_table, ablations
 from agents.reports.model_card import NOTE, model_card
 from agents.reports.search_results import search_table, shipped_of
-from agents.reports.solver_results import Verdict, contradictions, of_game, solver_table
+from agents.reports.solver_results import SolverResult, contradictions, solver_results_of, solver_table
 from agents.reports.stored import Entry
 from agents.reports.tables import against, cost, home, table, won
 from solitaire_env import VARIANTS, env_id
@@ -22,7 +22,7 @@ from solitaire_env.registration import env_variant, step_limit
 
 PAGE: Path = stored.ROOT / "docs" / "reference" / "leaderboard.md"
 README: Path = stored.ROOT / "README.md"
-Verdicts = Mapping[int | str, Verdict]
+SolverResults = Mapping[int | str, SolverResult]
 """Solver results by deal."""
 MARK: Final = "<!-- leaderboard -->\n"
 """Before and after the README's table."""
@@ -61,7 +61,7 @@ each supermove is played as single moves, and those are counted.
 # --------------------------------------------------------------------------------------- the page
 
 
-def known_winnable(entries: Sequence[Entry], verdicts: Verdicts) -> set[int | str]:
+def known_winnable(entries: Sequence[Entry], solver_results: SolverResults) -> set[int | str]:
     """The standard deals of a game that the solver or a policy has won.
 
     Raises
@@ -70,24 +70,24 @@ def known_winnable(entries: Sequence[Entry], verdicts: Verdicts) -> set[int | st
         If a policy has won a deal that the solver proved unwinnable.
     """
     for entry in entries:
-        if wrong := contradictions(verdicts, entry.standard + entry.held_out):
+        if wrong := contradictions(solver_results, entry.standard + entry.held_out):
             raise ValueError(
-                f"{entry.game}: `{entry.about.policy}` won deal {wrong[0]}, which cannot be won by the "
-                "stored verdicts: the solver or the rules are wrong"
+                f"{entry.game}: `{entry.about.policy}` won deal {wrong[0]}, which the solver proved "
+                "unwinnable: the solver or the rules are wrong"
             )
-    solved = {deal for deal in stored.STANDARD if deal in verdicts and verdicts[deal].result == "winnable"}
+    solved = {deal for deal, row in solver_results.items() if row.result == "winnable"} & {*stored.STANDARD}
     return solved | {game.deal for entry in entries for game in entry.standard if game.won}
 
 
-def _solver_text(verdicts: Verdicts) -> str:
+def _solver_text(solver_results: SolverResults) -> str:
     """The solver's results on the standard deals of a game; empty if there are none."""
-    of_standard = [verdicts[deal] for deal in stored.STANDARD if deal in verdicts]
+    of_standard = [solver_results[deal] for deal in stored.STANDARD if deal in solver_results]
     if not of_standard:
         return ""
     n = len(of_standard)
-    found = Counter(verdict.result for verdict in of_standard)
-    seconds = [verdict.seconds for verdict in of_standard]
-    home = sum(verdict.cards_home for verdict in of_standard) / n
+    found = Counter(row.result for row in of_standard)
+    seconds = [row.seconds for row in of_standard]
+    home = sum(row.cards_home for row in of_standard) / n
     low, high = wilson_interval(found["winnable"], n)
     return (
         "[The solver](../explanation/search-and-solver.md#the-solver), which knows the stock order, "
@@ -98,10 +98,10 @@ def _solver_text(verdicts: Verdicts) -> str:
     )
 
 
-def _game_table(entries: Sequence[Entry], verdicts: Verdicts) -> str:
+def _game_table(entries: Sequence[Entry], solver_results: SolverResults) -> str:
     """The table of a game, the best policy first."""
     final = any(entry.held_out for entry in entries)
-    winnable = known_winnable(entries, verdicts) if verdicts else set()
+    winnable = known_winnable(entries, solver_results) if solver_results else set()
     of_winnable = [f"of {len(winnable)} known winnable"] if winnable else []
     head = [
         "policy",
@@ -138,7 +138,7 @@ def _narrow(cell: str) -> str:
     return cell.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _game_text(game: str, entries: Sequence[Entry], verdicts: Verdicts) -> str:
+def _game_text(game: str, entries: Sequence[Entry], solver_results: SolverResults) -> str:
     machines: dict[str, list[str]] = {}
     for entry in entries:
         if entry.about.training is not None and entry.about.training.machine is not None:
@@ -150,8 +150,8 @@ def _game_text(game: str, entries: Sequence[Entry], verdicts: Verdicts) -> str:
         f"## {variant.title}",
         f"`{env_id(variant)}`: built by {variant.build}; spaces: {variant.spaces}; moves: {variant.moves}; "
         f"at most {step_limit(variant)} steps.",
-        _game_table(entries, verdicts),
-        *([text] if (text := _solver_text(verdicts)) else []),
+        _game_table(entries, solver_results),
+        *([text] if (text := _solver_text(solver_results)) else []),
         f"Timed on {timed}." + (f" Trained: {'; '.join(trained)}." if trained else ""),
     )
     return "\n\n".join(parts) + "\n"
@@ -162,8 +162,8 @@ def range_text(part: range) -> str:
     return f"{part[0]}-{part[-1]}"
 
 
-def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | None = None) -> str:
-    """The text of ``docs/reference/leaderboard.md``; ``verdicts`` of the solver, by game and deal."""
+def page(entries: dict[str, list[Entry]], solver_results: Mapping[str, SolverResults] | None = None) -> str:
+    """The text of ``docs/reference/leaderboard.md``; ``solver_results`` by game and deal."""
     order = [variant.name for variant in VARIANTS if variant.name in entries]
     made = {(e.about.policy, e.about.author, e.about.made) for of_game in entries.values() for e in of_game}
     any_held_out = any(entry.held_out for of_game in entries.values() for entry in of_game)
@@ -175,9 +175,11 @@ def page(entries: dict[str, list[Entry]], verdicts: Mapping[str, Verdicts] | Non
     return PAGE_TEXT.format(
         note=NOTE,
         standard=range_text(stored.STANDARD),
-        side=stored.SIDE_BY_SIDE,
+        side=stored.TIMED_ENVS,
         held_out=held_out,
-        games="\n".join(_game_text(game, entries[game], (verdicts or {}).get(game, {})) for game in order),
+        games="\n".join(
+            _game_text(game, entries[game], (solver_results or {}).get(game, {})) for game in order
+        ),
         policies=table(["policy", "author", "what it is"], [[f"`{p}`", a, m] for p, a, m in sorted(made)], 3),
     )
 
@@ -224,8 +226,8 @@ def pages() -> dict[Path, str]:
         If a stored result is impossible, or is of another network than the shipped one.
     """
     entries = stored.read_store(stored.STORE)
-    verdicts = {game: of_game(game) for game in entries}
-    out = {PAGE: page(entries, verdicts), README: readme(README.read_text(encoding="utf-8"), entries)}
+    solver_results = {game: solver_results_of(game) for game in entries}
+    out = {PAGE: page(entries, solver_results), README: readme(README.read_text(encoding="utf-8"), entries)}
     text = SEARCH_PAGE.read_text(encoding="utf-8")
     text = _between(SEARCH_PAGE, text, SEARCH_MARK, search_table(entries))
     out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, SOLVER_MARK, solver_table())

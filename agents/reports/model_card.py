@@ -11,9 +11,10 @@ from agents.reports.plots import read_curve
 from agents.reports.stored import Entry, Training
 from agents.reports.tables import cost, home, table, won
 from agents.runs.config_files import load_config
-from agents.runs.folders import history_of, starts_of
+from agents.runs.folders import history_of, init_records
 from solitaire_env import env_id
 from solitaire_env.evaluation import read_games
+from solitaire_env.policies.model_files import parse_card
 from solitaire_env.util.files import model_folder, read_json
 
 NOTE: Final = (
@@ -51,7 +52,7 @@ No training game has a number below 1,048,576, and deals {held_out} were not use
 - It samples its moves from the network's probabilities. In an evaluation the random numbers depend on the
   deal alone, and the network computes in 64 bits, so a game is the same whatever is played in parallel.
   Another machine may round the sixteenth digit differently, which in rare cases changes a move.
-- It evaluates each legal move{onward}. It has no memory: it does not
+- It evaluates each legal move{lookahead}. It has no memory: it does not
   recognize a position that repeats.
 
 ## Reproduce
@@ -80,7 +81,7 @@ def machine(versions: dict[str, Any]) -> str:
 
 
 def training_of(folder: Path) -> Training:
-    """What training the network of a run folder, or a shipped one, took, with what it started from."""
+    """The cost of training the network of a run or shipped folder, including its initial networks."""
     parts = [*history_of(folder), folder]
     minutes = [curve[-1]["minutes"] for part in parts if (curve := read_curve(part))]
     return Training(
@@ -93,22 +94,22 @@ def training_of(folder: Path) -> Training:
 def model_card(folder: Path, entry: Entry | None) -> str:
     """The card of a shipped policy, with results if they are stored."""
     config = load_config(folder / "config.yaml")
-    card, versions = read_json(folder / "model.json"), read_json(folder / "versions.json")
+    card, versions = parse_card(folder / "model.json"), read_json(folder / "versions.json")
     training = training_of(folder)
     with safe_open(folder / "model.safetensors", framework="np") as file:
         numbers = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - no mapping
     sizes = ", ".join(f"{name} {value}" for name, value in card["sizes"].items())
     learner, package = LEARNERS[config.learner]
     begin = "random weights"
-    if config.linear_start is not None:
-        begin = f"the linear policy at temperature {config.linear_start:g}"
-    elif config.start is not None:
-        names = [f"`{record.relative_to(folder).as_posix()}/`" for record in starts_of(folder, config)]
+    if config.init_linear_temperature is not None:
+        begin = f"the linear policy at temperature {config.init_linear_temperature:g}"
+    elif config.init_from is not None:
+        names = [f"`{record.relative_to(folder).as_posix()}/`" for record in init_records(folder, config)]
         begin = f"the mean of {' and '.join(names)}" if len(names) > 1 else f"the network of {names[0]}"
     action_set = card["moves"]
     if action_set == "supermove":
         action_set += ", each played as single moves"
-    if card.get("sure_home"):
+    if card.get("safe_autoplay"):
         action_set += "; safe autoplay"
     facts = {
         "game": f"`{env_id(config.variant)}`, published rules",
@@ -128,7 +129,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
             [[f"{part[0]}-{part[-1]}", won(games), home(games)] for part, games in parts if games],
         )
         rows = f"\nThe games are the rows of `results/leaderboard/{entry.game}/shipped.jsonl`."
-    onward = " with rollout lookahead up to the next draw" if card["sizes"].get("onward") else ""
+    lookahead = card["sizes"].get("rollout_lookahead")
     return CARD.format(
         title=config.variant.title,
         note=NOTE,
@@ -140,7 +141,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         env=env_id(config.variant),
         game=config.variant.name,
         again=_again(folder, config),
-        onward=onward,
+        lookahead=" with rollout lookahead up to the next draw" if lookahead else "",
     )
 
 
@@ -149,9 +150,10 @@ def _again(folder: Path, config: TrainConfig) -> str:
     game, commands = config.variant.name, []
     for part in (*history_of(folder), folder):
         path = Path("solitaire_env/policies/weights", game, part.relative_to(folder), "config.yaml")
-        starts = ",".join(f"runs/{game}-{start.name}" for start in load_config(part / "config.yaml").starts)
+        folders = load_config(part / "config.yaml").init_folders
+        init_from = ",".join(f"runs/{game}-{folder.name}" for folder in folders)
         commands.append(
-            f"python -m agents.train {path.as_posix()}" + (f" --start {starts}" if starts else "")
+            f"python -m agents.train {path.as_posix()}" + (f" --init-from {init_from}" if init_from else "")
         )
     return "\n".join(commands)
 

@@ -10,7 +10,7 @@ from solitaire_env.core.deals import Deal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation.runner import Finished, Runner
 
-LEAST: Final = 128
+MIN_CHUNK: Final = 128
 """Minimum number of games of a chunk, if that many are left: they share the cost of a round of decisions."""
 
 
@@ -53,7 +53,7 @@ def play_on(
             runner.seed, runner.record,
         )  # fmt: skip
         for results in cluster.spread(
-            prepare, job, deals, least=min(LEAST, runner.num_envs), most=runner.num_envs
+            prepare, job, deals, min_size=min(MIN_CHUNK, runner.num_envs), max_size=runner.num_envs
         ):
             for _, played in results:
                 runner.answers += played.answers

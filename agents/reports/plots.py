@@ -8,8 +8,8 @@
     Games won by each policy on the evaluated deals, with Wilson's 95 % interval.
 ``endings``
     Ends of games. Each policy has a histogram of cards home, by how the game ended, and a point for each
-    game that was not won, cards home against steps: whether a policy gets stuck early or late, or moves to
-    and fro until the step limit, and how near to a win.
+    game that was not won, cards home against steps: it shows whether games get stuck early or late, or move
+    cards to and fro until the step limit, and how close they are to a win.
 """
 
 import contextlib
@@ -38,12 +38,12 @@ from solitaire_env.util.progress import ProgressLine
 
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colors, which color-blind people can distinguish."""
-ENDINGS: Final = {"won": ("#009E73", "o"), "stuck": ("#D55E00", "x"), "cut off": ("#0072B2", "+")}
+ENDINGS: Final = {"won": ("#009E73", "o"), "stuck": ("#D55E00", "x"), "truncated": ("#0072B2", "+")}
 """Possible ends of a game: color and mark."""
 LEGEND: Final = {
     "won": "won",
     "stuck": "stuck: no move was legal",
-    "cut off": "cut off at the step limit, or in a circle",
+    "truncated": "truncated: at the step limit, or after repeating positions",
 }
 ALLOWED: Final = "a folder that agents.train made, or a JSON-lines file of agents.evaluate --games"
 PICTURES: Final = ("curve", "win_rates", "endings")
@@ -230,9 +230,9 @@ def group(runs: Sequence[Run]) -> dict[str, list[Run]]:
     differ = [key for key in configs[0] if any(config[key] != configs[0][key] for config in configs)]
     labels = {}
     for config, seeds in zip(configs, groups.values(), strict=True):
-        said = [f"{key} {config[key]}" for key in differ]
-        said.append(f"seed {seeds[0].config.seed}" if len(seeds) == 1 else f"{len(seeds)} seeds")
-        labels[one_line(", ".join(said), 60)] = seeds
+        parts = [f"{key} {config[key]}" for key in differ]
+        parts.append(f"seed {seeds[0].config.seed}" if len(seeds) == 1 else f"{len(seeds)} seeds")
+        labels[one_line(", ".join(parts), 60)] = seeds
     return labels
 
 
@@ -263,12 +263,14 @@ def labels_of(played: Sequence[Played]) -> list[str]:
     labels = []
     for one in played:
         same = [other for other in played if other.policy == one.policy]
-        said = [one.policy]
+        parts = [one.policy]
         for name in ("moves", "rules", "folder"):
             if len({getattr(other, name) for other in same}) > 1:
                 # The last parts of a folder, enough to distinguish it.
-                said.append("/".join(Path(one.folder).parts[-2:]) if name == "folder" else getattr(one, name))
-        labels.append(one_line(", ".join(said), 40))
+                parts.append(
+                    "/".join(Path(one.folder).parts[-2:]) if name == "folder" else getattr(one, name)
+                )
+        labels.append(one_line(", ".join(parts), 40))
     return labels
 
 
@@ -291,8 +293,8 @@ def draw_win_rates(played: Sequence[Played]) -> Any:
         errors = np.array([rates - ends[:, 0], ends[:, 1] - rates]).clip(0)
         axes.errorbar(rates, places, xerr=errors, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
         for place, s, (_, end) in zip(places, summaries, ends, strict=True):
-            said = f"{100 * s.win_rate:.1f} % of {s.games:,}"
-            axes.annotate(said, (end, place), (6, 0), textcoords="offset points", va="center")
+            text = f"{100 * s.win_rate:.1f} % of {s.games:,}"
+            axes.annotate(text, (end, place), (6, 0), textcoords="offset points", va="center")
         axes.set(yticks=places, yticklabels=labels_of(panel), title=title_of(panel[0].env))
         axes.set_ylim(-len(panel) + 0.4, 0.6)
         axes.grid(axis="y", visible=False)
@@ -303,7 +305,7 @@ def draw_win_rates(played: Sequence[Played]) -> Any:
 
 def ending(game: Game) -> str:
     """The end of a game in words."""
-    return "won" if game.won else "cut off" if game.truncated else "stuck"
+    return "won" if game.won else "truncated" if game.truncated else "stuck"
 
 
 def draw_endings(played: Sequence[Played]) -> Any:
@@ -323,7 +325,7 @@ def draw_endings(played: Sequence[Played]) -> Any:
         width = max(1, one.cards // 52)
         edges = np.arange(-0.5, one.cards + width, width)
         bottom = np.zeros(len(edges) - 1)
-        for name in ("cut off", "stuck", "won"):
+        for name in ("truncated", "stuck", "won"):
             color, mark = ENDINGS[name]
             games = [game for game in one.games if ending(game) == name]
             home = [game.cards_home for game in games]

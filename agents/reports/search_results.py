@@ -12,7 +12,7 @@ import pydantic.dataclasses
 
 from agents.reports import stored
 from agents.reports.plots import COLORS, new_figure
-from agents.reports.solver_results import Verdict, of_game
+from agents.reports.solver_results import SolverResult, solver_results_of
 from agents.reports.stored import ROOT, STRICT, Amount, Count, Entry, Plain, read_stored
 from agents.reports.tables import home, table, won
 from agents.search.budget import Budget
@@ -38,7 +38,7 @@ class Cost:
     simulations: Count
     depth: Count
     candidates: Count
-    least: Amount
+    min_prob: Amount
     playouts: bool
     prior_weight: Amount
     nodes: Count
@@ -122,7 +122,7 @@ def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
     games = [variant for variant in VARIANTS if variant.name in shipped_games()]
     for variant, axes in zip(games, panels, strict=True):
         # If few games are won, cards home say more.
-        found = [one for deal, one in of_game(variant.name).items() if deal in stored.STANDARD]
+        found = [one for deal, one in solver_results_of(variant.name).items() if deal in stored.STANDARD]
         winnable = any(one.result == "winnable" for one in found)
         draw_players(axes, variant, shipped_of(entries, variant.name), by_wins=winnable)
         if winnable:
@@ -163,7 +163,7 @@ def draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins:
         axes.errorbar(seconds, value, yerr=errors, fmt=mark, color=color, capsize=3, markersize=5)
 
 
-def draw_solver(axes: Any, found: Sequence[Verdict]) -> None:
+def draw_solver(axes: Any, found: Sequence[SolverResult]) -> None:
     """The share of deals won within a time, by the solver."""
     seconds = np.sort([max(one.seconds, 1e-3) for one in found if one.result == "winnable"])
     shares = 100 * np.arange(1, len(seconds) + 1) / len(found)
@@ -173,7 +173,7 @@ def draw_solver(axes: Any, found: Sequence[Verdict]) -> None:
     axes.errorbar(seconds[-1], shares[-1], yerr=errors, fmt="s", color=COLORS[2], capsize=3, markersize=5)
 
 
-def draw_lines(axes: Any, found: Sequence[Verdict]) -> None:
+def draw_lines(axes: Any, found: Sequence[SolverResult]) -> None:
     """Mean cards home on the solver's best line of each deal, within a time."""
     if not found:
         return

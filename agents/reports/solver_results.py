@@ -13,13 +13,13 @@ from agents.reports.tables import table
 from solitaire_env import VARIANTS
 from solitaire_env.evaluation import Game
 
-VERDICTS: Final = ROOT / "results" / "solver"
+SOLVER_RESULTS: Final = ROOT / "results" / "solver"
 MOMENTS: Final = 0.1, 1.0, 2.0, 4.0, 10.5
 """Times in seconds of the table of solver results; the last is after the solver's end."""
 
 
 @dataclass(config=STRICT, frozen=True)
-class Verdict:
+class SolverResult:
     """The solver's result of a deal."""
 
     env: str
@@ -38,7 +38,7 @@ class Verdict:
     """For an unknown deal: each new maximum of cards home, with the seconds after which it was found."""
 
 
-def read_verdicts(path: Path) -> list[Verdict]:
+def read_solver_results(path: Path) -> list[SolverResult]:
     """The results in a file. An incomplete last line is ignored.
 
     Raises
@@ -46,33 +46,33 @@ def read_verdicts(path: Path) -> list[Verdict]:
     ValueError
         The message names the line and the error.
     """
-    adapter = TypeAdapter(Verdict)
-    verdicts = []
+    adapter = TypeAdapter(SolverResult)
+    rows = []
     lines = path.read_text(encoding="utf-8").split("\n")
     for number, line in enumerate(lines, 1):
         if not line:
             continue
         try:
-            verdicts.append(adapter.validate_json(line))
+            rows.append(adapter.validate_json(line))
         except ValidationError as error:
             if number == len(lines):
                 break
-            raise ValueError(f"{path}, line {number}: not a verdict ({sentence(error)})") from None
-    return verdicts
+            raise ValueError(f"{path}, line {number}: not a solver result ({sentence(error)})") from None
+    return rows
 
 
-def of_game(game: str) -> dict[int | str, Verdict]:
+def solver_results_of(game: str) -> dict[int | str, SolverResult]:
     """The stored results of a game by deal; empty if there are none."""
-    path = VERDICTS / f"{game}.jsonl"
-    return {verdict.deal: verdict for verdict in read_verdicts(path)} if path.is_file() else {}
+    path = SOLVER_RESULTS / f"{game}.jsonl"
+    return {row.deal: row for row in read_solver_results(path)} if path.is_file() else {}
 
 
-def contradictions(verdicts: Mapping[int | str, Verdict], games: Sequence[Game]) -> list[int | str]:
+def contradictions(rows: Mapping[int | str, SolverResult], games: Sequence[Game]) -> list[int | str]:
     """Deals proved unwinnable that were won."""
     return [
         game.deal
         for game in games
-        if game.won and game.deal in verdicts and verdicts[game.deal].result == "unwinnable"
+        if game.won and game.deal in rows and rows[game.deal].result == "unwinnable"
     ]
 
 
@@ -80,7 +80,7 @@ def solver_table() -> str:
     """The table of the solver's results after some seconds."""
     rows = []
     for variant in VARIANTS:
-        found = [one for deal, one in of_game(variant.name).items() if deal in stored.STANDARD]
+        found = [one for deal, one in solver_results_of(variant.name).items() if deal in stored.STANDARD]
         won_in = [one.seconds for one in found if one.result == "winnable"]
         open_ones = [one for one in found if one.gains]
         if won_in:
@@ -95,6 +95,6 @@ def solver_table() -> str:
     return table(["", "deals", *(f"{t:g} s" for t in MOMENTS)], rows) if rows else ""
 
 
-def _home_after(one: Verdict, seconds: float) -> int:
+def _home_after(one: SolverResult, seconds: float) -> int:
     """Cards home on the best line known after some seconds."""
     return max((home for spent, home in one.gains if spent <= seconds), default=0)

@@ -27,7 +27,7 @@ STANDARD: range = deals.STANDARD
 """Deals that every policy of the leaderboard has played."""
 HELD_OUT: range = deals.HELD_OUT
 """Deals of the final test."""
-SIDE_BY_SIDE: Final = 256
+TIMED_ENVS: Final = 256
 """Number of games in parallel when a policy is timed."""
 
 
@@ -242,7 +242,7 @@ def _check(path: Path, variant: Variant, name: str, games: Sequence[Game]) -> No
             raise ValueError(f"{where}: its steps are {game.steps}, allowed: at most {step_limit(variant)}")
     deal, times = next(iter(Counter(game.deal for game in games).most_common(1)), (None, 0))
     if times > 1:
-        raise ValueError(f"{path}: deal {shown(deal)} stands {times} times, allowed: once")
+        raise ValueError(f"{path}: deal {shown(deal)} occurs {times} times, allowed: once")
 
 
 def read_store(store: Path) -> dict[str, list[Entry]]:
@@ -250,7 +250,9 @@ def read_store(store: Path) -> dict[str, list[Entry]]:
     entries: dict[str, list[Entry]] = {}
     for folder in sorted(path for path in store.glob("*") if path.is_dir()):
         if env_variant(folder.name).name != folder.name:
-            raise ValueError(f"{folder}: allowed is the name of a game, {env_variant(folder.name).name!r}")
+            raise ValueError(
+                f"{folder}: its name is {folder.name!r}, allowed: {env_variant(folder.name).name!r}"
+            )
         for name in sorted({path.stem for path in folder.iterdir()}):
             entries.setdefault(folder.name, []).append(read_entry(store, folder.name, name))
     for of_game in entries.values():

@@ -63,7 +63,7 @@ def cost(training: Training | None) -> str:
         parts.append(f"{training.steps / 1e6:.1f} M steps")
     if training.minutes is not None:
         parts.append(f"{training.minutes:.{0 if training.minutes >= 10 else 1}f} min")
-    return ", ".join(parts) or "not told"
+    return ", ".join(parts) or "unknown"
 
 
 def against(games: Sequence[Game], others: Sequence[Game]) -> str:

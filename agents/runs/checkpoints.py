@@ -22,12 +22,12 @@ def save_checkpoint(path: Path, model: BaseAlgorithm, progress: dict[str, Any]) 
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    told = {"progress": json.dumps(progress), "layout": _layout_of(model)}
-    write_whole(path, lambda part: save_file(tensors, part, told))
+    metadata = {"progress": json.dumps(progress), "layout": _layout_of(model)}
+    write_whole(path, lambda part: save_file(tensors, part, metadata))
 
 
 def _layout_of(model: BaseAlgorithm) -> str:
-    """The hash of the layout that a model is for: some networks are alike for all games."""
+    """The hash of the layout that a model is for: some networks have the same tensors for all games."""
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)
     return policy.spec.hash

@@ -8,6 +8,7 @@ import yaml
 
 from agents.config import ConfigError, TrainConfig, make_config
 from solitaire_env.core.variant import Variant
+from solitaire_env.policies.renamed_keys import rename_keys
 from solitaire_env.registration import env_variant, is_family
 from solitaire_env.util.messages import one_line, shown
 
@@ -34,7 +35,7 @@ class _Loader(yaml.SafeLoader):
             name = (key.tag, key.value if isinstance(key, yaml.ScalarNode) else id(key))
             if name in seen:
                 raise yaml.MarkedYAMLError(
-                    problem=f"key {shown(key.value)} stands twice", problem_mark=key.start_mark
+                    problem=f"key {shown(key.value)} occurs twice", problem_mark=key.start_mark
                 )
             seen.add(name)
         return node
@@ -57,7 +58,7 @@ def load_config(path: Path, env: str | None = None) -> TrainConfig:
     default = blocks.pop("default", None)
     if env is None and len(blocks) != 1:
         choice = one_line(", ".join(blocks)) or "an id"
-        raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose with --env: {choice}")
+        raise ConfigError(f"{path}: has {len(blocks)} env blocks; choose one with --env: {choice}")
     wanted = next(iter(blocks)) if env is None else env
     try:
         game = _game_of(wanted)
@@ -82,7 +83,7 @@ def _game_of(env: str) -> Variant | None:
 
 
 def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:
-    """The blocks of a YAML file by name."""
+    """The blocks of a YAML file by name. Old names of keys are replaced."""
     try:
         text = path.read_text(encoding="utf-8")
         if len(text) > MAX_TEXT:
@@ -95,13 +96,18 @@ def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(data, dict) or not all(
         isinstance(block, dict) or block is None for block in data.values()
     ):
-        raise ConfigError(f"{path}: allowed is a 'default:' block and a block for each env id")
+        raise ConfigError(f"{path}: not a configuration, allowed: a 'default:' block and one for each env id")
     for name, block in data.items():
         if not isinstance(name, str) or "env" in (block or {}):
             raise ConfigError(
-                f"{path}: block {shown(name)}: allowed as its name is 'default' or the env that it is for"
+                f"{path}: block {shown(name)}: its name is the env, allowed: 'default' or an env id, and no "
+                "key 'env' in it"
             )
-    return {name: block or {} for name, block in data.items()}
+    try:
+        blocks = rename_keys(path, *(block or {} for block in data.values()))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return dict(zip(data, blocks, strict=True))
 
 
 def dump_config(config: TrainConfig) -> str:

@@ -45,7 +45,7 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
                 number += 1
         write_text(run / "config.yaml", dump_config(config))
         write_json(run / "versions.json", versions(config))
-        keep_history(config.starts, run)
+        copy_history(config.init_folders, run)
     except OSError as error:
         raise ConfigError(f"{error.filename or runs}: cannot be written ({error.strerror})") from None
     return run
@@ -61,36 +61,36 @@ def history_of(folder: Path) -> list[Path]:
     return sorted((folder / HISTORY).glob("[0-9]*"), key=lambda path: int(path.name))
 
 
-def starts_of(folder: Path, config: TrainConfig) -> list[Path]:
+def init_records(folder: Path, config: TrainConfig) -> list[Path]:
     """The records of the initial networks of a folder's training, which are stored last."""
-    return history_of(folder)[-len(config.starts) :] if config.starts else []
+    return history_of(folder)[-len(config.init_folders) :] if config.init_folders else []
 
 
-def keep_history(starts: Sequence[Path], run: Path) -> None:
+def copy_history(init_folders: Sequence[Path], run: Path) -> None:
     """Copy the records of the trainings of the initial networks, where their folders have them.
 
-    ``start`` in a copied configuration names the records of that training's initial networks. A training that
-    several of the networks descend from is copied once.
+    ``init_from`` in a copied configuration names the records of that training's initial networks. A training
+    that several of the networks descend from is copied once.
     """
-    kept: dict[bytes, str] = {}
-    names: list[dict[str, str]] = []
-    for start in starts:
-        names.append({})
-        for record in history_of(start):
-            told = _told(record)
-            if told not in kept:
-                kept[told] = _keep(record, run, names[-1])
-            names[-1][f"{HISTORY}/{record.name}"] = kept[told]
-    for start, renamed in zip(starts, names, strict=True):
-        _keep(start, run, renamed)
+    copied: dict[bytes, str] = {}
+    new_names: list[dict[str, str]] = []
+    for folder in init_folders:
+        new_names.append({})
+        for record in history_of(folder):
+            identity = _identity_of(record)
+            if identity not in copied:
+                copied[identity] = _copy_record(record, run, new_names[-1])
+            new_names[-1][f"{HISTORY}/{record.name}"] = copied[identity]
+    for folder, renamed in zip(init_folders, new_names, strict=True):
+        _copy_record(folder, run, renamed)
 
 
-def _told(folder: Path) -> bytes:
+def _identity_of(folder: Path) -> bytes:
     """Bytes that identify a training."""
-    return b"".join(path.read_bytes() for path in _records(folder))
+    return b"".join(path.read_bytes() for path in _record_files(folder))
 
 
-def _records(folder: Path) -> list[Path]:
+def _record_files(folder: Path) -> list[Path]:
     """The record files of a training, without its configuration, which contains numbers of records."""
     files = [
         *(folder / name for name in ("versions.json", CURVE, "imitation.json")),
@@ -99,17 +99,18 @@ def _records(folder: Path) -> list[Path]:
     return [path for path in files if path.is_file()]
 
 
-def _keep(source: Path, run: Path, renamed: dict[str, str]) -> str:
+def _copy_record(source: Path, run: Path, renamed: dict[str, str]) -> str:
     """Copy the record of a training, with the new names of the records before it; return its name."""
     name = f"{HISTORY}/{len(history_of(run)) + 1}"
     (run / name).mkdir(parents=True)
-    for path in _records(source):
+    for path in _record_files(source):
         shutil.copyfile(path, run / name / path.name)
     if (source / "config.yaml").is_file():
         config = load_config(source / "config.yaml")
-        before = [record.relative_to(source) for record in starts_of(source, config)] or config.starts
-        start = ",".join(renamed.get(path.as_posix(), str(path)) for path in before)
-        write_text(run / name / "config.yaml", dump_config(replace(config, start=start or None)))
+        records = [record.relative_to(source) for record in init_records(source, config)]
+        names = [path.as_posix() for path in records] or list(map(str, config.init_folders))
+        init_from = ",".join(renamed.get(of, of) for of in names)
+        write_text(run / name / "config.yaml", dump_config(replace(config, init_from=init_from or None)))
     return name
 
 

@@ -30,7 +30,8 @@ from solitaire_env.util.messages import shown
 
 def save_model(
     folder: Path, network: th.nn.Module, spec: GameSpec | FamilySpec, *, kind: str, sizes: dict[str, Any],
-    steps: int, value: th.nn.Module | None = None, temperature: float | None = None, sure_home: bool = False,
+    steps: int, value: th.nn.Module | None = None, temperature: float | None = None,
+    safe_autoplay: bool = False,
 ) -> None:  # fmt: skip
     """Write a model folder, with the value head if any; ``spec`` is the game as the network sees it, or the
     games.
@@ -48,7 +49,7 @@ def save_model(
         "sizes": sizes,
         "steps": steps,
         "temperature": temperature,
-        "sure_home": sure_home,
+        "safe_autoplay": safe_autoplay,
     }
     write_json(folder / CARD, card)
 
@@ -110,7 +111,12 @@ def _make_player(model: Model, name: str) -> NetworkPlayer:
     """The policy in a model folder."""
     network, value = _make_network(model, model.spec)
     return NetworkPlayer(
-        network, model.spec, name, value=value, temperature=model.temperature, sure_home=model.sure_home
+        network,
+        model.spec,
+        name,
+        value=value,
+        temperature=model.temperature,
+        safe_autoplay=model.safe_autoplay,
     )
 
 
@@ -133,13 +139,13 @@ def _make_network(model: Model, spec: GameSpec | FamilySpec) -> tuple[Network, t
     return network, value
 
 
-Start = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
-"""Weights of a network, and of its value head if it was kept."""
+InitialWeights = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
+"""Weights of a network, and of its value head if the model has one."""
 
 
-def load_start(
+def load_initial_weights(
     path: Path, kind: str, sizes: dict[str, Any], spec: GameSpec | FamilySpec, *, values: bool = False
-) -> Start:
+) -> InitialWeights:
     """The weights of a run or model folder, as initial weights of a network of that kind and sizes.
 
     ``values``: whether the scores of the network are values of moves, or logits. Values become logits when
@@ -154,23 +160,24 @@ def load_start(
     folder = model_folder(path)
     game = spec.games[0] if isinstance(spec, FamilySpec) else spec
     if isinstance(spec, FamilySpec) and read_card(folder, NETWORKS)["games"] is None:
-        raise ValueError(f"{folder}: the model is for a single game, the configuration for many")
+        raise ValueError(f"{folder}: the model is for a single game, allowed: a model for many games")
     model = read_model(folder, game, NETWORKS, exact=True)
     if (model.network, model.sizes) != (kind, sizes):
         raise ValueError(
-            f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, "
-            f"the configuration's is {kind!r} with {shown(sizes)}"
+            f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, allowed: that of "
+            f"the configuration, {kind!r} with {shown(sizes)}"
         )
     network, value = _make_network(model, spec)
     network.double()
     if value is not None:
         value.double()
     if values and model.temperature is None:
-        raise ValueError(f"{folder}: its scores are logits, the learner wants values (pqn)")
+        raise ValueError(f"{folder}: its scores are logits, allowed: values of moves, which pqn learns")
     if not values and model.temperature is not None:
         if not isinstance(network, MovesNetwork):
             raise ValueError(
-                f"{folder}: its scores are values, of which only a network 'moves' makes the logits of ppo"
+                f"{folder}: its scores are values of moves, and only a network 'moves' can turn them into "
+                "logits"
             )
         network.divide_scores(model.temperature)
     return network.state_dict(), None if value is None else value.state_dict()

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from agents.search.layers import Layer, make_layer, widen
 from agents.search.positions import make_trail
-from agents.search.rollouts import Known, hand_on, make_known, near, play_out_all
+from agents.search.rollouts import KnownLines, advance_lines, make_known_lines, perturb, play_out_all
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
@@ -25,20 +25,20 @@ from solitaire_env.move_features.moves import make_room
 
 Array = npt.NDArray[Any]
 
-Expects = Callable[[Array], Array]
+ValueFunction = Callable[[Array], Array]
 """Values of position rows, int8 ``[n, row_size]``: float ``[n]``, about 1 for a game that is won."""
 
 BRANCHES: Final = 16
 """Capacity for new positions, per position of the beam; further ones are left out."""
-LONGEST: Final = 1000
+MAX_LINE: Final = 1000
 """Maximum length of a line, in moves."""
-PLAYERS: Final = 2
+NUM_PLAYOUTS: Final = 2
 """Playouts of a position: one by the linear policy, the others with perturbed weights."""
-FINALISTS: Final = 2
-"""With a network, the number of positions that are played out, per position that a beam keeps."""
-MEAN: Final = 0.1
+PLAYED_OUT: Final = 2
+"""With a network, the maximum number of positions that are played out, per position that a beam keeps."""
+MEAN_WEIGHT: Final = 0.1
 """Weight of the mean share of cards that the playouts bring home; the best line has weight 1."""
-TRUST: Final = 0.2
+VALUE_WEIGHT: Final = 0.2
 """Weight of the network's value."""
 PATIENCE: Final = 20
 """A playout ends after this many moves without a card going home or leaving the stock."""
@@ -46,7 +46,7 @@ SLICE: Final = 64
 """Positions that are played out between two checks of the time."""
 
 
-class Found(NamedTuple):
+class BeamResult(NamedTuple):
     """The result of a beam search."""
 
     line: tuple[int, ...]
@@ -77,8 +77,8 @@ class Played(NamedTuple):
 
     kept: Array
     """int64 ``[n]``: their indices in the layer."""
-    worth: Array
-    """float64 ``[n]``: their ranking."""
+    scores: Array
+    """float64 ``[n]``: their scores, by which the beam keeps positions."""
     nodes: int
     """Number of moves played."""
 
@@ -94,31 +94,32 @@ class Beam:
         Memory for the table of known positions. When it is full, some positions are expanded twice.
     weights
         Weights of the linear policy.
-    expects
+    values
         Values of positions by a network. Without it all positions are played out.
     """
 
     def __init__(
-        self, variant: Variant, megabytes: float, weights: Array, expects: Expects | None = None
+        self, variant: Variant, megabytes: float, weights: Array, values: ValueFunction | None = None
     ) -> None:
         self.batch = Batch(GameSpec(variant), 2)
         self.trail = make_trail(self.batch.rules)
         self.room = make_room(self.batch.rules)
-        self.trial = np.zeros(LONGEST, dtype=np.int64)
-        self.forced = has_safe_moves(variant)
+        self.trial = np.zeros(MAX_LINE, dtype=np.int64)
+        self.autoplay = has_safe_moves(variant)
         self.slots = 1 << max(4, int(megabytes * 1e6 / 16).bit_length() - 1)
         self.weights = weights
-        self.expects = expects
-        self.asked = FINALISTS if expects else BRANCHES
+        self.values = values
+        self.max_playouts = PLAYED_OUT if values else BRANCHES
         """Maximum number of playouts, per position that is kept."""
-        self.widest = int(megabytes * 1e6 / (BRANCHES * self.batch.rules.row_size + 4 * self.asked * LONGEST))
+        size = BRANCHES * self.batch.rules.row_size + 4 * self.max_playouts * MAX_LINE
+        self.max_width = int(megabytes * 1e6 / size)
         """Maximum width: positions and lines take ``megabytes`` once more."""
 
     def search(
         self, cards: Array, width: int, random: np.random.Generator | None = None, *,
         line: tuple[int, ...] = (), home: int = -1, until: float = float("inf"),
         progress: Callable[[int, int], None] | None = None,
-    ) -> Found:  # fmt: skip
+    ) -> BeamResult:  # fmt: skip
         """Search from a position row (int8 ``[row_size]``, the stock in its order).
 
         Parameters
@@ -137,11 +138,11 @@ class Beam:
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         # New arrays: memory that was never written costs nothing, clearing all of it would.
         layer = make_layer(rules, BRANCHES * width, self.slots)
-        known, after = (make_known(self.asked * width, LONGEST) for _ in range(2))
+        known, after = (make_known_lines(self.max_playouts * width, MAX_LINE) for _ in range(2))
         known.home[0], known.lengths[0], known.lines[0, : len(line)] = home, len(line), line
         places = np.zeros(1, dtype=np.int64)
         self.batch.set_row(0, cards)
-        if self.forced:
+        if self.autoplay:
             autoplay_safe(rules, state, events, 0)
         rows = state.rows[:1].copy()
         best = Best(int(state.home[0]))
@@ -150,7 +151,7 @@ class Beam:
         played = 0
         try:
             while len(rows) and best.home < rules.cards and time.perf_counter() < until:
-                n, fits = widen(rules, state, events, rows, self.forced, self.trail, layer)
+                n, fits = widen(rules, state, events, rows, self.autoplay, self.trail, layer)
                 if n:
                     best = _best_move(best, layer, n, len(steps))
                 if best.home == rules.cards:
@@ -158,18 +159,18 @@ class Beam:
                 kept = np.flatnonzero(~layer.over[:n])
                 whole = whole and fits and len(kept) <= width
                 if len(kept) and random is not None:
-                    kept, worth, nodes = self._play_out(
+                    kept, scores, nodes = self._play_out(
                         layer, kept, places, known, after, width, random, until
                     )
                     played += nodes
                     best = _best_playout(best, layer, kept, after, len(steps))
                 elif len(kept) > width:
-                    assert self.expects is not None
-                    worth = self.expects(layer.rows[kept])
+                    assert self.values is not None
+                    scores = self.values(layer.rows[kept])
                 else:
-                    worth = np.zeros(len(kept))
+                    scores = np.zeros(len(kept))
                 # Sorted by rank: a position that two moves reach occurs once, after the better parent.
-                places = np.argsort(-worth)[:width]
+                places = np.argsort(-scores)[:width]
                 kept = kept[places]
                 known, after = after, known
                 steps.append((layer.froms[kept], layer.actions[kept]))
@@ -179,10 +180,10 @@ class Beam:
         except KeyboardInterrupt:
             stopped = True
         nodes = played + int(layer.counts[1])
-        return Found(_line(steps, best), best.home, nodes, whole and len(rows) == 0, stopped)
+        return BeamResult(_line(steps, best), best.home, nodes, whole and len(rows) == 0, stopped)
 
     def _play_out(
-        self, layer: Layer, kept: Array, places: Array, known: Known, after: Known, width: int,
+        self, layer: Layer, kept: Array, places: Array, known: KnownLines, after: KnownLines, width: int,
         random: np.random.Generator, until: float,
     ) -> Played:  # fmt: skip
         """Play out the positions with the highest values, and those on known lines.
@@ -199,18 +200,18 @@ class Beam:
         """
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         expected = np.zeros(len(kept))
-        if self.expects is not None:
-            expected = self.expects(layer.rows[kept])
-            if len(kept) > self.asked * width:
+        if self.values is not None:
+            expected = self.values(layer.rows[kept])
+            if len(kept) > self.max_playouts * width:
                 of = places[layer.froms[kept]]
                 on_line = (known.lengths[of] > 0) & (known.lines[of, 0] == layer.actions[kept])
-                first = np.argpartition(-np.where(on_line, np.inf, expected), self.asked * width)
-                first = first[: self.asked * width]
+                first = np.argpartition(-np.where(on_line, np.inf, expected), self.max_playouts * width)
+                first = first[: self.max_playouts * width]
                 kept, expected = kept[first], expected[first]
-        hand_on(known, places[layer.froms[kept]], layer.actions[kept], after)
-        habits = near(self.weights, PLAYERS, random)
-        habits[0] = self.weights
-        worth = np.full(len(kept), -np.inf)
+        advance_lines(known, places[layer.froms[kept]], layer.actions[kept], after)
+        weight_sets = perturb(self.weights, NUM_PLAYOUTS, random)
+        weight_sets[0] = self.weights
+        scores = np.full(len(kept), -np.inf)
         nodes = 0
         for start in range(0, len(kept), SLICE):
             if time.perf_counter() >= until:
@@ -218,14 +219,14 @@ class Beam:
             part = slice(start, min(start + SLICE, len(kept)))
             sums = np.zeros(part.stop - start)
             nodes += play_out_all(
-                rules, state, events, layer.rows[kept[part]], habits, PATIENCE, self.forced, self.trial,
-                self.room, sums, after, start,
+                rules, state, events, layer.rows[kept[part]], weight_sets, PATIENCE, self.autoplay,
+                self.trial, self.room, sums, after, start,
             )  # fmt: skip
-            mean = sums / (PLAYERS * rules.cards)
-            worth[part] = after.home[part] / rules.cards + MEAN * mean + TRUST * expected[part]
+            mean = sums / (NUM_PLAYOUTS * rules.cards)
+            scores[part] = after.home[part] / rules.cards + MEAN_WEIGHT * mean + VALUE_WEIGHT * expected[part]
             if after.home[part].max() == rules.cards:
                 break
-        return Played(kept, worth, nodes)
+        return Played(kept, scores, nodes)
 
 
 def _best_move(best: Best, layer: Layer, n: int, depth: int) -> Best:
@@ -236,14 +237,14 @@ def _best_move(best: Best, layer: Layer, n: int, depth: int) -> Best:
     return Best(int(layer.home[top]), depth, int(layer.froms[top]), (int(layer.actions[top]),))
 
 
-def _best_playout(best: Best, layer: Layer, kept: Array, after: Known, depth: int) -> Best:
+def _best_playout(best: Best, layer: Layer, kept: Array, after: KnownLines, depth: int) -> Best:
     """The better of the best line and the best playout from the kept positions."""
     top = int(after.home[: len(kept)].argmax())
     if after.home[top] <= best.home:
         return best
     at = kept[top]
-    onward = after.lines[top, : after.lengths[top]].tolist()
-    return Best(int(after.home[top]), depth, int(layer.froms[at]), (int(layer.actions[at]), *onward))
+    rest = after.lines[top, : after.lengths[top]].tolist()
+    return Best(int(after.home[top]), depth, int(layer.froms[at]), (int(layer.actions[at]), *rest))
 
 
 def _line(steps: list[tuple[Array, Array]], best: Best) -> tuple[int, ...]:

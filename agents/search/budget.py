@@ -11,7 +11,7 @@ class Budget:
     """Total number of simulations, where there is more than one move to choose from."""
     candidates: int = 6
     """Maximum number of candidate moves, the likeliest."""
-    least: float = 0.003
+    min_prob: float = 0.003
     """Minimum prior probability of a candidate move."""
     depth: int = 0
     """Moves that the network plays in a simulation after the candidate."""
@@ -34,7 +34,7 @@ class Budget:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least {least}")
         if not 0 <= self.prior_weight < float("inf"):
             raise ValueError(f"prior_weight is {self.prior_weight}, allowed: 0 and above")
-        if not 0 <= self.least <= 1:
-            raise ValueError(f"least is {self.least}, allowed: 0 to 1")
+        if not 0 <= self.min_prob <= 1:
+            raise ValueError(f"min_prob is {self.min_prob}, allowed: 0 to 1")
         if self.milliseconds is not None and not self.milliseconds > 0:
             raise ValueError(f"milliseconds is {self.milliseconds}, allowed: above 0")

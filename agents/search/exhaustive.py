@@ -72,21 +72,21 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
 
 
 @jit_allocating
-def begin(rules, state, events, forced, trail, store):  # type: ignore[no-untyped-def]
+def begin(rules, state, events, autoplay, trail, store):  # type: ignore[no-untyped-def]
     """Add the game in row 0 as the first position; whether there was room."""
-    if forced:
+    if autoplay:
         autoplay_safe(rules, state, events, 0)
     follow(rules, state, 0, trail)
     return enter(rules, state, 0, keys_after(rules, state, 0, 0, trail), -1, -1, store)
 
 
 @jit_allocating
-def explore(rules, state, events, weights, forced, budget, trail, store, room):  # type: ignore[no-untyped-def]
+def explore(rules, state, events, weights, autoplay, budget, trail, store, room):  # type: ignore[no-untyped-def]
     """Expand positions, depth first, the best move first, until one is won.
 
     Parameters
     ----------
-    forced
+    autoplay
         Whether safe autoplay follows each move.
     budget
         Maximum number of moves to play in this call; the next call continues.
@@ -114,7 +114,7 @@ def explore(rules, state, events, weights, forced, budget, trail, store, room): 
             copy(rules, state, 0, 1)
             step(rules, state, events, 1, room.actions[k])
             store.counts[2] += 1
-            if forced:
+            if autoplay:
                 store.counts[2] += autoplay_safe(rules, state, events, 1)
             before = store.counts[0]
             keys = keys_after(rules, state, 0, 1, trail)

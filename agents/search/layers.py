@@ -56,10 +56,10 @@ def _meet(keys, layer):  # type: ignore[no-untyped-def]
 
 
 @jit_allocating
-def widen(rules, state, events, rows, forced, trail, layer):  # type: ignore[no-untyped-def]
+def widen(rules, state, events, rows, autoplay, trail, layer):  # type: ignore[no-untyped-def]
     """Write all new positions that are one move away from ``rows``, int8 ``[n, row_size]``, to ``layer``.
 
-    With ``forced``, safe autoplay follows each move. The search ends at a won position, which is the last.
+    With ``autoplay``, safe autoplay follows each move. The search ends at a won position, which is the last.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def widen(rules, state, events, rows, forced, trail, layer):  # type: ignore[no-
             copy(rules, state, 0, 1)
             step(rules, state, events, 1, action)
             layer.counts[1] += 1
-            if forced:
+            if autoplay:
                 layer.counts[1] += autoplay_safe(rules, state, events, 1)
             if not _meet(keys_after(rules, state, 0, 1, trail), layer):
                 continue

@@ -24,7 +24,7 @@ from agents.networks.player import NetworkPlayer
 from agents.networks.scores import Scores
 from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of
-from agents.search.rollouts import finish
+from agents.search.rollouts import play_to_end
 from agents.search.solver import Solver
 from agents.search.stocks import draw_stocks, unseen, write_games
 from solitaire_env import Variant
@@ -39,27 +39,27 @@ Array = npt.NDArray[Any]
 
 PATIENCE: Final = 20
 """A simulation ends after this many moves without a card going home or leaving the stock."""
-LOST: Final = 30
-"""After this many consecutive moves back to earlier positions, moves are random, without search."""
-IDLE: Final = 40
+MAX_REPEATS: Final = 30
+"""After this many consecutive moves to past positions, moves are random, without search."""
+MAX_IDLE: Final = 40
 """After this many moves without a card going home or leaving the stock the network plays without search: such
 games are hardly ever won, and searching would continue until the step limit."""
-REMEMBERED: Final = 4096
-"""Maximum number of games whose memory is kept."""
+MAX_GAMES: Final = 4096
+"""Maximum number of games with a stored memory."""
 
 
 @dataclass
 class Memory:
     """The memory of a game."""
 
-    stood: set[int] = field(default_factory=set)
+    visited: set[int] = field(default_factory=set)
     """Keys of its past positions."""
-    back: int = 0
-    """Number of consecutive moves back to past positions."""
+    repeats: int = 0
+    """Number of consecutive moves to past positions."""
     progress: int = -1
     """Cards home and cards in the stock after the last move."""
     idle: int = 0
-    """Number of consecutive moves that have changed neither."""
+    """Number of consecutive moves that did not change ``progress``."""
     plan: dict[bytes, int] | None = None
     """Actions of a winning line, by observation; None before a line was searched."""
 
@@ -96,12 +96,14 @@ class Searcher(Policy):
     def __init__(self, variant: Variant, player: NetworkPlayer, budget: Budget | None = None) -> None:
         if player.observation != "cards" or player.information != "player":
             raise ValueError(
-                f"search reads observation 'cards' with information 'player'; the network reads "
-                f"{player.observation!r} with {player.information!r}"
+                f"the network reads observation {player.observation!r} with information "
+                f"{player.information!r}, allowed for search: 'cards' and 'player'"
             )
         self.budget = budget or Budget()
         if player.value is None and player.temperature is None and not self.budget.playouts:
-            raise ValueError("the network has no value, which search needs: train it again, or another")
+            raise ValueError(
+                "the network has no value head, which search without playouts needs, allowed: another network"
+            )
         self.moves = player.moves
         self.variant = variant.with_rules(moves=player.moves)
         self.player = player.in_32_bits()
@@ -110,7 +112,7 @@ class Searcher(Policy):
         solves = not variant.stock and not variant.hides_cards and self.budget.nodes > 0
         self.solver = Solver(self.variant) if solves else None
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
-        self.forced = has_safe_moves(variant)
+        self.autoplay = has_safe_moves(variant)
         self.endless = variant.passes == 0 or variant.worrying_back
         """Whether only more cards home than before are progress, because stock or cards may cycle."""
         self.seen_rules = self.batch.rules._replace(passes=1)
@@ -122,7 +124,7 @@ class Searcher(Policy):
         self.games: dict[int, Memory] = {}
         self.plan: dict[bytes, int] = {}
         """The last winning line."""
-        self.simulated = 0
+        self.simulated_moves = 0
         """Number of moves played in simulations."""
 
     def __call__(
@@ -133,7 +135,7 @@ class Searcher(Policy):
         uniforms: npt.NDArray[np.float64] | None = None,
         games: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """Actions int64 ``[n]``. Without ``games`` past positions are not remembered."""
+        """Actions int64 ``[n]``. Without ``games``, past positions are not stored."""
         uniforms = np.random.default_rng().random(len(masks)) if uniforms is None else uniforms
         chosen = np.empty(len(masks), dtype=np.int64)
         for n, (observation, mask, chance) in enumerate(zip(observations, masks, uniforms, strict=True)):
@@ -150,8 +152,9 @@ class Searcher(Policy):
     @property
     def fingerprint(self) -> str:
         """The fingerprint of network and budget."""
-        told = f"{self.player.fingerprint} {self.budget}"
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        # Stored games have the fingerprint that was made when min_prob was called least.
+        budget = str(self.budget).replace("min_prob=", "least=")
+        return hashlib.sha256(f"{self.player.fingerprint} {budget}".encode()).hexdigest()[:16]
 
     def _memory(self, game: int | None, observation: Array) -> Memory:
         if game is None:
@@ -159,7 +162,7 @@ class Searcher(Policy):
             return Memory(plan=self.plan if observation.tobytes() in self.plan else None)
         if game not in self.games:
             self.games[game] = Memory()
-            if len(self.games) > REMEMBERED:
+            if len(self.games) > MAX_GAMES:
                 del self.games[next(iter(self.games))]
         return self.games[game]
 
@@ -168,7 +171,7 @@ class Searcher(Policy):
     def _choose(self, observation: Array, mask: Array, chance: float, memory: Memory) -> int:
         # An observation ends with foundations and stock count; a move changes one of these numbers by one.
         rules = self.batch.rules
-        idle = IDLE
+        idle = MAX_IDLE
         if self.endless:
             idle += rules.stock_capacity
             home = int(observation[rules.row_foundations : rules.row_stock_count].sum(dtype=np.int64))
@@ -185,14 +188,14 @@ class Searcher(Policy):
                     return planned
                 return self._verified(observation, mask, planned, memory)
         random = np.random.default_rng(int(chance * 2**53))
-        if memory.back >= LOST:
+        if memory.repeats >= MAX_REPEATS:
             return int(random.choice(np.flatnonzero(mask)))
         if memory.idle >= idle:
             return int(random.choice(len(mask), p=self._probabilities(observation, mask)))
         candidates, probabilities = self._candidates(observation, mask, memory)
         likely = candidates[: self.budget.candidates]
-        likely = likely[(probabilities[likely] >= self.budget.least) | (likely == likely[:1])]
-        memory.back = 0 if len(likely) else memory.back + 1
+        likely = likely[(probabilities[likely] >= self.budget.min_prob) | (likely == likely[:1])]
+        memory.repeats = 0 if len(likely) else memory.repeats + 1
         if len(likely) == 0:
             # Every move leads back to a past position: the game is lost, unless a random move helps.
             return int(random.choice(len(mask), p=probabilities))
@@ -225,9 +228,9 @@ class Searcher(Policy):
             self._place(observation, stock[None].repeat(len(part) + 1, 0), np.append(part, -1))
             keys = np.zeros(len(part) + 1, dtype=np.uint64)
             keys_of(self.seen_rules, self.batch.state, len(keys), SALT, keys)
-            memory.stood.add(int(keys[-1]))
+            memory.visited.add(int(keys[-1]))
             drawn = bool(self.variant.stock) & (part == 0)
-            fresh[start : start + len(part)] = drawn | [int(key) not in memory.stood for key in keys[:-1]]
+            fresh[start : start + len(part)] = drawn | [int(key) not in memory.visited for key in keys[:-1]]
         return order[fresh], probabilities
 
     def _compare(self, observation: Array, actions: Array, bonus: Array, random: np.random.Generator) -> int:
@@ -237,7 +240,7 @@ class Searcher(Policy):
         for each in self._rounds(len(actions)):
             for many in each:
                 n = max(1, min(many, self.batch.size) // len(left))
-                self._try(observation, trials, left, n, random)
+                self._simulate(observation, trials, left, n, random)
             means = trials.sums[left] / trials.counts[left] + bonus[left]
             left = left[np.sort(np.argsort(-means, kind="stable")[: (len(left) + 1) // 2])]
         return int(actions[left[0]])
@@ -276,7 +279,7 @@ class Searcher(Policy):
         self.batch.step(self.actions, todo)
         return todo
 
-    def _try(
+    def _simulate(
         self, observation: Array, trials: Trials, left: Array, n: int, random: np.random.Generator
     ) -> None:
         """Run ``n`` simulations of each remaining candidate, on the same stock orders."""
@@ -290,21 +293,21 @@ class Searcher(Policy):
             still[(self.batch.events.went_home > 0) | (self.batch.events.drew > 0)] = 0
             todo &= (state.status == 0) & (still < PATIENCE)
             rows = np.flatnonzero(todo)
-            self.simulated += len(rows)
+            self.simulated_moves += len(rows)
             if len(rows) == 0 or step == self.budget.depth:
                 break
             self.actions[rows] = self._draw(rows, generator)
             self.batch.step(self.actions, todo)
         if self.budget.playouts:
-            self.simulated += finish(
-                rules, state, self.batch.events, rows, self.weights, PATIENCE, self.forced, self.line,
+            self.simulated_moves += play_to_end(
+                rules, state, self.batch.events, rows, self.weights, PATIENCE, self.autoplay, self.line,
                 self.room,
             )  # fmt: skip
         m = len(stocks)
-        worth = state.home[:m] / rules.cards + (state.status[:m] == 1)
+        results = state.home[:m] / rules.cards + (state.status[:m] == 1)
         if len(rows) and not self.budget.playouts:
-            worth[rows] += self._values(rows)
-        trials.sums[left] += worth.reshape(len(left), n).sum(1)
+            results[rows] += self._values(rows)
+        trials.sums[left] += results.reshape(len(left), n).sum(1)
         trials.counts[left] += n
 
     def _seen(self, rows: Array) -> tuple[Array, Array]:
@@ -371,7 +374,7 @@ class Searcher(Policy):
         """The likeliest move after which the solver finds a win, or the planned move."""
         candidates, probabilities = self._candidates(observation, mask, memory)
         for action in map(int, candidates[: self.budget.candidates]):
-            if action == planned or probabilities[action] < self.budget.least:
+            if action == planned or probabilities[action] < self.budget.min_prob:
                 break
             self.batch.set_row(0, self._row(observation))
             self._play(action)

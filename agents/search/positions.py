@@ -1,4 +1,4 @@
-"""Keys of positions, to recognize those met before, and lines with safe autoplay written out."""
+"""Keys of positions, to recognize visited ones; and lines with the moves of safe autoplay added."""
 
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -44,7 +44,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
     for k in range(rules.row_redeals, rules.row_base):
         rest = _mix(rest + np.uint64(state.rows[b, k]))
     if rules.passes != 1:
-        # The number of cards in the stock does not say which they are.
+        # The number of cards in the stock does not determine which they are.
         for k in range(rules.row_stock, rules.row_stock + int(state.stock[b])):
             rest = _mix(rest + np.uint64(state.rows[b, k]))
     return piles ^ _mix(rest)
@@ -156,7 +156,7 @@ def find(table, keys):  # type: ignore[no-untyped-def]
     return slot, False
 
 
-def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, home: int) -> list[int]:
+def spell_out(batch: Batch, cards: Array, line: Iterable[int], autoplay: bool, home: int) -> list[int]:
     """All actions of a line, with those of safe autoplay, until a number of cards are home.
 
     Parameters
@@ -165,7 +165,7 @@ def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, hom
         Its first game is overwritten.
     cards
         The position row at the start of the line.
-    forced
+    autoplay
         Whether the line leaves safe autoplay out.
     """
     rules, state = batch.rules, batch.state
@@ -175,7 +175,7 @@ def spell_out(batch: Batch, cards: Array, line: Iterable[int], forced: bool, hom
     todo[0] = 1
     ahead = iter(line)
     while int(state.home[0]) < home:
-        sure = autoplay_safe_move(rules, state, 0) if forced else -1
+        sure = autoplay_safe_move(rules, state, 0) if autoplay else -1
         action = int(next(ahead) if sure < 0 else sure)
         batch.step(np.where(todo, action, 0), todo)
         actions.append(action)

@@ -20,18 +20,18 @@ NOISE: Final = 2.0
 """Standard deviation of the noise added to perturbed weights."""
 
 
-def near(weights: Array, n: int, random: np.random.Generator) -> Array:
+def perturb(weights: Array, n: int, random: np.random.Generator) -> Array:
     """``n`` perturbed copies of weights, float64 ``[n, NUM_MOVE]``."""
     return weights + NOISE * random.standard_normal((n, len(weights)))
 
 
 @jit_allocating
 def play_out(  # type: ignore[no-untyped-def]
-    rules, state, events, b, weights, patience, forced, line, start, room
+    rules, state, events, b, weights, patience, autoplay, line, start, room
 ):  # fmt: skip
     """Play the moves with the highest scores until the game ends, or for ``patience`` moves without a card
-    going home or leaving the stock. Write the actions to ``line`` from index ``start``. With ``forced``, safe
-    autoplay follows each move and is not written.
+    going home or leaving the stock. Write the actions to ``line`` from index ``start``. With ``autoplay``,
+    safe autoplay follows each move and is not written.
 
     Where redeals are unlimited, one pass through the stock is added to the patience and only cards that go
     home count; with worrying back, only a new maximum of cards home counts.
@@ -51,7 +51,7 @@ def play_out(  # type: ignore[no-untyped-def]
         moves += 1
         length += 1
         went = int(events.drew[b]) if rules.passes else 0
-        if forced:
+        if autoplay:
             moves += autoplay_safe(rules, state, events, b)
         if int(state.home[b]) > most:
             most = int(state.home[b])
@@ -61,22 +61,22 @@ def play_out(  # type: ignore[no-untyped-def]
 
 
 @jit_allocating
-def finish(rules, state, events, games, weights, patience, forced, line, room):  # type: ignore[no-untyped-def]
+def play_to_end(rules, state, events, games, weights, patience, autoplay, line, room):  # type: ignore[no-untyped-def]
     """Play each of ``games``, int64 ``[n]``, to its end; ``line`` gets the actions of the last one. Returns
     the number of moves played.
     """
     moves = 0
     for b in games:
-        if forced:
+        if autoplay:
             moves += autoplay_safe(rules, state, events, b)
-        _, played = play_out(rules, state, events, b, weights, patience, forced, line, 0, room)
+        _, played = play_out(rules, state, events, b, weights, patience, autoplay, line, 0, room)
         moves += played
     return moves
 
 
 @jit_allocating
 def nested_rollouts(  # type: ignore[no-untyped-def]
-    rules, state, events, habits, patience, forced, line, trial, room
+    rules, state, events, weight_sets, patience, autoplay, line, trial, room
 ):  # fmt: skip
     """From the game in row 0: before each move, play out every legal move, then follow the best line found.
     Rows 1 and 2 are overwritten.
@@ -85,9 +85,9 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    habits
+    weight_sets
         float64 ``[k, NUM_MOVE]``: weights; playouts take the next ones each time.
-    forced
+    autoplay
         Whether safe autoplay is played at the start and after each move; lines leave it out.
     line, trial
         int64 ``[longest]``; the best line is written into the first.
@@ -98,23 +98,23 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
     """
     copy(rules, state, 0, 1)
     length = moves = at = tried = 0
-    if forced:
+    if autoplay:
         moves += autoplay_safe(rules, state, events, 1)
     most = int(state.home[1])
     first = np.zeros(rules.actions, dtype=np.int64)
     while int(state.status[1]) == 0 and most < rules.cards:
-        n = score_moves(rules, state, 1, habits[0], room)
+        n = score_moves(rules, state, 1, weight_sets[0], room)
         first[:n] = room.actions[:n]
         for k in range(n):
             copy(rules, state, 1, 2)
             trial[at] = first[k]
             step(rules, state, events, 2, trial[at])
             moves += 1
-            if forced:
+            if autoplay:
                 moves += autoplay_safe(rules, state, events, 2)
-            weights = habits[tried % len(habits)]
+            weights = weight_sets[tried % len(weight_sets)]
             end, played = play_out(
-                rules, state, events, 2, weights, patience, forced, trial, at + 1, room
+                rules, state, events, 2, weights, patience, autoplay, trial, at + 1, room
             )  # fmt: skip
             tried += 1
             moves += played
@@ -125,13 +125,13 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
         if at >= length:
             break
         step(rules, state, events, 1, line[at])
-        if forced:
+        if autoplay:
             autoplay_safe(rules, state, events, 1)
         at += 1
     return most, length, moves
 
 
-class Known(NamedTuple):
+class KnownLines(NamedTuple):
     """The best known lines from positions."""
 
     home: Array
@@ -142,10 +142,10 @@ class Known(NamedTuple):
     """int16 ``[n, longest]``: actions, without safe autoplay."""
 
 
-def make_known(n: int, longest: int) -> Known:
+def make_known_lines(n: int, longest: int) -> KnownLines:
     """No known lines for ``n`` positions."""
     # Memory that is not written costs nothing, and few lines are this long.
-    return Known(
+    return KnownLines(
         np.full(n, -1, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.empty((n, longest), dtype=np.int16),
@@ -153,7 +153,7 @@ def make_known(n: int, longest: int) -> Known:
 
 
 @jit_allocating
-def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
+def advance_lines(known, froms, actions, after):  # type: ignore[no-untyped-def]
     """Copy known lines to the next positions: where the line of ``froms``, int64 ``[n]``, begins with the
     action played, int16 ``[n]``, its rest is written to ``after``.
     """
@@ -169,7 +169,7 @@ def hand_on(known, froms, actions, after):  # type: ignore[no-untyped-def]
 
 @jit_allocating
 def play_out_all(  # type: ignore[no-untyped-def]
-    rules, state, events, rows, weights, patience, forced, trial, room, sums, known, first
+    rules, state, events, rows, weights, patience, autoplay, trial, room, sums, known, first
 ):  # fmt: skip
     """Play out each of ``rows``, int8 ``[n, row_size]``, with each of the weights, float64 ``[k, NUM_MOVE]``.
     Add the cards home to ``sums``, float64 ``[n]``; write better lines to ``known`` from index ``first``.
@@ -182,7 +182,7 @@ def play_out_all(  # type: ignore[no-untyped-def]
         place(rules, state, 0, rows[n])
         for k in range(len(weights)):
             copy(rules, state, 0, 1)
-            end, played = play_out(rules, state, events, 1, weights[k], patience, forced, trial, 0, room)
+            end, played = play_out(rules, state, events, 1, weights[k], patience, autoplay, trial, 0, room)
             moves += played
             home = int(state.home[1])
             sums[n] += home

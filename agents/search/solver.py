@@ -1,8 +1,8 @@
 """A thoughtful solver: decides whether a game can be won when the order of the stock is known.
 
 1. Nested rollouts of the linear policy (:func:`agents.search.rollouts.nested_rollouts`): milliseconds a game.
-2. The same repeatedly, each playout with perturbed weights, which win other deals.
-3. In games of one deck or less, an exhaustive search in bounded memory. It finds what rollouts miss, and
+2. More nested rollouts, each playout with perturbed weights, which win other deals.
+3. In games of one deck or less, an exhaustive search in bounded memory. It finds wins that rollouts miss, and
    proves that there is no win if it ends without one.
 4. In larger games beam searches (:mod:`agents.search.beam`), alternately by playouts and by the values of a
    network, each three times as wide as the last of its kind, or as wide as time allows.
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.beam import LONGEST, Beam
+from agents.search.beam import MAX_LINE, Beam
 from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store
 from agents.search.positions import SALT, keys_of, make_trail, spell_out
-from agents.search.rollouts import near, nested_rollouts
+from agents.search.rollouts import nested_rollouts, perturb
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
@@ -45,21 +45,21 @@ WIDTHS: Final[dict[Kind, int]] = {"playouts": 32, "network": 128}
 """Widths of the first beams."""
 PATIENCE: Final = 12
 """A playout ends after this many moves without a card going home or leaving the stock."""
-HABITS: Final = 64
-"""Number of perturbed weights that the playouts of a further try use."""
-TRIES: Final = 40
-"""Number of tries before the exhaustive search."""
-FEW: Final = 16
-"""Number of tries before the first beam."""
-WIDER: Final = 3
+PERTURBED: Final = 64
+"""Number of perturbed sets of weights that the playouts of each try after the first use."""
+TRIES_BEFORE_EXHAUSTIVE: Final = 40
+"""Number of tries (nested rollouts) before the exhaustive search."""
+TRIES_BEFORE_BEAM: Final = 16
+"""Number of tries (nested rollouts) before the first beam."""
+WIDTH_FACTOR: Final = 3
 """Factor of the width from one beam to the next of its kind."""
-LEAST: Final = 0.5
-"""Minimum of that factor if time is short."""
-BEHIND: Final = 0.1
+MIN_WIDTH_FACTOR: Final = 0.5
+"""Minimum of :data:`WIDTH_FACTOR` if time is short."""
+MAX_DEFICIT: Final = 0.1
 """No further network beams after one that ended this far behind the best line, as a share of all cards."""
 SLICE: Final = 100_000
 """Moves of the exhaustive search between two checks of the time."""
-SMALL: Final = 52
+MAX_EXHAUSTIVE_CARDS: Final = 52
 """Games of at most this many cards are searched exhaustively."""
 
 
@@ -82,7 +82,7 @@ class Solution:
     """Whether Ctrl-C ended the search."""
 
 
-class Ended(NamedTuple):
+class FinishedBeam(NamedTuple):
     """A finished beam search."""
 
     width: int
@@ -113,7 +113,7 @@ class Search:
     """Each new maximum of cards home, with the seconds after which it was found."""
     nodes: int = 0
     tries: int = 0
-    beams: dict[Kind, list[Ended]] = field(default_factory=lambda: {kind: [] for kind in WIDTHS})
+    beams: dict[Kind, list[FinishedBeam]] = field(default_factory=lambda: {kind: [] for kind in WIDTHS})
     """The finished beam searches."""
     store: Store | None = None
     """The positions of an unfinished exhaustive search."""
@@ -121,21 +121,21 @@ class Search:
     """Whether an exhaustive search has ended, for lack of room."""
     stopped: bool = False
 
-    def came(self, home: int, line: tuple[int, ...]) -> None:
-        """Take a line and the number of cards home after it."""
+    def add_line(self, home: int, line: tuple[int, ...]) -> None:
+        """Record a line and the number of cards home after it."""
         if home > self.home:
             self.home, self.line = home, line
-        self._gained(home)
+        self._add_gain(home)
         if home == self.all_cards:
             self.result = "winnable"
 
-    def _gained(self, home: int) -> None:
+    def _add_gain(self, home: int) -> None:
         if not self.gains or home > self.gains[-1][1]:
             self.gains.append((time.perf_counter() - self.start, home))
 
-    def tell(self, nodes: int = 0, home: int = 0) -> None:
+    def report(self, nodes: int = 0, home: int = 0) -> None:
         """Report progress, including that of the running search."""
-        self._gained(max(self.home, home))
+        self._add_gain(max(self.home, home))
         if self.progress is not None:
             self.progress(self.nodes + nodes, max(self.home, home))
 
@@ -167,7 +167,7 @@ class Solver:
             # A supermove stands for single moves: it reaches the same positions in fewer steps.
             with suppress(ValueError):  # some games have no supermoves that expand
                 self.variant = GameSpec(variant).seen(moves="supermove").variant
-        self.forced = has_safe_moves(variant)
+        self.autoplay = has_safe_moves(variant)
         """Whether safe autoplay follows each move."""
         self.megabytes = megabytes
         self.seed = seed
@@ -175,14 +175,14 @@ class Solver:
         self.batch = Batch(GameSpec(self.variant), 3)
         self.room = make_room(self.batch.rules)
         self.trail = make_trail(self.batch.rules)
-        self.lines = np.zeros((2, LONGEST), dtype=np.int64)
-        expects = None
-        if network is not None and variant.cards > SMALL:
-            from agents.search.values import Expected  # torch is loaded only for a network
+        self.lines = np.zeros((2, MAX_LINE), dtype=np.int64)
+        values = None
+        if network is not None and variant.cards > MAX_EXHAUSTIVE_CARDS:
+            from agents.search.values import PositionValues  # torch is loaded only for a network
 
-            expects = Expected(self.variant, network)
-        self.kinds: tuple[Kind, ...] = ("playouts", "network") if expects else ("playouts",)
-        self.beam = Beam(self.variant, megabytes / 2, self.weights, expects)
+            values = PositionValues(self.variant, network)
+        self.kinds: tuple[Kind, ...] = ("playouts", "network") if values else ("playouts",)
+        self.beam = Beam(self.variant, megabytes / 2, self.weights, values)
 
     def compile(self) -> None:
         """Compile all kernels, or load them from disk, before time counts."""
@@ -190,7 +190,7 @@ class Solver:
         store = make_store(rules, 1)
         begin(rules, state, events, False, self.trail, store)
         explore(rules, state, events, self.weights, False, 1, self.trail, store, self.room)
-        for kind in self.kinds if self.variant.cards > SMALL else ():
+        for kind in self.kinds if self.variant.cards > MAX_EXHAUSTIVE_CARDS else ():
             self.batch.deal(np.zeros(1, dtype=np.int64), [0])
             # No time limit: it would end before the first kernel is compiled.
             self.beam.search(
@@ -224,37 +224,38 @@ class Solver:
         home = int(self.batch.state.home[0])
         random = np.random.default_rng(self.seed)
         s = Search(cards, self.batch.rules.cards, random, start, start + seconds, progress)
-        s.came(home, ())
+        s.add_line(home, ())
+        small = self.batch.rules.cards <= MAX_EXHAUSTIVE_CARDS
         try:
             while s.result == "unknown":
                 if s.store is not None:
                     self._explore(s)
-                elif self.batch.rules.cards <= SMALL and s.tries >= TRIES and not s.explored:
-                    s.store = self._begin(cards)
-                elif self.batch.rules.cards > SMALL and s.tries >= FEW and (beam := self._next_beam(s)):
+                elif small and s.tries >= TRIES_BEFORE_EXHAUSTIVE and not s.explored:
+                    s.store = self._begin_exhaustive(cards)
+                elif not small and s.tries >= TRIES_BEFORE_BEAM and (beam := self._next_beam(s)):
                     self._search_beam(s, *beam)
                 else:
-                    self._try(s)
-                s.tell()
+                    self._play_nested(s)
+                s.report()
                 if s.stopped or time.perf_counter() >= s.until or s.nodes >= nodes:
                     break
         except KeyboardInterrupt:
             s.stopped = True
-        line = self._strict_line(cards, spell_out(self.batch, cards, s.line, self.forced, s.home))
+        line = self._strict_line(cards, spell_out(self.batch, cards, s.line, self.autoplay, s.home))
         spent = time.perf_counter() - start
         return Solution(s.result, tuple(line), s.home, s.nodes, spent, tuple(s.gains), s.stopped)
 
-    def _try(self, s: Search) -> None:
+    def _play_nested(self, s: Search) -> None:
         """Nested rollouts: the first try by the linear policy's weights, the others by perturbed weights."""
         self.batch.set_row(0, s.cards)
-        habits = near(self.weights, HABITS, s.random) if s.tries else self.weights[None]
+        weight_sets = perturb(self.weights, PERTURBED, s.random) if s.tries else self.weights[None]
         home, length, moves = nested_rollouts(
-            self.batch.rules, self.batch.state, self.batch.events, habits, PATIENCE, self.forced, *self.lines,
-            self.room,
+            self.batch.rules, self.batch.state, self.batch.events, weight_sets, PATIENCE, self.autoplay,
+            *self.lines, self.room,
         )  # fmt: skip
         s.tries += 1
         s.nodes += moves
-        s.came(home, tuple(self.lines[0, :length].tolist()))
+        s.add_line(home, tuple(self.lines[0, :length].tolist()))
 
     def _explore(self, s: Search) -> None:
         """Continue the exhaustive search."""
@@ -262,12 +263,12 @@ class Solver:
         batch = self.batch
         before = int(s.store.counts[2])
         end = explore(
-            batch.rules, batch.state, batch.events, self.weights, self.forced, SLICE, self.trail, s.store,
+            batch.rules, batch.state, batch.events, self.weights, self.autoplay, SLICE, self.trail, s.store,
             self.room,
         )  # fmt: skip
         s.nodes += int(s.store.counts[2]) - before
         if end == FOUND:
-            s.came(batch.rules.cards, _path(s.store))
+            s.add_line(batch.rules.cards, _path(s.store))
         elif end == EXHAUSTED:
             s.result = "unwinnable"
         if end != MORE:
@@ -280,12 +281,12 @@ class Solver:
         left = s.until - time.perf_counter()
         for kind in sorted(self.kinds, key=lambda kind: len(s.beams[kind])):
             if not s.beams[kind]:
-                return kind, min(WIDTHS[kind], self.beam.widest)
+                return kind, min(WIDTHS[kind], self.beam.max_width)
             last = s.beams[kind][-1]
-            wider = min(WIDER, left / last.seconds, self.beam.widest / last.width)
+            wider = min(WIDTH_FACTOR, left / last.seconds, self.beam.max_width / last.width)
             # The network's beam is deterministic: with the same width it would find the same.
-            useful = wider > 1 and last.home >= s.home - BEHIND * s.all_cards
-            if wider >= LEAST if kind == "playouts" else useful:
+            useful = wider > 1 and last.home >= s.home - MAX_DEFICIT * s.all_cards
+            if wider >= MIN_WIDTH_FACTOR if kind == "playouts" else useful:
                 return kind, max(1, int(wider * last.width))
         return None
 
@@ -294,29 +295,29 @@ class Solver:
         start = time.perf_counter()
         random = s.random if kind == "playouts" else None
         found = self.beam.search(
-            s.cards, width, random, line=s.line, home=s.home, until=s.until, progress=s.tell
+            s.cards, width, random, line=s.line, home=s.home, until=s.until, progress=s.report
         )  # fmt: skip
-        s.beams[kind].append(Ended(width, time.perf_counter() - start, found.home))
+        s.beams[kind].append(FinishedBeam(width, time.perf_counter() - start, found.home))
         s.nodes += found.nodes
         s.stopped = found.stopped
-        s.came(found.home, found.line)
+        s.add_line(found.home, found.line)
         if found.exhausted and s.result == "unknown":
             s.result = "unwinnable"
 
-    def _begin(self, cards: Array) -> Store:
+    def _begin_exhaustive(self, cards: Array) -> Store:
         """An exhaustive search before its first move."""
         store = make_store(self.batch.rules, self.megabytes)
         self.batch.set_row(0, cards)
         begin(
-            self.batch.rules, self.batch.state, self.batch.events, self.forced, self.trail, store
+            self.batch.rules, self.batch.state, self.batch.events, self.autoplay, self.trail, store
         )  # fmt: skip
         return store
 
     def _strict_line(self, cards: Array, line: list[int]) -> list[int]:
         """A line in the moves of the game itself.
 
-        When single moves carry a sequence through spaces, it may end in another space than the supermove
-        says. Spaces are alike: from then on, play the move that leads to an equivalent position.
+        When single moves carry a sequence through spaces, it may end in another space than that of
+        the supermove. Spaces are alike: from then on, play the move that leads to an equivalent position.
         """
         if self.variant == self.strict:
             return line
@@ -331,7 +332,7 @@ class Solver:
             seen.set_row(0, played.state.rows[0])
             same = np.array_equal(planned.state.rows[0], seen.state.rows[0])
             planned.step(np.array([planned_action]), one)
-            action = planned_action if same else self._like(seen, self._keys(planned, 1)[0])
+            action = planned_action if same else self._equivalent_action(seen, self._keys(planned, 1)[0])
             singles = seen.expand(0, int(action))
             for single in singles:
                 played.step(np.array([single]), one)
@@ -344,8 +345,8 @@ class Solver:
         keys_of(batch.rules, batch.state, n, SALT, keys)
         return keys
 
-    def _like(self, seen: Batch, key: np.uint64) -> int:
-        """The action in row 0 that leads to the position with a key; the other rows are overwritten."""
+    def _equivalent_action(self, seen: Batch, key: np.uint64) -> int:
+        """The action in row 0 that leads to the position with this key; the other rows are overwritten."""
         legal = np.flatnonzero(seen.state.mask[0])
         row = seen.state.rows[0].copy()
         for n in range(len(legal)):

@@ -14,20 +14,24 @@ from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
 
-TOGETHER: Final = 4096
+BATCH_SIZE: Final = 4096
 """Batch size of the network; larger batches do not fit into a processor's cache."""
 
 
-class Expected:
+class PositionValues:
     """The value of positions: the share of cards home plus the network's value. The network is changed to
     compute in float32.
     """
 
     def __init__(self, variant: Variant, player: NetworkPlayer) -> None:
         if player.value is None:
-            raise ValueError("the network has no value, which beams go by: take another, or none")
+            raise ValueError(
+                "the network has no value head, which beam search needs, allowed: another network, or none"
+            )
         if player.moves not in (None, variant.moves):
-            raise ValueError(f"the network plays {player.moves!r} moves, beams {variant.moves!r} ones")
+            raise ValueError(
+                f"the network plays {player.moves!r} moves, allowed for beam search: {variant.moves!r}"
+            )
         self.value = player.in_32_bits().value
         self.network = player.network
         batch = Batch(GameSpec(variant), 1)
@@ -45,8 +49,8 @@ class Expected:
         tableau = seen[:, : self.tableau]
         tableau[tableau >= DOWN] = FACE_DOWN
         values = [
-            self.value(self.network.value(th.from_numpy(seen[start : start + TOGETHER])))[:, 0].numpy()
-            for start in range(0, len(seen), TOGETHER)
+            self.value(self.network.value(th.from_numpy(seen[start : start + BATCH_SIZE])))[:, 0].numpy()
+            for start in range(0, len(seen), BATCH_SIZE)
         ]
         home = rows[:, self.foundations].sum(1, dtype=np.int64)
         expected: Array = home / self.cards + np.concatenate(values)

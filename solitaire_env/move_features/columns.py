@@ -206,32 +206,35 @@ WAY_NAMES: Final[tuple[str, ...]] = WayColumns()
 FAMILY_NAMES: Final[tuple[str, ...]] = FamilyColumns()
 
 
-def reach_names(reach: int) -> tuple[str, ...]:
+def reach_names(count: int) -> tuple[str, ...]:
     """The names of ``count`` relaxed-reachability features."""
     return tuple(
         "reach: cards home with the unseen at hand / all" if n == 0
         else f"reach: and with {n} {'card' if n == 1 else 'cards'} of each pile and of the waste / all"
-        for n in range(reach)
+        for n in range(count)
     )  # fmt: skip
 
 
-def position_names(digs: int, reach: int = 0, rollout: int = 0, family: bool = False) -> tuple[str, ...]:
+def position_names(
+    dig_out: int, relaxed_reachability: int = 0, rollout_lookahead: int = 0, family: bool = False
+) -> tuple[str, ...]:
     """The names of all features of a position, in order; the same follow a move's own features.
 
     Parameters
     ----------
-    digs
+    dig_out
         Rounds of dig-outs.
-    reach
+    relaxed_reachability
         Number of relaxed-reachability features.
-    rollout
+    rollout_lookahead
         Maximum number of moves of the rollout lookahead; 0: no lookahead.
     family
         Whether the features of :class:`FamilyColumns` are read; they come last.
     """
-    rounds = ("digs", *(f"digs after the best {n}" for n in range(1, digs)))[:digs]
+    rounds = ("digs", *(f"digs after the best {n}" for n in range(1, dig_out)))[:dig_out]
     names = PLAIN_NAMES + tuple(f"{when}: {name}" for when in rounds for name in DIG_NAMES)
-    names += reach_names(reach)
-    if rollout:
-        names += tuple(f"onward: {name}" for name in PLAIN_NAMES + reach_names(reach)) + WAY_NAMES
+    names += reach_names(relaxed_reachability)
+    if rollout_lookahead:
+        again = PLAIN_NAMES + reach_names(relaxed_reachability)
+        names += tuple(f"onward: {name}" for name in again) + WAY_NAMES
     return names + FAMILY_NAMES if family else names

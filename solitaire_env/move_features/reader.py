@@ -70,7 +70,7 @@ NONE: Final = 0
 NOTHING: Final = -1
 """No action."""
 
-DIGS: Final = 2
+DIG_OUT_ROUNDS: Final = 2
 """Default number of rounds of dig-outs."""
 
 
@@ -103,11 +103,11 @@ class MoveReader:
     ----------
     spec
         The game as the reader sees it, with ``observation="cards"``.
-    digs
+    dig_out
         Rounds of dig-out features.
-    reach
+    relaxed_reachability
         Number of relaxed-reachability features.
-    rollout
+    rollout_lookahead
         Maximum number of moves of the rollout lookahead; 0: no lookahead.
     family
         Whether to read the family's features too, for a network that plays many games: see
@@ -116,24 +116,31 @@ class MoveReader:
     """
 
     def __init__(
-        self, spec: GameSpec, digs: int = DIGS, reach: int = 0, rollout: int = 0, family: bool = False
-    ) -> None:
+        self, spec: GameSpec, dig_out: int = DIG_OUT_ROUNDS, relaxed_reachability: int = 0,
+        rollout_lookahead: int = 0, family: bool = False,
+    ) -> None:  # fmt: skip
         if spec.settings.observation != "cards":
             raise ValueError(
                 f"observation is {spec.settings.observation!r}, allowed for move features: 'cards'"
             )
-        if rollout and spec.variant.build != "same suit":
-            raise ValueError(f"rollout is {rollout} with build {spec.variant.build!r}, allowed: 0")
-        if rollout and not has_safe_moves(spec.variant):
+        if rollout_lookahead and spec.variant.build != "same suit":
             raise ValueError(
-                f"rollout is {rollout} with foundation_build {spec.variant.foundation_build!r}, allowed: 0"
+                f"rollout_lookahead is {rollout_lookahead} with build {spec.variant.build!r}, allowed: 0"
+            )
+        if rollout_lookahead and not has_safe_moves(spec.variant):
+            raise ValueError(
+                f"rollout_lookahead is {rollout_lookahead} with foundation_build "
+                f"{spec.variant.foundation_build!r}, allowed: 0"
             )
         self.rules = spec.rules
         self.plans = planning_rules(spec.rules, own_build=family)
-        self.digs, self.reach, self.rollout, self.family = digs, reach, rollout, family
+        self.dig_out = dig_out
+        self.relaxed_reachability = relaxed_reachability
+        self.rollout_lookahead = rollout_lookahead
+        self.family = family
         self.family_rules = family_rules(spec.rules)
         self._free: list[Scratch] = []
-        self.position_names = position_names(digs, reach, rollout, family)
+        self.position_names = position_names(dig_out, relaxed_reachability, rollout_lookahead, family)
         """The names of the features of a position, in order."""
         self.move_names = MOVE_NAMES + self.position_names
         """The names of the features of a move, in order."""
@@ -163,11 +170,11 @@ class MoveReader:
             state, events, room, notes, passed = scratch
             game = (self.rules, self.plans, state)
             games = (room, notes, observations, masks)
-            if self.rollout:
-                limits = (self.digs, self.reach, self.rollout)
+            if self.rollout_lookahead:
+                limits = (self.dig_out, self.relaxed_reachability, self.rollout_lookahead)
                 _read_all_ahead(*game, events, passed, *games, *limits, weights, *features)
             else:
-                _read_all(*game, *games, self.digs, self.reach, weights, *features)
+                _read_all(*game, *games, self.dig_out, self.relaxed_reachability, weights, *features)
             if self.family:
                 _read_family_columns(self.rules, state, notes, self.family_rules, *games[2:], *features[2:])
 

@@ -16,7 +16,8 @@ from safetensors import SafetensorError, safe_open
 
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.move_features.columns import MOVE_NAMES, position_names
-from solitaire_env.move_features.reader import DIGS
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS
+from solitaire_env.policies.renamed_keys import rename_keys
 from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import one_line, shown
 
@@ -29,10 +30,10 @@ CARD: Final = "model.json"
 CARD_KEYS: Final = (
     "format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature",
 )  # fmt: skip
-MAX_ONWARD: Final = 1000
-"""Maximum of the network size ``onward``: moves of the rollout lookahead."""
-MAX_REACH: Final = 100
-"""Maximum of the network size ``reach``: numbers of relaxed reachability."""
+MAX_ROLLOUT_LOOKAHEAD: Final = 1000
+"""Maximum of the network size ``rollout_lookahead``, in moves."""
+MAX_RELAXED_REACHABILITY: Final = 100
+"""Maximum of the network size ``relaxed_reachability``, in features."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Model:
     """Positive sizes by name; no part of the network has more numbers than the weights."""
     temperature: float | None
     """Divides the scores of a network whose scores are values of moves; None if scores are logits."""
-    sure_home: bool
+    safe_autoplay: bool
     """Whether safe autoplay is played first."""
     spec: GameSpec
     """The game as the network sees it."""
@@ -65,6 +66,17 @@ class Model:
         return ValueError(f"{self.folder / WEIGHTS}: not weights of this network ({one_line(error)})")
 
 
+def parse_card(path: Path) -> dict[str, Any]:
+    """The card in a file, not validated. Old names of keys are replaced (:mod:`.renamed_keys`)."""
+    card = read_json(path)
+    sizes = card.get("sizes")
+    if isinstance(sizes, dict) and ":" not in str(card.get("network")):
+        card, card["sizes"] = rename_keys(path, card, sizes)
+    else:  # a custom network names its own sizes
+        [card] = rename_keys(path, card)
+    return card
+
+
 def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     """The card of a model folder, validated as far as possible without the weights.
 
@@ -74,7 +86,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         If it cannot be read, is damaged, or its network is not one of ``kinds``.
     """
     path = folder / CARD
-    card = read_json(path)
+    card = parse_card(path)
     missing = [key for key in CARD_KEYS if key not in card]
     if missing or card["format"] != 1:
         raise ValueError(f"{path}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})")
@@ -92,8 +104,8 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     temperature = card["temperature"]
     if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
         raise ValueError(f"{path}: temperature is {shown(temperature)}, allowed: null, or above 0")
-    if type(card.setdefault("sure_home", False)) is not bool:
-        raise ValueError(f"{path}: sure_home is {shown(card['sure_home'])}, allowed: true and false")
+    if type(card.setdefault("safe_autoplay", False)) is not bool:
+        raise ValueError(f"{path}: safe_autoplay is {shown(card['safe_autoplay'])}, allowed: true and false")
     games = card.setdefault("games", None)
     if games is not None and not (isinstance(games, list) and all(isinstance(name, str) for name in games)):
         raise ValueError(f"{path}: games is {shown(games)}, allowed: null, or a list of names")
@@ -103,10 +115,13 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
 def family_layout(sizes: dict[str, Any]) -> dict[str, Any]:
     """What a model for many games needs to read any of them: the features, in order.
 
-    ``sizes`` are those of the network; ``digs`` and ``reach`` define the number of features.
+    ``sizes`` are those of the network; ``dig_out`` and ``relaxed_reachability`` define the number of
+    features.
     """
     positions = position_names(
-        sizes.get("digs", DIGS), sizes.get("reach", 0), family=bool(sizes.get("family", 0))
+        sizes.get("dig_out", DIG_OUT_ROUNDS),
+        sizes.get("relaxed_reachability", 0),
+        family=bool(sizes.get("family", 0)),
     )
     return {"observation": "cards", "information": "player", "columns": [*MOVE_NAMES, *positions]}
 
@@ -133,7 +148,7 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
     spec = _spec_of(folder, card, game, exact=exact)
     weights = read_tensors(folder / WEIGHTS)
     model = Model(
-        folder, card["network"], card["sizes"], card["temperature"], card["sure_home"], spec, weights
+        folder, card["network"], card["sizes"], card["temperature"], card["safe_autoplay"], spec, weights
     )
     try:
         _check_sizes(model.sizes, sum(tensor.size for tensor in weights.values()))
@@ -193,14 +208,20 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         if isinstance(size, list) != (name == "hidden"):
             allowed = "a list of sizes" if name == "hidden" else "a number"
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: {allowed}")
-        least = {"width": 2, "depth": 0}.get(name, 1)
+        least = {"width": 2, "cards_per_pile": 0}.get(name, 1)
         if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
-    for name, most in (("onward", MAX_ONWARD), ("reach", MAX_REACH), ("family", 1)):
+    for name, most in (
+        ("rollout_lookahead", MAX_ROLLOUT_LOOKAHEAD),
+        ("relaxed_reachability", MAX_RELAXED_REACHABILITY),
+        ("family", 1),
+    ):
         if sizes.get(name, 1) > most:
             raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
-    width, embedding, rounds, digs = (sizes.get(name, 1) for name in ("width", "embedding", "rounds", "digs"))
+    width, embedding, rounds, dig_out = (
+        sizes.get(name, 1) for name in ("width", "embedding", "context_rounds", "dig_out")
+    )
     hidden = sizes.get("hidden", [])
-    layers = sum(a * b for a, b in pairwise([digs, *(hidden or [1])]))
+    layers = sum(a * b for a, b in pairwise([dig_out, *(hidden or [1])]))
     if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")

@@ -16,7 +16,7 @@ from solitaire_env.core import jit, jit_allocating, jit_kernel, run_parts, split
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIGS, SMALLEST_PART, MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveFeatures, MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
 from solitaire_env.policies.policy import Explanation, Policy
@@ -41,12 +41,12 @@ class Sizes(NamedTuple):
     """Sizes of the hidden layers for moves."""
     width: int = 64
     """Size of the two hidden layers for the value."""
-    digs: int = DIGS
+    dig_out: int = DIG_OUT_ROUNDS
     """Rounds of dig-out features."""
-    onward: int = 0
+    rollout_lookahead: int = 0
     """Maximum number of moves of the rollout lookahead; 0: none."""
-    reach: int = 0
-    """Numbers of relaxed reachability."""
+    relaxed_reachability: int = 0
+    """Number of relaxed-reachability features."""
     family: int = 0
     """Whether the family's features are read, 0 or 1."""
 
@@ -60,15 +60,17 @@ class Features:
         The game as the network sees it.
     sizes
         Sizes of the network.
-    sure_home
+    safe_autoplay
         Whether safe autoplay is played first.
     """
 
-    def __init__(self, spec: GameSpec, sizes: Sizes, sure_home: bool) -> None:
-        self.reader = MoveReader(spec, sizes.digs, sizes.reach, sizes.onward, bool(sizes.family))
+    def __init__(self, spec: GameSpec, sizes: Sizes, safe_autoplay: bool) -> None:
+        self.reader = MoveReader(
+            spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead, bool(sizes.family)
+        )
         self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""
-        self.autoplay = SafeAutoplay(spec) if sure_home else None
+        self.autoplay = SafeAutoplay(spec) if safe_autoplay else None
 
     def keep(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
@@ -158,7 +160,7 @@ class CompiledNetwork(Policy):
         self.information = model.spec.settings.information
         self.temperature = model.temperature
         try:
-            self._features = Features(model.spec, sizes, model.sure_home)
+            self._features = Features(model.spec, sizes, model.safe_autoplay)
         except ValueError as error:
             raise model.wrong_sizes(error) from None
         self._weights = _lay_out(model, _shapes(sizes, *self._features.sizes), len(sizes.hidden))
@@ -338,7 +340,7 @@ def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]
         shapes |= {f"body.{n}.weight": (outputs, inputs), f"body.{n}.bias": (outputs,)}
     for n, size in enumerate(hidden):
         shapes |= {f"norms.{n}.weight": (size,), f"norms.{n}.bias": (size,)}
-    if sizes.onward:
+    if sizes.rollout_lookahead:
         shapes["habit"] = (NUM_MOVE,)
     return shapes
 
@@ -391,7 +393,7 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 def _fingerprint(model: Model) -> str:
     """A hash of the weights and of how they are used, sixteen hexadecimal digits."""
     digest = hashlib.sha256(
-        f"{model.network} {model.temperature} {model.sure_home} {model.spec.hash}".encode()
+        f"{model.network} {model.temperature} {model.safe_autoplay} {model.spec.hash}".encode()
     )
     for name, tensor in sorted(model.weights.items()):
         digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())

@@ -15,7 +15,7 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every store and page of results in a folder of its own, empty: no test writes in the project."""
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
     monkeypatch.setattr(stored, "STORE", tmp_path / "leaderboard")
-    monkeypatch.setattr(solver_results, "VERDICTS", tmp_path / "solver")
+    monkeypatch.setattr(solver_results, "SOLVER_RESULTS", tmp_path / "solver")
     monkeypatch.setattr(search_results, "SEARCH", tmp_path / "search")
     monkeypatch.setattr(ablations, "ABLATIONS", tmp_path / "ablations")
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")

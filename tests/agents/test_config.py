@@ -1,4 +1,4 @@
-"""Training configurations: what is read, and what is refused in a line that helps."""
+"""Training configurations: valid files are read, invalid ones are refused in one helpful line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from agents.config import TrainConfig, make_config
 from agents.runs.config_files import dump_config, load_config
+from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+ROOT = Path(__file__).parents[2]
+CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
 
 def written(tmp_path: Path, text: str | bytes) -> Path:
@@ -23,13 +26,13 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
-def test_every_file_loads(path: Path, tmp_path: Path) -> None:
+def test_every_configuration_file_loads(path: Path, tmp_path: Path) -> None:
     config = load_config(path)
     assert path.stem in ("default", config.name)
     assert load_config(written(tmp_path, dump_config(config))) == config
 
 
-def test_a_game_a_file() -> None:
+def test_each_game_has_a_configuration_file() -> None:
     names = {load_config(path).name for path in CONFIGS}
     assert names == {"forty-thieves", "eighty-thieves", "eights-down", "forty-bandits", "busy-aces", "family"}
 
@@ -41,7 +44,7 @@ eights-down:
 """
 
 
-def test_blocks(tmp_path: Path) -> None:
+def test_the_block_of_an_env_overrides_the_default(tmp_path: Path) -> None:
     path = written(tmp_path, BLOCKS)
     for env, width, moves in (
         ("busy-aces", 48, "supermove"),
@@ -51,11 +54,11 @@ def test_blocks(tmp_path: Path) -> None:
         ("forty-thieves", 32, None),
     ):
         config = load_config(path, env)
-        assert (config.width, config.moves, config.minutes, config.depth) == (width, moves, 1.0, 8)
+        assert (config.width, config.moves, config.minutes, config.cards_per_pile) == (width, moves, 1.0, 8)
         assert config.env == env
 
 
-def test_values(tmp_path: Path) -> None:
+def test_values_are_converted(tmp_path: Path) -> None:
     text = "busy-aces: {learning_rate: 6e-4, minutes: null, total_steps: '4096', hidden: [], build: any suit}"
     config = load_config(written(tmp_path, text))
     assert (config.learning_rate, config.minutes, config.total_steps, config.hidden) == (6e-4, None, 4096, [])
@@ -68,26 +71,63 @@ def test_values(tmp_path: Path) -> None:
         {},
         {"network": "mlp", "observation": "features", "hidden": [3, 4]},
         {"env": "eights-down", "minutes": None, "total_steps": 7, "stall_limit": None, "seed": 2**32 - 1},
-        {"sure_home": True},
+        {"safe_autoplay": True},
     ],
 )
-def test_dump_and_load(values: dict[str, Any], tmp_path: Path) -> None:
+def test_a_dumped_configuration_loads_unchanged(values: dict[str, Any], tmp_path: Path) -> None:
     config = make_config(values, "test")
     assert load_config(written(tmp_path, dump_config(config))) == config
 
 
-def test_network_sizes() -> None:
-    assert TrainConfig().network_sizes == {"hidden": [64, 32], "width": 64, "digs": 2}
-    assert TrainConfig(reach=3).network_sizes == {"hidden": [64, 32], "width": 64, "digs": 2, "reach": 3}
+@pytest.mark.parametrize("old", RENAMED)
+def test_an_old_key_is_read_with_one_notice(
+    old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
+    config = TrainConfig(width=8)
+    value = getattr(config, RENAMED[old])
+    path = written(tmp_path, yaml.safe_dump({config.env: {"width": 8, old: value}}))
+    assert load_config(path) == load_config(path) == config
+    assert capsys.readouterr().err == f"{path}: {old!r} is now {RENAMED[old]!r}\n"
+
+
+def test_old_keys_of_a_file_share_a_notice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refuses: Refuses
+) -> None:
+    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
+    path = written(tmp_path, "default: {sure_home: true}\nbusy-aces: {digs: 3}")
+    config = load_config(path)
+    assert config.safe_autoplay and config.dig_out == 3
+    words = "'sure_home' is now 'safe_autoplay', 'digs' is now 'dig_out'"
+    assert capsys.readouterr().err == f"{path}: {words}\n"
+    path = written(tmp_path, "busy-aces: {sure_home: true, safe_autoplay: true}")
+    refuses(lambda: load_config(path), str(path), "'sure_home' and 'safe_autoplay'", "only 'safe_autoplay'")
+
+
+def test_stored_configurations_have_no_old_keys(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
+    stored = [*ROOT.glob("results/**/*.yaml"), *ROOT.glob("solitaire_env/policies/weights/**/config.yaml")]
+    assert len(stored) > 20
+    for path in [*CONFIGS, *stored]:
+        load_config(path)
+    assert capsys.readouterr().err == ""
+
+
+def test_network_sizes_depend_on_the_network() -> None:
+    assert TrainConfig().network_sizes == {"hidden": [64, 32], "width": 64, "dig_out": 2}
+    more = TrainConfig(relaxed_reachability=3).network_sizes
+    assert more == {"hidden": [64, 32], "width": 64, "dig_out": 2, "relaxed_reachability": 3}
     piles = TrainConfig(network="piles").network_sizes
-    assert piles == {"width": 64, "embedding": 16, "depth": 8, "rounds": 2}
+    assert piles == {"width": 64, "embedding": 16, "cards_per_pile": 8, "context_rounds": 2}
     assert TrainConfig(network="mlp", hidden=[5]).network_sizes == {"hidden": [5]}
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        # Not a configuration at all.
+        # Not a configuration.
         ("", ["'default:'", "each env id"]),
         ("7", ["'default:'"]),
         ("- busy-aces", ["'default:'"]),
@@ -101,11 +141,11 @@ def test_network_sizes() -> None:
         ("busy-aces: !!int", ["not YAML"]),
         ("busy-aces: " + "[" * 11 + "]" * 11, ["not YAML", "brackets in brackets, more than 10", "line 1"]),
         ("#" * 20_001, ["20001 characters, at most 20000"]),
-        # A key that stands twice.
-        ("busy-aces:\n  width: 8\n  depth: 4\n  width: 16", ["key 'width' stands twice", "line 4"]),
-        ("busy-aces: {width: 8}\nbusy-aces: {depth: 4}", ["key 'busy-aces' stands twice", "line 2"]),
-        ("busy-aces: {hidden: [{a: 1, a: 2}]}", ["key 'a' stands twice", "line 1"]),
-        ("busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {depth: 4}", ["2 env blocks"]),
+        # A key that occurs twice.
+        ("busy-aces:\n  width: 8\n  cards_per_pile: 4\n  width: 16", ["key 'width' occurs twice", "line 4"]),
+        ("busy-aces: {width: 8}\nbusy-aces: {cards_per_pile: 4}", ["key 'busy-aces' occurs twice", "line 2"]),
+        ("busy-aces: {hidden: [{a: 1, a: 2}]}", ["key 'a' occurs twice", "line 1"]),
+        ("busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {cards_per_pile: 4}", ["2 env blocks"]),
         # Blocks.
         ("default: {width: 32}", ["0 env blocks", "--env"]),
         (BLOCKS, ["2 env blocks", "--env", "Solitaire/BusyAces-v0, eights-down"]),
@@ -155,23 +195,29 @@ def test_network_sizes() -> None:
         ("busy-aces: {minutes: null}", ["minutes and total_steps", "at least one"]),
         ("busy-aces: {network: piles, observation: features}", ["'piles'", "'cards'", "'mlp'"]),
         ("busy-aces: {observation: features}", ["'moves'", "'cards'", "'mlp'"]),
-        ("busy-aces: {network: piles, linear_start: 1}", ["linear_start", "1.0", "'piles'", "'moves'"]),
-        ("busy-aces: {sure_home: 1}", ["sure_home is 1", "true and false"]),
-        ("busy-aces: {width: true}", ["width is True", "a number or text"]),
-        ("busy-aces: {sure_home: true, build: any suit}", ["sure_home", "'any suit'", "'same suit'"]),
         (
-            "busy-aces: {sure_home: true, network: mlp, observation: features}",
-            ["sure_home", "'features'", "'cards'"],
+            "busy-aces: {network: piles, init_linear_temperature: 1}",
+            ["init_linear_temperature", "1.0", "'piles'", "'moves'"],
         ),
-        ("busy-aces: {linear_start: 0}", ["linear_start", "0.0", "above 0"]),
-        ("busy-aces: {start: 'runs/a,,runs/b'}", ["start is 'runs/a,,runs/b'", "commas"]),
-        ("busy-aces: {start: ''}", ["start is ''", "a folder"]),
-        ("busy-aces: {value_steps: -1}", ["value_steps", "-1", "at least 0"]),
-        ("busy-aces: {onward: -1}", ["onward is -1", "0 to 1000"]),
-        ("busy-aces: {onward: 1001}", ["onward is 1001", "0 to 1000"]),
-        ("busy-aces: {onward: 2, build: any suit}", ["onward is 2", "'any suit'", "allowed: 0"]),
-        ("busy-aces: {reach: -1}", ["reach is -1", "0 to 100"]),
-        ("busy-aces: {reach: 101}", ["reach is 101", "0 to 100"]),
+        ("busy-aces: {safe_autoplay: 1}", ["safe_autoplay is 1", "true and false"]),
+        ("busy-aces: {width: true}", ["width is True", "a number or text"]),
+        ("busy-aces: {safe_autoplay: true, build: any suit}", ["safe_autoplay", "'any suit'", "'same suit'"]),
+        (
+            "busy-aces: {safe_autoplay: true, network: mlp, observation: features}",
+            ["safe_autoplay", "'features'", "'cards'"],
+        ),
+        ("busy-aces: {init_linear_temperature: 0}", ["init_linear_temperature", "0.0", "above 0"]),
+        ("busy-aces: {init_from: 'runs/a,,runs/b'}", ["init_from is 'runs/a,,runs/b'", "commas"]),
+        ("busy-aces: {init_from: ''}", ["init_from is ''", "a folder"]),
+        ("busy-aces: {value_warmup_steps: -1}", ["value_warmup_steps", "-1", "at least 0"]),
+        ("busy-aces: {rollout_lookahead: -1}", ["rollout_lookahead is -1", "0 to 1000"]),
+        ("busy-aces: {rollout_lookahead: 1001}", ["rollout_lookahead is 1001", "0 to 1000"]),
+        (
+            "busy-aces: {rollout_lookahead: 2, build: any suit}",
+            ["rollout_lookahead is 2", "'any suit'", "allowed: 0"],
+        ),
+        ("busy-aces: {relaxed_reachability: -1}", ["relaxed_reachability is -1", "0 to 100"]),
+        ("busy-aces: {relaxed_reachability: 101}", ["relaxed_reachability is 101", "0 to 100"]),
         (
             "busy-aces: {learner: maskable-ppo, num_envs: 3, n_steps: 3, batch_size: 4}",
             ["is 9", "batch_size 4", "one step"],
@@ -179,38 +225,40 @@ def test_network_sizes() -> None:
     ],
     ids=lambda value: str(value)[:50] if not isinstance(value, list) else "",
 )
-def test_refuses(text: str | bytes, words: list[str], tmp_path: Path, refuses: Refuses) -> None:
+def test_invalid_configurations_are_refused(
+    text: str | bytes, words: list[str], tmp_path: Path, refuses: Refuses
+) -> None:
     path = written(tmp_path, text)
     refuses(lambda: load_config(path), str(path), *words)
 
 
-def test_what_is_merged_may_be_overridden(tmp_path: Path) -> None:
+def test_merged_keys_can_be_overridden(tmp_path: Path) -> None:
     text = "default: &all {width: 8}\nbusy-aces: {<<: *all, width: 16}\neights-down: {<<: *all}"
     widths = [load_config(written(tmp_path, text), env).width for env in ("busy-aces", "eights-down")]
     assert widths == [16, 8]
 
 
-def test_short_to_write_and_long_to_show(tmp_path: Path, refuses: Refuses) -> None:
+def test_errors_about_huge_values_are_short(tmp_path: Path, refuses: Refuses) -> None:
     lists = "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnopqrstuvwxyz"))
     text = f"default:\n  a: &a [0]\n{lists}busy-aces: {{width: *z}}"
     refuses(lambda: load_config(written(tmp_path, text)), "width is [[[...], [...]], [[...],", "integer")
 
 
-def test_two_blocks_for_a_game(tmp_path: Path, refuses: Refuses) -> None:
-    path = written(tmp_path, "busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {depth: 4}")
+def test_two_blocks_for_a_game_are_refused(tmp_path: Path, refuses: Refuses) -> None:
+    path = written(tmp_path, "busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {cards_per_pile: 4}")
     refuses(
         lambda: load_config(path, "busy-aces"), str(path), "['busy-aces', 'Solitaire/BusyAces-v0']", "one"
     )
 
 
-def test_blocks_for_other_games_alone(tmp_path: Path, refuses: Refuses) -> None:
-    """Not one of their values would count, and the defaults would be trained with in their place."""
+def test_a_file_without_a_block_for_the_env_is_refused(tmp_path: Path, refuses: Refuses) -> None:
+    """Otherwise all of its values would be ignored, and the defaults used."""
     path = written(tmp_path, "Solitaire/EightsDown-v0: {learner: pqn}")
     words = str(path), "'busy-aces'", "no 'default:'", "Solitaire/EightsDown-v0"
     refuses(lambda: load_config(path, "busy-aces"), *words)
 
 
-def test_refuses_what_cannot_be_read(tmp_path: Path, refuses: Refuses) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path, refuses: Refuses) -> None:
     refuses(lambda: load_config(tmp_path / "none.yaml"), "none.yaml", "cannot be read")
     refuses(lambda: load_config(tmp_path), str(tmp_path), "cannot be read")
     refuses(lambda: load_config(CONFIGS[0], "busy-ace"), str(CONFIGS[0]), "'busy-ace'", "busy-aces")

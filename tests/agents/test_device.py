@@ -1,8 +1,8 @@
-"""Devices other than the CPU, on a machine that has none: tensors that say they are elsewhere.
+"""Devices other than the CPU, simulated on a machine that has none.
 
-``Elsewhere`` holds an ordinary tensor and says that its device is "meta". Under ``Accelerator`` tensors made
-on or sent to that device are such; what a GPU refuses is refused: an operation on tensors from here and from
-there (but for single numbers), and reading one as an array before it is brought back.
+``Elsewhere`` holds an ordinary tensor and reports the device "meta". Under ``Accelerator``, tensors that are
+created on that device or sent to it are of this class. It raises the errors of a GPU: for operations on
+tensors of both devices (except single numbers), and for reading one as an array before it is sent back.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Elsewhere(th.Tensor):
 
 
 def on_device(func: Any, args: Any, kwargs: Any) -> Any:
-    """Do an operation where its tensors are, or where it is told to."""
+    """Run an operation on the device of its tensors, or on the requested one."""
     given: list[th.Tensor] = []
     tree_map(lambda x: given.append(x) if isinstance(x, th.Tensor) else None, (args, kwargs))
     away = [x for x in given if isinstance(x, Elsewhere)]
@@ -86,15 +86,15 @@ class Made(TorchFunctionMode):
 
 
 VALUES: dict[str, Any] = {
-    "moves": "supermove", "total_steps": 512, "width": 8, "depth": 4, "rounds": 1, "hidden": [8],
-    "num_envs": 4, "n_steps": 32, "batch_size": 64, "n_epochs": 1, "threads": 1, "stall_limit": 10,
-    "linear_start": 2.0,
+    "moves": "supermove", "total_steps": 512, "width": 8, "cards_per_pile": 4, "context_rounds": 1,
+    "hidden": [8], "num_envs": 4, "n_steps": 32, "batch_size": 64, "n_epochs": 1, "threads": 1,
+    "stall_limit": 10, "init_linear_temperature": 2.0,
 }  # fmt: skip
 
 
 @pytest.fixture
 def accelerator() -> Any:
-    """There is another device; parameters that are sent there stay the objects that an optimizer knows."""
+    """Another device; parameters that are sent to it stay the same objects, as an optimizer needs."""
     before = th.__future__.get_swap_module_params_on_conversion()
     th.__future__.set_swap_module_params_on_conversion(True)
     with Accelerator(), Made():
@@ -103,7 +103,7 @@ def accelerator() -> Any:
 
 
 def made(**values: Any) -> tuple[Any, Any, dict[str, Any]]:
-    """A model on the other device, its configuration and its game."""
+    """A model on the other device, its configuration, and its game."""
     config = make_config({**VALUES, **values}, "test")
     config.device = str(AWAY)
     env = make_env(config)
@@ -117,14 +117,14 @@ def assert_away(model: Any) -> None:
 
 NETWORKS = {
     "moves": {},
-    "piles": {"network": "piles", "linear_start": None},
-    "mlp": {"network": "mlp", "observation": "features", "linear_start": None},
-    "pqn": {"learner": "pqn", "linear_start": None},
+    "piles": {"network": "piles", "init_linear_temperature": None},
+    "mlp": {"network": "mlp", "observation": "features", "init_linear_temperature": None},
+    "pqn": {"learner": "pqn", "init_linear_temperature": None},
     "playouts": {"learner": "playouts", "num_playouts": 2},
 }
 
 
-def test_what_the_other_device_refuses(accelerator: None) -> None:
+def test_mixed_devices_are_an_error(accelerator: None) -> None:
     away, here = th.ones(3, device=AWAY), th.ones(3)
     assert isinstance(away, Elsewhere) and not isinstance(here, Elsewhere)
     assert ((away + 1) * th.tensor(2.0)).cpu().tolist() == [4.0, 4.0, 4.0]
@@ -139,7 +139,7 @@ def test_what_the_other_device_refuses(accelerator: None) -> None:
 @pytest.mark.training
 @pytest.mark.proof
 @pytest.mark.parametrize("name", NETWORKS)
-def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
+def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) -> None:
     """Rollouts, updates and checkpoints."""
     model, config, spec = made(**NETWORKS[name])
     assert_away(model)
@@ -148,7 +148,7 @@ def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
     assert_away(model)
     assert not all(th.equal(a, b.cpu()) for a, b in zip(before, model.policy.parameters(), strict=True))
     moments = model.policy.optimizer.state_dict()["state"]
-    if name in ("pqn", "playouts"):  # where the value is not learned, nor the average, nor the start
+    if name in ("pqn", "playouts"):  # the value in pqn, the average and the reference do not learn
         assert 0 < len(moments) < len(before)
     else:
         assert len(moments) == len(before)
@@ -161,7 +161,7 @@ def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
     for tensor, other in zip(model.policy.parameters(), again.policy.parameters(), strict=True):
         assert th.equal(tensor.cpu(), other.cpu())
     again.learn(128)
-    # What is written can be read where there is no such device.
+    # The model file can be loaded on a machine without this device.
     save_model(
         tmp_path, again.policy.network, spec, kind=config.network,
         sizes=config.network_sizes, steps=128, value=again.policy.value_net,
@@ -171,7 +171,7 @@ def test_training(name: str, tmp_path: Path, accelerator: None) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_what_the_policy_tells(name: str, accelerator: None) -> None:
+def test_outputs_of_the_policy_stay_on_the_device(name: str, accelerator: None) -> None:
     model, *_ = made(**NETWORKS[name])
     env = model.env
     observations = th.as_tensor(env.reset(), device=AWAY)

@@ -1,4 +1,4 @@
-"""The command that evaluates: what it prints and writes, and how it refuses."""
+"""``agents.evaluate``: what it prints and writes; wrong options are refused."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FirstLegal:
 
 
 def printed(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
-    """What a command that succeeds prints."""
+    """The stdout of a command that succeeds."""
     assert main([*map(str, args)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -56,7 +56,7 @@ def test_two_runs_print_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> No
     assert printed(capsys, *policy) == printed(capsys, *policy)
 
 
-def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_rates_and_intervals(capsys: pytest.CaptureFixture[str]) -> None:
     head, blank, *table = printed(capsys, *GREEDY).splitlines()
     assert head == "Solitaire/BusyAces-v0, deals 0:40, intervals of 95 %" and not blank
     assert table[0].startswith("policy  moves") and table[0].endswith("truncated  repeated")
@@ -67,7 +67,9 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{done.cards_home:.1f}" in table[1]
 
 
-def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_evaluate_writes_games_summary_and_transcripts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     summary, games, texts = tmp_path / "summary.json", tmp_path / "games.jsonl", tmp_path / "texts" / "greedy"
     files = ("--json", summary, "--games", games, "--transcripts", texts)
     out = printed(capsys, *GREEDY, *files)
@@ -83,19 +85,19 @@ def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert sorted(path.name for path in texts.iterdir()) == sorted(f"{deal}.txt" for deal in range(40))
     assert parse_transcript((texts / "7.txt").read_text()).deal == 7
     assert not list(tmp_path.glob("**/*.part"))
-    # Played already: the same again, nothing played.
+    # All games are stored already: the output is the same, and nothing is played.
     before = games.read_bytes()
     assert printed(capsys, *GREEDY, "--games", games) == out and games.read_bytes() == before
 
 
-def test_named_deals(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_deals_of_other_programs_are_played(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     deals = ("--deals", "ms:11982,5", "--transcripts", tmp_path)
     printed(capsys, "--policy", "greedy", "--env", "Eight Off", *deals, "--quiet")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["5.txt", "ms-11982.txt"]
 
 
-def test_house_rules_and_action_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """In a one-card game supermoves are played card by card; other rules change the game itself."""
+def test_house_rules_and_action_sets_are_applied(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One-card games play supermoves card by card; house rules change the game itself."""
     policy = ("--policy", "random", "--env", "busy-aces", "--deals", "0:5", "--quiet")
     for number, (options, moves, rules) in enumerate(
         (
@@ -110,7 +112,7 @@ def test_house_rules_and_action_sets(capsys: pytest.CaptureFixture[str], tmp_pat
         assert {(game.moves, game.rules) for game in read_games(path)} == {(moves, rules)}
 
 
-def test_a_policy_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_custom_policy_is_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
     policy = ("--policy", "tests.agents.test_evaluate:FirstLegal", "--env", "forty-thieves", "--deals", "0:3")
     assert "tests.agents.test_evaluate:FirstLegal  one card      3" in printed(capsys, *policy, "--quiet")
 
@@ -137,7 +139,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("args", "words"), REFUSED, ids=[" ".join(args) for args, _ in REFUSED])
-def test_refuses(
+def test_wrong_options_are_refused(
     args: list[str], words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -149,7 +151,7 @@ def test_refuses(
         assert word in err
 
 
-def test_refuses_in_a_process() -> None:
+def test_errors_in_a_process_are_one_line() -> None:
     done = command("--policy", "greedi", "--env", "busy-aces")
     assert done.returncode == 2 and not done.stdout
     assert done.stderr.startswith(b"error: unknown policy 'greedi'") and done.stderr.count(b"\n") == 1
@@ -157,8 +159,10 @@ def test_refuses_in_a_process() -> None:
     assert done.returncode == 2 and not done.stdout and b"Traceback" not in done.stderr
 
 
-def test_ctrl_c(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Games that ended are kept, and not played again."""
+def test_ctrl_c_keeps_finished_games(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Finished games are stored and not played again."""
     games = tmp_path / "games.jsonl"
     calls = []
 
@@ -173,7 +177,7 @@ def test_ctrl_c(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
         patch.setattr(Random, "__call__", interrupted)
         assert main([*policy, "--games", str(games)]) == 130
     out, err = capsys.readouterr()
-    assert not out and "stopped" in err and str(games) in err
+    assert not out and "Interrupted." in err and str(games) in err
     kept = read_games(games)
     assert 0 < len(kept) < 30
     printed(capsys, *policy, "--games", games)
@@ -185,7 +189,7 @@ SOLVE = ("eights-down", "--deal", "7", "--quiet")
 
 
 @pytest.mark.parametrize("command, arguments", [("evaluate", GREEDY), ("solve", SOLVE)])
-def test_no_torch_unless_a_network_is_asked_for(command: str, arguments: tuple[str, ...]) -> None:
+def test_torch_is_imported_only_for_networks(command: str, arguments: tuple[str, ...]) -> None:
     code = f"""
 import sys
 from agents.{command} import main
@@ -196,13 +200,13 @@ sys.exit("torch" in sys.modules)
 
 
 @pytest.mark.parametrize("command", [evaluate, solve, train])
-def test_without_ray_it_says_what_to_install(
+def test_ray_not_installed_is_refused(
     command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     arguments = {
         evaluate: ["--policy", "random", "--env", "busy-aces", "--deals", "0:2", "--quiet"],
-        solve: ["busy-aces", "--deals", "0:2", "--out", str(tmp_path / "verdicts.jsonl"), "--quiet"],
+        solve: ["busy-aces", "--deals", "0:2", "--out", str(tmp_path / "results.jsonl"), "--quiet"],
         train: ["--env", "busy-aces", "--runs", str(tmp_path), "--quiet"],
     }[command]
     assert command.main([*arguments, "--ray"]) == 2
@@ -210,7 +214,7 @@ def test_without_ray_it_says_what_to_install(
     assert "--ray needs Ray, which is not installed: pip install" in capsys.readouterr().err
 
 
-def test_ray_takes_an_address_or_none() -> None:
+def test_ray_takes_an_optional_address() -> None:
     plain = ["--policy", "random", "--env", "busy-aces"]
     for words, address in (([], None), (["--ray"], ""), (["--ray", "10.0.0.1:6379"], "10.0.0.1:6379")):
         assert tyro.cli(evaluate.Arguments, args=[*plain, *words, "--quiet"]).ray == address

@@ -1,4 +1,4 @@
-"""One network for many games: what it reads, a training, and play of games that it never saw."""
+"""One network for many games: its features, a training, and games it was not trained on."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def config(**values: Any) -> TrainConfig:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A run folder, and what the training printed."""
+    """A run folder, and the output of its training."""
     folder = tmp_path_factory.mktemp("family")
     (folder / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES}))
     outcome = command(folder / "tiny.yaml", "--runs", folder / "runs", of=main)
@@ -63,7 +63,7 @@ def run(trained: tuple[Path, str]) -> Path:
 # ---------------------------------------------------------------------------------- what is read
 
 
-def test_a_family_reader_reads_what_the_reader_of_each_game_does() -> None:
+def test_family_reader_agrees_with_the_reader_of_each_game() -> None:
     spec = config(games=[*GAMES, "yukon"]).family_spec
     env = make_env(config(games=[*GAMES, "yukon"]), 16)
     env.seed(5)
@@ -74,7 +74,7 @@ def test_a_family_reader_reads_what_the_reader_of_each_game_does() -> None:
         after, *_ = env.step((masks * (1 - random.random(masks.shape))).argmax(1))
         observations = np.asarray(after)
     masks = env.action_masks()
-    reader = FamilyReader(spec, digs=2, reach=1)
+    reader = FamilyReader(spec, dig_out=2, relaxed_reachability=1)
     seen = reader.read(observations, masks)
     assert (np.diff(seen.games) >= 0).all()
     numbers = set()
@@ -94,7 +94,7 @@ def test_a_family_reader_reads_what_the_reader_of_each_game_does() -> None:
     assert len(numbers) > 2
 
 
-def test_a_training_deals_every_game_by_its_own_rules() -> None:
+def test_training_plays_every_game_by_its_own_rules() -> None:
     env = make_env(config(), 24)
     env.seed(3)
     observations = np.asarray(env.reset())
@@ -119,7 +119,7 @@ def test_a_training_deals_every_game_by_its_own_rules() -> None:
 # ------------------------------------------------------------------------------- the command
 
 
-def test_a_training_compares_the_network_on_each_game(trained: tuple[Path, str]) -> None:
+def test_training_evaluates_the_network_on_each_game(trained: tuple[Path, str]) -> None:
     run, out = trained
     for word in ("Klondike", "FreeCell", "Busy Aces", "network", "greedy", "random"):
         assert word in out
@@ -133,19 +133,19 @@ def test_a_training_compares_the_network_on_each_game(trained: tuple[Path, str])
     assert load_config(run / "config.yaml").variants == config().variants
 
 
-def test_a_training_goes_on_where_it_was_stopped(run: Path, tmp_path: Path) -> None:
+def test_a_family_training_can_be_resumed(run: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(run, tmp_path / "family-1"))
     outcome = command("--resume", copy, "--total-steps", "4000", of=main)
     assert outcome.status == 0, outcome.err
     assert progress(copy)["steps"] >= 4000
 
 
-def test_pqn_trains_too_and_ppo_starts_from_it(tmp_path: Path) -> None:
+def test_ppo_starts_from_a_family_trained_by_pqn(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "held_out_deals": None, "total_steps": 1500, "eval_deals": "0:1"}
     (tmp_path / "pqn.yaml").write_text(json.dumps({FAMILY: values}))
     outcome = command(tmp_path / "pqn.yaml", "--runs", tmp_path, of=main)
     assert outcome.status == 0, outcome.err
-    values |= {"learner": "ppo", "start": str(tmp_path / "family-1")}
+    values |= {"learner": "ppo", "init_from": str(tmp_path / "family-1")}
     (tmp_path / "ppo.yaml").write_text(json.dumps({FAMILY: values}))
     outcome = command(tmp_path / "ppo.yaml", "--runs", tmp_path, of=main)
     assert outcome.status == 0, outcome.err
@@ -155,7 +155,7 @@ def test_pqn_trains_too_and_ppo_starts_from_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("game", UNSEEN)
-def test_it_plays_games_that_it_never_saw(run: Path, game: str) -> None:
+def test_the_network_plays_games_it_was_not_trained_on(run: Path, game: str) -> None:
     policy = load_policy(run, game)
     assert isinstance(policy, CompiledNetwork)
     games = evaluate(policy, game, range(2)).games
@@ -192,15 +192,15 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
         ({"learner": "playouts"}, ["learner is 'playouts'", "'ppo' or 'pqn'"]),
         ({"moves": "sequence"}, ["moves is 'sequence'", "null or 'supermove'"]),
         ({"build": "any suit"}, ["build is 'any suit'", "null"]),
-        ({"sure_home": True}, ["sure_home is True"]),
-        ({"onward": 4}, ["onward is 4"]),
+        ({"safe_autoplay": True}, ["safe_autoplay is True"]),
+        ({"rollout_lookahead": 4}, ["rollout_lookahead is 4"]),
         ({"games": "tests"}, ["unknown variant 'tests'"]),
         ({"games": ["klondike", "klondike"]}, ["each once"]),
         ({"games": [7]}, ["games"]),
         ({"env": "busy-aces"}, ["games is 'klondike,freecell,busy-aces'", "null"]),
     ],
 )
-def test_what_does_not_go_together_is_refused(values: dict[str, Any], words: list[str]) -> None:
+def test_conflicting_keys_are_refused(values: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(ConfigError) as refusal:
         config(**values)
     assert all(word in str(refusal.value) for word in words), refusal.value
@@ -215,7 +215,7 @@ def test_games_are_a_split_or_a_list() -> None:
         config().variant  # noqa: B018
 
 
-def test_a_configuration_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_dumped_family_configuration_loads_unchanged(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(dump_config(config()))
     assert load_config(tmp_path / "config.yaml") == config()
 
@@ -228,9 +228,9 @@ def test_commands_for_a_single_game_refuse_many(tmp_path: Path) -> None:
     assert_refused(command(tmp_path / "tiny.yaml", *words, of=tune), "is many games")
 
 
-def test_a_model_of_one_game_is_no_start_for_many(tmp_path: Path) -> None:
+def test_a_model_of_one_game_cannot_initialize_a_family(tmp_path: Path) -> None:
     single = write_model(tmp_path / "single", spec_of("busy-aces", "supermove"))
-    (tmp_path / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES | {"start": str(single)}}))
+    (tmp_path / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES | {"init_from": str(single)}}))
     assert_refused(command(tmp_path / "tiny.yaml", "--runs", tmp_path), "is for a single game")
 
 
@@ -240,9 +240,9 @@ def test_a_model_of_one_game_is_no_start_for_many(tmp_path: Path) -> None:
         ({"layout": {}, "layout_hash": "44136fa355b3678a"}, "reads other features"),
         ({"layout_hash": "0" * 16}, "damaged"),
         ({"games": "all"}, "a list of names"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 2}}, "reads other features"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 2, "family": 2}}, "family is 2"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "digs": 10**9, "family": 1}}, "more numbers than"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2}}, "reads other features"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2, "family": 2}}, "family is 2"),
+        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 10**9, "family": 1}}, "more numbers than"),
     ],
 )
 def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
@@ -257,7 +257,7 @@ def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, 
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """The command with a store of its own and three games, one of which was not trained on."""
+    """The command with its own store and three games, one of which was not trained on."""
     games = [get_variant(name) for name in ("double-rail", "freecell", "busy-aces")]
     monkeypatch.setattr(family, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(family, "PAGE", tmp_path / "family.md")
@@ -292,7 +292,7 @@ def test_the_table_is_written_from_stored_rows(
     assert table("--check").status == 1
 
 
-def test_an_interrupted_table_goes_on_where_it_was(
+def test_an_interrupted_table_resumes(
     table: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play = family._play
@@ -330,7 +330,9 @@ def test_other_deals_and_other_networks_are_refused(
     assert_refused(table(single), "trained on a single game")
 
 
-def test_the_page_says_where_the_network_is_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_lists_games_where_the_network_is_worse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(family, "RESULTS", tmp_path)
     names = [variant.name for variant in VARIANTS[:4]]
     shares = {

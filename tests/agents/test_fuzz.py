@@ -1,6 +1,6 @@
-"""Fuzzing of what the agents read: configurations, deals, model folders, checkpoints, learning curves.
+"""Fuzzing of the files that agents read: configurations, model folders, checkpoints, learning curves, deals.
 
-See :mod:`tests.fuzz`, whose script tries these too.
+See :mod:`tests.fuzz`, whose script runs these targets too.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ CONFIG_TEXTS = Texts(
         dump_config(TrainConfig()),
         dump_config(TrainConfig(env="eights-down", network="mlp", minutes=None, total_steps=7)),
         "default: {width: 32, minutes: 1}\nSolitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
-        "default: &base\n  depth: 3\nbusy-aces:\n  <<: *base\n  hidden: [64, 64]\n",
+        "default: &base\n  cards_per_pile: 3\nbusy-aces:\n  <<: *base\n  hidden: [64, 64]\n",
         "busy-aces: {hidden: &a [*a]}",
-        # Short to write, long to show.
+        # Aliases: a short text of a huge value.
         "default:\n  a: &a [0]\n" + "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS)),
     ],
     [
@@ -81,7 +81,7 @@ DEALS = Texts(
 
 
 def check_deals(text: str, deals: list[int | str]) -> None:
-    """They are all different, and name the same deals one by one."""
+    """All deals are different, and each can be parsed alone."""
     assert deals and len(set(deals)) == len(deals)
     some = deals[:1000]
     expect("deals one by one", some, parse_deals(",".join(map(str, some))))
@@ -91,8 +91,8 @@ def check_deals(text: str, deals: list[int | str]) -> None:
 
 GAME = "eights-down"
 SIZES: dict[str, dict[str, Any]] = {
-    "moves": {"hidden": [4, 3], "width": 4, "digs": 1},
-    "piles": {"width": 4, "embedding": 2, "depth": 3, "rounds": 1},
+    "moves": {"hidden": [4, 3], "width": 4, "dig_out": 1},
+    "piles": {"width": 4, "embedding": 2, "cards_per_pile": 3, "context_rounds": 1},
     "mlp": {"hidden": [4]},
 }
 
@@ -151,7 +151,7 @@ def change_tensors(rng: Random, data: bytes) -> bytes:
 
 
 def make_model(rng: Random, kinds: int = len(SIZES)) -> tuple[bytes | None, bytes | None]:
-    """A card and weights, of the first kinds of networks; None where a file is missing."""
+    """A card and weights of the built-in networks; None for a missing file."""
     cards, weights = models()
     records, texts = card_texts()
     place = rng.randrange(kinds)
@@ -159,7 +159,7 @@ def make_model(rng: Random, kinds: int = len(SIZES)) -> tuple[bytes | None, byte
     kind = rng.random()
     if kind < 0.25:
         card = json.dumps(records.make(rng)).encode()
-    elif kind < 0.4:  # sizes alone: what is made of them has a size of its own
+    elif kind < 0.4:  # only the sizes: the tensors keep theirs
         sizes = {**SIZES["piles"], **SIZES["mlp"]} if rng.random() < 0.1 else cards[place]["sizes"]
         sizes = Records([sizes], texts, plain=True).make(rng)
         card = json.dumps({**cards[place], "sizes": sizes}).encode()
@@ -208,7 +208,7 @@ def check_model(_: object, player: Policy) -> None:
 
 @cache
 def trainee() -> Any:
-    """A model as training makes it, and checkpoints of it, the second after an update."""
+    """A model of a training, and two checkpoints of it, the second after an update."""
     values = {"env": GAME, **SIZES["piles"], "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
     config = make_config(values, "test")
     env = make_env(config)
@@ -274,5 +274,5 @@ TARGETS = (
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_reads_or_refuses(target: Target) -> None:
+def test_inputs_are_read_or_refused(target: Target) -> None:
     try_cases(target, 50)

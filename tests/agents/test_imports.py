@@ -1,4 +1,4 @@
-"""What no command may import that does not use it: torch takes seconds, the others a good part of one."""
+"""No command imports large packages that it does not use: torch takes seconds to import."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ print(*(name for name in {heavy!r} if name in sys.modules), file=sys.stderr)
 
 
 def heavy_imports(module: str, words: tuple[str, ...]) -> list[str]:
-    """The exit status of a command, and what it imports of :data:`HEAVY`, as the last line of stderr says."""
+    """The exit status of a command, and the packages of :data:`HEAVY` that it imports."""
     script = LISTS.format(words=[module, *words], module=module, heavy=HEAVY)
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -76,7 +76,7 @@ def heavy_imports(module: str, words: tuple[str, ...]) -> list[str]:
 
 
 @pytest.mark.parametrize("module", COMMANDS)
-def test_commands_import_what_they_use(module: str, tmp_path: Path) -> None:
+def test_commands_import_no_unused_packages(module: str, tmp_path: Path) -> None:
     found = {}
     for words in COMMANDS[module]:
         words = tuple(word.format(folder=tmp_path) for word in words)
@@ -87,12 +87,12 @@ def test_commands_import_what_they_use(module: str, tmp_path: Path) -> None:
     assert not found
 
 
-def test_that_check_sees_an_import() -> None:
+def test_the_check_detects_an_import() -> None:
     assert heavy_imports("agents", ("plot", "--help")) == ["0"]
     assert "torch" in heavy_imports("torch.version", ())
 
 
-def test_the_package_and_its_parts_need_no_torch() -> None:
+def test_the_package_does_not_import_torch() -> None:
     script = (
         "import sys, solitaire_env\n"
         "for name in dir(solitaire_env):\n"

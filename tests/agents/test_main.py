@@ -31,6 +31,6 @@ def test_without_a_command_the_usage_is_printed(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == err
 
 
-def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["leaderbord"]) == 2
     assert "error: unknown command 'leaderbord'" in capsys.readouterr().err

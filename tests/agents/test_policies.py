@@ -15,7 +15,7 @@ from tests.conftest import Refuses
 
 
 class Mine:
-    """A policy of one's own, by ``module:Class``."""
+    """A custom policy, loaded by ``module:Class``."""
 
     moves = "supermove"
 
@@ -29,7 +29,7 @@ class Mine:
 BUSY_ACES = GameSpec(get_variant("busy-aces"))
 
 
-def test_make_policy() -> None:
+def test_make_policy_accepts_names_folders_and_classes() -> None:
     assert isinstance(make_policy("random", BUSY_ACES), Random)
     assert isinstance(make_policy("greedy", BUSY_ACES), Greedy)
     mine = make_policy("tests.agents.test_policies:Mine", BUSY_ACES)
@@ -55,5 +55,5 @@ def test_make_policy() -> None:
         ),
     ],
 )
-def test_make_policy_refuses(name: str, words: list[str], refuses: Refuses) -> None:
+def test_make_policy_refuses_unknown_names(name: str, words: list[str], refuses: Refuses) -> None:
     refuses(lambda: make_policy(name, BUSY_ACES), *words)

@@ -1,4 +1,4 @@
-"""Training from the command to the run folder, stopped and resumed, and what it refuses."""
+"""``agents.train``: run folders, interruptions and resumption; wrong options are refused."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from agents import evaluate, train
 from agents.config import TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
-from agents.learners.initial_weights import start_of
-from agents.learners.training_env import MOST_FORCED, make_env
+from agents.learners.initial_weights import initial_weights_of
+from agents.learners.training_env import MAX_FORCED, make_env
 from agents.networks import MovesNetwork
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
@@ -46,15 +46,15 @@ from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
 STEPS = 2048
-MOST = 8 * (1 + MOST_FORCED)
-"""A step of all games is at most so many."""
+MAX_STEP = 8 * (1 + MAX_FORCED)
+"""Maximum of the steps that one step of the environment counts."""
 VALUES: dict[str, Any] = {
     "moves": "supermove",
     "minutes": None,
     "total_steps": STEPS,
     "width": 8,
-    "depth": 4,
-    "rounds": 1,
+    "cards_per_pile": 4,
+    "context_rounds": 1,
     "num_envs": 8,
     "n_steps": 32,
     "batch_size": 64,
@@ -85,7 +85,7 @@ def command(*args: str | Path, of: Any = main) -> Outcome:
 
 
 def assert_refused(outcome: Outcome, *words: str) -> None:
-    """Exit status 2 and a line on stderr with the words, after one that says what was to be trained."""
+    """Exit status 2, and one error line on stderr with these words, after the line of the plan."""
     assert outcome.status == 2 and not outcome.out
     *plan, error = outcome.err.splitlines()
     assert error.startswith("error: ") and len(plan) <= 1 and all(": training by " in line for line in plan)
@@ -101,7 +101,7 @@ def config_file(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
-    """A run folder and what the command that made it said."""
+    """A run folder, and the output of the command that made it."""
     folder = tmp_path_factory.mktemp("train")
     outcome = command(config_file(folder), "--runs", folder / "runs")
     return folder / "runs" / "busy-aces-1", outcome
@@ -109,7 +109,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
 
 @pytest.fixture
 def run(trained: tuple[Path, Outcome], tmp_path: Path) -> Path:
-    """A copy of the run, to go on with or to damage."""
+    """A copy of the run, to resume or to damage."""
     return Path(shutil.copytree(trained[0], tmp_path / "busy-aces-1"))
 
 
@@ -132,7 +132,7 @@ def assert_monotone(rows: list[dict[str, str]]) -> None:
 
 
 @pytest.mark.training
-def test_run_folder(trained: tuple[Path, Outcome]) -> None:
+def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     assert outcome.status == 0
     assert sorted(path.name for path in run.iterdir()) == [
@@ -158,15 +158,15 @@ def test_run_folder(trained: tuple[Path, Outcome]) -> None:
     assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
     rows = curve(run)
     assert_monotone(rows)
-    assert tuple(rows[0]) == CURVE_COLUMNS and int(rows[-1]["steps"]) < STEPS + MOST
+    assert tuple(rows[0]) == CURVE_COLUMNS and int(rows[-1]["steps"]) < STEPS + MAX_STEP
     assert (
-        STEPS <= progress(run)["steps"] < STEPS + MOST
+        STEPS <= progress(run)["steps"] < STEPS + MAX_STEP
         and progress(run)["games"] >= int(rows[-1]["games"]) > 5
     )
 
 
 @pytest.mark.training
-def test_what_is_printed(trained: tuple[Path, Outcome]) -> None:
+def test_train_prints_the_comparison_and_next_commands(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     table = (run / "evaluation.txt").read_text()
     assert table in outcome.out
@@ -179,13 +179,13 @@ def test_what_is_printed(trained: tuple[Path, Outcome]) -> None:
 
 
 @pytest.mark.training
-def test_evaluation_of_the_run(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
+def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     run, _ = trained
     games = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
     assert {name: [game.deal for game in rows] for name, rows in games.items()} == {
         name: [*range(20)] for name in ("random", "greedy", "linear", "busy-aces-1")
     }
-    # The command says the same of the model that was saved.
+    # agents.evaluate gives the same results for the saved model.
     path = tmp_path / "games.jsonl"
     arguments = ("--policy", run, "--env", "busy-aces", "--deals", "0:20", "--games", path, "--quiet")
     assert command(*arguments, of=evaluate.main).status == 0
@@ -197,7 +197,7 @@ def test_evaluation_of_the_run(trained: tuple[Path, Outcome], tmp_path: Path) ->
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     command(config_file(tmp_path), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
     runs = (trained[0], tmp_path / "busy-aces-1")
     first, again = (load_file(run / "model/model.safetensors") for run in runs)
@@ -210,15 +210,18 @@ def test_the_seed_decides(trained: tuple[Path, Outcome], tmp_path: Path) -> None
 
 @pytest.mark.training
 @pytest.mark.parametrize("joined", [False, pytest.param(True, marks=pytest.mark.proof)])
-def test_resume(run: Path, joined: bool) -> None:
+def test_resume_continues_steps_and_curve(run: Path, joined: bool) -> None:
     before, old_rows = progress(run), curve(run)
     with (run / "curve.csv").open("a") as file:
-        file.write("999999,9.0,999,0.5,50.0,20.0,1\n")  # of steps that no checkpoint kept
+        file.write("999999,9.0,999,0.5,50.0,20.0,1\n")  # of steps after the checkpoint
     resume = [f"--resume={run}"] if joined else ["--resume", run]
     outcome = command(*resume, "--total-steps", str(STEPS + 1024), "--eval-deals", "0:2", "--quiet")
     assert outcome.status == 0, outcome.err
     after, rows = progress(run), curve(run)
-    assert STEPS <= before["steps"] < STEPS + MOST and STEPS + 1024 <= after["steps"] < STEPS + 1024 + MOST
+    assert (
+        STEPS <= before["steps"] < STEPS + MAX_STEP
+        and STEPS + 1024 <= after["steps"] < STEPS + 1024 + MAX_STEP
+    )
     assert after["seconds"] > before["seconds"] and after["games"] > before["games"]
     assert rows[: len(old_rows)] == old_rows and len(rows) > len(old_rows)
     assert_monotone(rows)
@@ -228,7 +231,7 @@ def test_resume(run: Path, joined: bool) -> None:
 
 
 @pytest.mark.training
-def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
+def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:
     config = make_config(VALUES, "test")
 
     def fresh(seed: int) -> Any:
@@ -257,7 +260,7 @@ def test_checkpoint_keeps_weights_and_moments(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
+def test_ctrl_c_writes_checkpoint_and_model(tmp_path: Path) -> None:
     forever = ["--total-steps", str(10**9), "--checkpoint-minutes", "99", "--runs", str(tmp_path)]
     process = subprocess.Popen(
         [sys.executable, "-m", "agents.train", str(config_file(tmp_path)), *forever],
@@ -283,8 +286,8 @@ def test_ctrl_c_keeps_what_was_learned(tmp_path: Path) -> None:
 @pytest.mark.proof
 @pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn", "playouts"])
-def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
-    """The curve is that of one training: what no checkpoint kept is made again, and no row stands twice."""
+def test_resume_after_kill_9(learner: str, tmp_path: Path) -> None:
+    """The curve is that of one training: rows after the checkpoint are written again, none occurs twice."""
     options = ["--learner", learner, "--total-steps", str(10**9), "--checkpoint-minutes", "1e-3"]
     process = subprocess.Popen(
         [sys.executable, "-m", "agents.train", str(config_file(tmp_path)), *options, "--runs", str(tmp_path)],
@@ -316,7 +319,7 @@ def test_goes_on_after_kill_9(learner: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.training
-def test_ctrl_c_while_games_are_played(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_the_comparison(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> str:
         raise KeyboardInterrupt
 
@@ -327,21 +330,21 @@ def test_ctrl_c_while_games_are_played(run: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.training
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_are_given_back(run: Path, number: signal.Signals) -> None:
-    """The first ends training after the step in hand; handlers are afterwards as they were."""
+def test_signal_handlers_are_restored(run: Path, number: signal.Signals) -> None:
+    """The first signal ends the training after the current step; the handlers are restored."""
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     config = load_config(run / "config.yaml")
     config.total_steps = 10**9
 
-    class Sends(training.Watch):
+    class Sends(training.TrainingCallback):
         def _on_step(self) -> bool:
             os.kill(os.getpid(), number)
             return super()._on_step()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "Watch", Sends)
+        patch.setattr(training, "TrainingCallback", Sends)
         assert not training.learn(config, run, resume=True, quiet=True)
-    assert 0 < progress(run)["steps"] - STEPS < 2 * MOST
+    assert 0 < progress(run)["steps"] - STEPS < 2 * MAX_STEP
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
 
 
@@ -353,7 +356,7 @@ def truncate(path: Path, size: int) -> None:
 
 
 def swap(run: Path) -> None:
-    """A file of tensors, but no checkpoint."""
+    """Replace the checkpoint with another file of tensors."""
     shutil.copy(run / "model/model.safetensors", run / "checkpoint.safetensors")
 
 
@@ -380,7 +383,7 @@ CHECKPOINT = "checkpoint.safetensors"
         (lambda run: shutil.rmtree(run), [], ["config.yaml", "cannot be read"]),
     ],
 )
-def test_resume_refuses(run: Path, damage: Any, options: list[str], words: list[str]) -> None:
+def test_resume_refuses_unsuitable_runs(run: Path, damage: Any, options: list[str], words: list[str]) -> None:
     if damage:
         damage(run)
     before = {path: path.read_bytes() for path in run.glob("*.*")}
@@ -401,14 +404,14 @@ def test_resume_refuses(run: Path, damage: Any, options: list[str], words: list[
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
-def test_progress_that_is_none(run: Path, progress: str, words: list[str]) -> None:
+def test_invalid_progress_is_refused(run: Path, progress: str, words: list[str]) -> None:
     save_file(load_file(run / CHECKPOINT), run / CHECKPOINT, {"progress": progress})
     assert_refused(command("--resume", run, "--quiet"), CHECKPOINT, "not a checkpoint", *words)
 
 
 @pytest.mark.training
 @pytest.mark.parametrize("name", ["adam/0", "adam/x/exp_avg", "adam/9999/exp_avg", "adam/0/exp_avg"])
-def test_moments_that_are_none(run: Path, name: str) -> None:
+def test_invalid_moments_are_refused(run: Path, name: str) -> None:
     metadata = {"progress": '{"steps": 1, "seconds": 2, "games": 3}'}
     save_file({**load_file(run / CHECKPOINT), name: th.zeros(7, 7, 7)}, run / CHECKPOINT, metadata)
     assert_refused(command("--resume", run, "--quiet"), CHECKPOINT, "not a checkpoint")
@@ -419,14 +422,14 @@ def test_moments_that_are_none(run: Path, name: str) -> None:
     [b"steps\nmany", b"steps\n1,2", b"\xff", b"steps\n" + b"1" * 200_000],
     ids=lambda b: repr(b[:9]),
 )
-def test_what_is_no_curve(tmp_path: Path, content: bytes) -> None:
+def test_damaged_curves_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "curve.csv").write_bytes(content)
     with pytest.raises(ValueError, match=r"curve\.csv: not a learning curve") as caught:
         read_curve(tmp_path)
     assert len(str(caught.value)) < 600
 
 
-def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     for runs in (tmp_path / "runs", tmp_path / "runs" / "below"):
         outcome = command(config_file(tmp_path), "--runs", runs)
@@ -444,11 +447,16 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
         (["tiny.yaml", "--observation", "features"], ["'moves'", "'mlp'"]),
         (["tiny.yaml", "--total-steps", "None"], ["minutes and total_steps"]),
         (["tiny.yaml", "--device", "abacus"], ["'abacus'", "cuda"]),
-        (["tiny.yaml", "--device", "cuda:99"], ["'cuda:99'", "not here", "allowed: auto, cpu"]),
+        (
+            ["tiny.yaml", "--device", "cuda:99"],
+            ["'cuda:99'", "this machine does not have", "allowed: auto, cpu"],
+        ),
         (["tiny.yaml", "--wandb", "a/b"], ["'a/b'", "without /"]),
     ],
 )
-def test_refuses(args: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_options_are_refused(
+    args: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config_file(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert_refused(command(*args), *words)
@@ -456,8 +464,8 @@ def test_refuses(args: list[str], words: list[str], tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.training
-def test_a_device_that_is_gone(run: Path) -> None:
-    """Refused before anything is written; SB3 would go on with the CPU and say nothing."""
+def test_a_missing_device_is_refused(run: Path) -> None:
+    """Refused before anything is written; SB3 would silently use the CPU."""
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     assert_refused(command("--resume", run, "--device", "cuda:99"), "'cuda:99'", "allowed: auto, cpu")
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
@@ -465,16 +473,18 @@ def test_a_device_that_is_gone(run: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_any_device(tmp_path: Path) -> None:
-    """A GPU where there is one, else the CPU."""
+def test_device_auto_chooses_a_gpu_or_the_cpu(tmp_path: Path) -> None:
+    """A GPU if there is one, else the CPU."""
     more = ("--device", "auto", "--total-steps", "512", "--eval-deals", "0", "--quiet")
     assert command(config_file(tmp_path), "--runs", tmp_path, *more).status == 0
     assert load_config(tmp_path / "busy-aces-1" / "config.yaml").device == "auto"
     assert load_file(tmp_path / "busy-aces-1" / CHECKPOINT)
 
 
-def test_run_folders_of_two_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another training takes the number that this one was about to take."""
+def test_parallel_trainings_get_different_run_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another training takes the next number between its choice and the creation of the folder."""
     make = Path.mkdir
     others = ["busy-aces-1", "busy-aces-2"]
 
@@ -487,11 +497,11 @@ def test_run_folders_of_two_trainings(tmp_path: Path, monkeypatch: pytest.Monkey
     assert new_run(tmp_path, TrainConfig()).name == "busy-aces-3"
 
 
-def test_command_line(tmp_path: Path) -> None:
-    """Keys of the file, overridden by options; an option's misspelling is named."""
+def test_options_override_the_configuration(tmp_path: Path) -> None:
+    """Options override keys of the file; a misspelled option is named."""
     path = str(config_file(tmp_path))
     config = train.parse_arguments([path, "--width", "9", "--stall-limit", "None"]).config
-    assert (config.width, config.stall_limit, config.depth) == (9, None, 4)
+    assert (config.width, config.stall_limit, config.cards_per_pile) == (9, None, 4)
     outcome = command(path, "--env=eights-down")
     assert outcome.status == 2 and "no block for 'eights-down'" in outcome.err
     assert train.parse_arguments([]).config == TrainConfig()
@@ -502,8 +512,8 @@ def test_command_line(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------- how it is learned
 
 
-def test_a_game_that_is_cut_off_is_lost() -> None:
-    """SB3 adds the value of the last position to the reward where a step says that it was truncated."""
+def test_a_truncated_game_counts_as_lost() -> None:
+    """SB3 would add the value of the last position to the reward of a truncated step."""
     env = make_env(make_config({"env": "busy-aces", **VALUES}, "test"))
     env.seed(0)
     env.reset()
@@ -517,10 +527,9 @@ def test_a_game_that_is_cut_off_is_lost() -> None:
 
 
 @pytest.mark.parametrize("env", ["eights-down", "forty-thieves"])
-def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
-    """Beside it the same games one by one, in which each card is sent home by an action of its own, and each
-    forced move is one."""
-    config = make_config({"env": env, "sure_home": True, "stall_limit": 15}, "test")
+def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
+    """The expected games come from single environments, with safe autoplay and forced moves as actions."""
+    config = make_config({"env": env, "safe_autoplay": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
     autoplay = SafeAutoplay(GameSpec(training.variant, training.settings))
     twin = SolitaireEnv(training.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
@@ -537,11 +546,11 @@ def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
         _, rewards, dones, infos = training.step(actions)
         after = training.env_method("position")
         for row in range(8):
-            # A new game begins where the environment says; limits are counted from there on.
+            # A new game begins where the environment says, and limits count from there.
             twin.reset(options={"position": texts[row]})
             total, done, action = 0.0, False, int(actions[row])
             still = int(stalls[row])
-            for _ in range(1 + MOST_FORCED):
+            for _ in range(1 + MAX_FORCED):
                 if action < 0 or done:
                     break
                 _, reward, done, _, _ = twin.step(action)
@@ -556,7 +565,7 @@ def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
                     action = int(mask.argmax())
                     forced += not done
             assert rewards[row] == pytest.approx(total, abs=1e-6)
-            assert not (dones[row] and not done and total > 0), "it was cut off though a card went home"
+            assert not (dones[row] and not done and total > 0), "it was truncated although a card went home"
             assert dones[row] or not done
             paid[row] += rewards[row]
             if dones[row]:
@@ -571,11 +580,11 @@ def test_what_is_no_choice_is_played_in_the_same_step(env: str) -> None:
     assert sent > 20 and forced > 20
 
 
-def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refuses) -> None:
-    config = make_config({"env": "eights-down", "sure_home": True}, "test")
+def test_a_model_plays_safe_autoplay(tmp_path: Path, refuses: Refuses) -> None:
+    config = make_config({"env": "eights-down", "safe_autoplay": True}, "test")
     network = MovesNetwork(config.game)
     save_model(
-        tmp_path, network, config.game, kind="moves", sizes=config.network_sizes, steps=0, sure_home=True
+        tmp_path, network, config.game, kind="moves", sizes=config.network_sizes, steps=0, safe_autoplay=True
     )
     player = load_model(tmp_path, config.game)
     batch = Batch(GameSpec(config.variant), 16)
@@ -593,12 +602,12 @@ def test_a_model_keeps_to_what_is_sure_to_go_home(tmp_path: Path, refuses: Refus
         batch.step(actions, batch.everyone)
     assert kept > 5
     card = json.loads((tmp_path / "model.json").read_text())
-    (tmp_path / "model.json").write_text(json.dumps(card | {"sure_home": 1}))
-    refuses(lambda: load_model(tmp_path, config.game), "sure_home is 1", "true and false")
+    (tmp_path / "model.json").write_text(json.dumps(card | {"safe_autoplay": 1}))
+    refuses(lambda: load_model(tmp_path, config.game), "safe_autoplay is 1", "true and false")
 
 
-def test_starts_from_the_linear_policy() -> None:
-    config = make_config({"env": "busy-aces", **VALUES, "linear_start": 2.0}, "test")
+def test_training_starts_from_the_linear_policy() -> None:
+    config = make_config({"env": "busy-aces", **VALUES, "init_linear_temperature": 2.0}, "test")
     env = make_env(config)
     model = make_model(config, env)
     weights = json.loads(WEIGHTS.read_text())["busy-aces"]["weights"]
@@ -608,7 +617,7 @@ def test_starts_from_the_linear_policy() -> None:
     assert not plain.policy.network.linear.weight.any()
 
 
-def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> None:
+def test_training_starts_from_the_mean_of_several_models(tmp_path: Path, refuses: Refuses) -> None:
     config = make_config({"env": "busy-aces", **VALUES}, "test")
     env = make_env(config)
     policies = []
@@ -625,27 +634,32 @@ def test_starts_from_the_mean_of_several(tmp_path: Path, refuses: Refuses) -> No
         save_model(folder, policy.network, config.game, steps=1, value=value, **about)
 
     start = f"{tmp_path / '1'},{tmp_path / '2'}"
-    mean = make_model(replace(config, start=start), env).policy
+    mean = make_model(replace(config, init_from=start), env).policy
     for part in ("network", "value_net"):
         ours, *theirs = (getattr(policy, part).state_dict() for policy in (mean, *policies))
         for name, tensor in ours.items():
             assert th.allclose(tensor, (theirs[0][name] + theirs[1][name]) / 2)
         assert not all(th.equal(tensor, theirs[0][name]) for name, tensor in ours.items())
-    # The value begins anew unless each of them has one.
-    weights = start_of(replace(config, start=f"{start},{tmp_path / '3'}"))
+    # Without a value head in each model, the value is initialized randomly.
+    weights = initial_weights_of(replace(config, init_from=f"{start},{tmp_path / '3'}"))
     assert weights is not None and weights[1] is None
 
-    refuses(lambda: start_of(replace(config, start=f"{start},no/run")), "no/run/model.json: cannot be read")
-    refuses(lambda: start_of(replace(config, start=start, width=16)), "'width': 8", "'width': 16")
+    refuses(
+        lambda: initial_weights_of(replace(config, init_from=f"{start},no/run")),
+        "no/run/model.json: cannot be read",
+    )
+    refuses(
+        lambda: initial_weights_of(replace(config, init_from=start, width=16)), "'width': 8", "'width': 16"
+    )
 
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_at_first_only_the_value_learns(tmp_path: Path) -> None:
+def test_only_the_value_learns_during_warmup(tmp_path: Path) -> None:
     changed = []
-    for value_steps in (512, 2048):
-        runs = tmp_path / str(value_steps)
-        more = ("--value-steps", str(value_steps), "--total-steps", "1280", "--eval-deals", "0")
+    for value_warmup_steps in (512, 2048):
+        runs = tmp_path / str(value_warmup_steps)
+        more = ("--value-warmup-steps", str(value_warmup_steps), "--total-steps", "1280", "--eval-deals", "0")
         assert command(config_file(tmp_path), "--runs", runs, *more, "--quiet").status == 0
         tensors = load_file(runs / "busy-aces-1" / CHECKPOINT)
         config = load_config(runs / "busy-aces-1" / "config.yaml")

@@ -338,7 +338,7 @@ def test_position_features_equal_the_slow_count(name: str, digs: int, reach: int
 @pytest.mark.parametrize("name", GAMES)
 def test_features_after_a_move_are_those_of_the_next_position(name: str) -> None:
     variant = GAMES[name]
-    reader = MoveReader(GameSpec(variant), digs=3, reach=2)
+    reader = MoveReader(GameSpec(variant), dig_out=3, relaxed_reachability=2)
     hidden = ("wanted", "waste", "stock: share", "cards that go", "playable cards that", "piles with", "digs")
     hidden = (*hidden, "reach")
     unknown = {n for n, text in enumerate(reader.position_names) if text.startswith(hidden)}
@@ -390,7 +390,7 @@ def test_legal_moves_are_in_order(name: str) -> None:
 def test_illegal_actions_change_nothing(name: str) -> None:
     """In finished games, and if the mask of the caller is all ones."""
     variant = (GAMES | IN_SUIT)[name]
-    reader = MoveReader(GameSpec(variant), digs=1)
+    reader = MoveReader(GameSpec(variant), dig_out=1)
     for steps in (0, 400):
         batch = played(variant, steps, size=6)
         everything = np.ones_like(batch.state.mask)
@@ -526,11 +526,16 @@ def test_other_observations_raise_an_error(refuses: Refuses) -> None:
 
 def test_a_lookahead_requires_building_in_suit(refuses: Refuses) -> None:
     spec = GameSpec(get_variant("eights-down").with_rules(build="alternate color"))
-    refuses(lambda: MoveReader(spec, rollout=3), "rollout is 3", "'alternate color'", "allowed: 0")
+    refuses(
+        lambda: MoveReader(spec, rollout_lookahead=3),
+        "rollout_lookahead is 3",
+        "'alternate color'",
+        "allowed: 0",
+    )
 
 
 def test_names_are_those_of_the_columns() -> None:
-    reader = MoveReader(GameSpec(GAMES["busy-aces"]), digs=2, reach=2, rollout=3)
+    reader = MoveReader(GameSpec(GAMES["busy-aces"]), dig_out=2, relaxed_reachability=2, rollout_lookahead=3)
     assert reader.sizes == (len(reader.move_names), len(reader.position_names)) == (28 + 94, 94)
     assert len(set(reader.move_names)) == len(reader.move_names)
     assert reader.move_names[0] == "home" and reader.position_names[35] == (

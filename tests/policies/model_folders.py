@@ -14,7 +14,13 @@ from solitaire_env.policies.model_files import CARD, WEIGHTS
 from solitaire_env.policies.network import Features, Sizes
 from solitaire_env.variants import get_variant
 
-SIZES: dict[str, Any] = {"hidden": [8, 4], "width": 8, "digs": 3, "onward": 4, "reach": 2}
+SIZES: dict[str, Any] = {
+    "hidden": [8, 4],
+    "width": 8,
+    "dig_out": 3,
+    "rollout_lookahead": 4,
+    "relaxed_reachability": 2,
+}
 
 
 def spec_of(game: str, moves: Any = None) -> GameSpec:
@@ -38,7 +44,7 @@ def shapes(spec: GameSpec, sizes: dict[str, Any], value: bool) -> dict[str, tupl
             found |= {f"body.{n - 1}.weight": (size, hidden[n - 1]), f"body.{n - 1}.bias": (size,)}
     if value:
         found |= {"value_head.weight": (1, width), "value_head.bias": (1,)}
-    return found | ({"habit": (28,)} if sizes.get("onward") else {})
+    return found | ({"habit": (28,)} if sizes.get("rollout_lookahead") else {})
 
 
 def write_model(
@@ -61,7 +67,7 @@ def write_model(
     about = {
         "format": 1, "env": "Solitaire/BusyAces-v0", "moves": spec.variant.moves, "network": "moves",
         "sizes": sizes, "layout": spec.layout, "layout_hash": spec.hash, "steps": 7, "temperature": None,
-        "sure_home": False,
+        "safe_autoplay": False,
     }  # fmt: skip
     (folder / CARD).write_text(json.dumps(about | card))
     return folder

@@ -13,8 +13,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from solitaire_env.core.spec import GameSpec, layout_hash
-from solitaire_env.policies.model_files import CARD, WEIGHTS, read_model
+from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card, read_model
 from solitaire_env.policies.network import load_network
+from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 from tests.policies.model_folders import edit_card, edit_weights, spec_of, write_model
@@ -32,7 +33,7 @@ def test_rules_and_observations_that_the_features_cannot_read_are_refused(
 ) -> None:
     any_suit = GameSpec(get_variant("busy-aces").with_rules(build="any suit"))
     assert any_suit.hash == spec_of("busy-aces").hash
-    refuses(lambda: load_network(folder, any_suit), str(folder / CARD), "onward", "'any suit'")
+    refuses(lambda: load_network(folder, any_suit), str(folder / CARD), "rollout_lookahead", "'any suit'")
     scaled = spec_of("busy-aces", "supermove").seen(observation="features")
     edit_card(folder, layout=scaled.layout, layout_hash=scaled.hash)
     refuses(lambda: load_network(folder, spec_of("busy-aces")), str(folder / CARD), "'cards'", "'features'")
@@ -55,10 +56,45 @@ def change_header(folder: Path, old: bytes, new: bytes) -> None:
 
 def test_a_model_is_read_as_it_was_written(folder: Path) -> None:
     model = read_model(folder, spec_of("busy-aces"), ("moves",))
-    assert (model.network, model.temperature, model.sure_home) == ("moves", None, False)
+    assert (model.network, model.temperature, model.safe_autoplay) == ("moves", None, False)
     assert model.spec.variant.moves == "supermove" and model.weights["habit"].dtype == np.float32
-    edit_card(folder, sure_home="gone")
-    assert not read_model(folder, spec_of("busy-aces"), ("moves",)).sure_home
+    edit_card(folder, safe_autoplay="gone")
+    assert not read_model(folder, spec_of("busy-aces"), ("moves",)).safe_autoplay
+
+
+def old_names(table: dict[str, Any]) -> dict[str, Any]:
+    old = {new: name for name, new in RENAMED.items()}
+    return {old.get(key, key): value for key, value in table.items()}
+
+
+def test_a_model_with_old_keys_is_read_with_one_notice(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
+    spec = spec_of("busy-aces")
+    edit_card(folder, safe_autoplay=True)
+    model, policy = read_model(folder, spec, ("moves",)), load_network(folder, spec)
+    assert capsys.readouterr().err == ""
+    card = json.loads((folder / CARD).read_text())
+    (folder / CARD).write_text(json.dumps(old_names(card | {"sizes": old_names(card["sizes"])})))
+    assert '"sure_home": true' in (folder / CARD).read_text()
+    old = read_model(folder, spec, ("moves",))
+    assert (old.safe_autoplay, old.sizes) == (True, model.sizes)
+    assert load_network(folder, spec).fingerprint == policy.fingerprint
+    err = capsys.readouterr().err
+    assert err.startswith(f"{folder / CARD}: 'sure_home' is now 'safe_autoplay', ") and err.count("\n") == 1
+
+
+def test_stored_models_have_no_old_keys(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
+    root = Path(__file__).parents[2]
+    cards = [*root.glob("solitaire_env/policies/weights/**/model.json"), *root.glob("results/**/model.json")]
+    assert len(cards) > 10
+    for path in cards:
+        parse_card(path)
+    assert capsys.readouterr().err == ""
 
 
 def test_exact_requires_the_same_game(folder: Path) -> None:
@@ -108,8 +144,8 @@ def test_a_model_for_another_game_is_refused(folder: Path, game: str, refuses: R
         (lambda folder: edit_card(folder, moves=["fly"]), ["fly", "'supermove'"]),
         (lambda folder: edit_card(folder, temperature=0), ["temperature is 0", "above 0"]),
         (lambda folder: edit_card(folder, temperature=True), ["temperature is True"]),
-        (lambda folder: edit_card(folder, sure_home=1), ["sure_home is 1", "true and false"]),
-        (lambda folder: edit_card(folder, sizes={"length": 3}), [CARD, "'length'", "'moves'", "digs"]),
+        (lambda folder: edit_card(folder, safe_autoplay=1), ["safe_autoplay is 1", "true and false"]),
+        (lambda folder: edit_card(folder, sizes={"length": 3}), [CARD, "'length'", "'moves'", "dig_out"]),
         (lambda folder: edit_card(folder, sizes=[3]), [CARD, "[3]"]),
         (lambda folder: edit_card(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
         (lambda folder: edit_card(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 on"]),
@@ -117,10 +153,16 @@ def test_a_model_for_another_game_is_refused(folder: Path, game: str, refuses: R
         (lambda folder: edit_card(folder, sizes={"hidden": 8}), ["hidden is 8", "a list"]),
         (lambda folder: edit_card(folder, sizes={"hidden": []}), [CARD, "hidden is []", "at least one"]),
         (lambda folder: edit_card(folder, sizes={"hidden": [16, 0]}), ["hidden is [16, 0]", "from 1 on"]),
-        (lambda folder: edit_card(folder, sizes={"hidden": [16], "digs": 2**40}), [CARD, "more numbers"]),
-        (lambda folder: edit_card(folder, sizes={"digs": 2**40}), [CARD, "more numbers"]),
-        (lambda folder: edit_card(folder, sizes={"onward": 1001}), [CARD, "onward is 1001", "1 to 1000"]),
-        (lambda folder: edit_card(folder, sizes={"reach": 101}), [CARD, "reach is 101", "1 to 100"]),
+        (lambda folder: edit_card(folder, sizes={"hidden": [16], "dig_out": 2**40}), [CARD, "more numbers"]),
+        (lambda folder: edit_card(folder, sizes={"dig_out": 2**40}), [CARD, "more numbers"]),
+        (
+            lambda folder: edit_card(folder, sizes={"rollout_lookahead": 1001}),
+            [CARD, "rollout_lookahead is 1001", "1 to 1000"],
+        ),
+        (
+            lambda folder: edit_card(folder, sizes={"relaxed_reachability": 101}),
+            [CARD, "relaxed_reachability is 101", "1 to 100"],
+        ),
         (lambda folder: edit_card(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
         (lambda folder: edit_card(folder, sizes={}), [WEIGHTS, "not weights of this network"]),
         (lambda folder: change(folder, lambda t: t * np.float32(np.nan)), [WEIGHTS, "finite numbers"]),

@@ -14,7 +14,7 @@ from tests.games import COMPILED
 from tests.policies.model_folders import SIZES, edit_card, edit_weights, played, spec_of, write_model
 
 Array = np.ndarray[Any, Any]
-PLAIN = {"hidden": [9], "width": 5, "digs": 1}
+PLAIN = {"hidden": [9], "width": 5, "dig_out": 1}
 
 
 @pytest.fixture
@@ -60,13 +60,15 @@ def softmax(scores: Array) -> Array:
     return np.asarray(weights / weights.sum(1, keepdims=True))
 
 
-@pytest.mark.parametrize("sizes", [SIZES, PLAIN, {**PLAIN, "hidden": [7, 6, 5], "reach": 1}], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [SIZES, PLAIN, {**PLAIN, "hidden": [7, 6, 5], "relaxed_reachability": 1}], ids=str
+)
 @pytest.mark.parametrize("temperature", [None, 0.3, 2])
 def test_outputs_equal_the_definition(
     tmp_path: Path, sizes: dict[str, Any], temperature: float | None
 ) -> None:
     folder = write_model(
-        tmp_path / "m", spec_of("busy-aces", "supermove"), sizes, temperature=temperature, sure_home=True
+        tmp_path / "m", spec_of("busy-aces", "supermove"), sizes, temperature=temperature, safe_autoplay=True
     )
     network = load(folder)
     observations, masks = positions()
@@ -138,7 +140,7 @@ def test_an_explanation_is_of_the_current_positions(folder: Path) -> None:
 
 def test_safe_autoplay_goes_first(folder: Path) -> None:
     network = load(folder)
-    edit_card(folder, sure_home=True)
+    edit_card(folder, safe_autoplay=True)
     careful = load(folder)
     observations, masks = positions(steps=5, size=200)
     free, held = network.explain(observations, masks)[0], careful.explain(observations, masks)[0]
@@ -175,7 +177,7 @@ def test_the_fingerprint_covers_weights_and_settings(folder: Path) -> None:
     assert seen == {network.fingerprint}
     edit_card(folder, temperature=0.5)
     seen.add(load(folder).fingerprint)
-    edit_card(folder, sure_home=True)
+    edit_card(folder, safe_autoplay=True)
     seen.add(load(folder).fingerprint)
     edit_weights(folder, read_move__bias=np.zeros(8, dtype=np.float32))
     seen.add(load(folder).fingerprint)

@@ -1,4 +1,4 @@
-"""A cluster of two machines, which are processes on this one, each with one CPU."""
+"""A cluster of two machines with one CPU each; they are processes on this machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def start_node(cluster: Cluster, **settings: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """The first machine is never taken away: the driver is connected to it."""
+    """The first machine is never removed: the driver is connected to it."""
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     start_node(cluster)
     yield cluster
@@ -40,14 +40,14 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def two_nodes(cluster: Cluster) -> Cluster:
-    """The cluster, its second machine started anew if a test took it away."""
+    """The cluster; its second machine is started again if a test removed it."""
     if not cluster.worker_nodes:
         start_node(cluster)
     return cluster
 
 
 def start(*arguments: str, **environ: str) -> subprocess.Popen[str]:
-    """Start ``python -m`` with arguments, in a process of its own."""
+    """Start ``python -m`` with arguments in another process."""
     return subprocess.Popen(
         [sys.executable, "-m", *arguments],
         cwd=ROOT, env={**os.environ, **environ}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -55,7 +55,7 @@ def start(*arguments: str, **environ: str) -> subprocess.Popen[str]:
 
 
 def run(*arguments: str, **environ: str) -> str:
-    """Run ``python -m`` with arguments: what it prints on stdout."""
+    """Run ``python -m`` with arguments; return its stdout."""
     process = start(*arguments, **environ)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err

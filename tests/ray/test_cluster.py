@@ -1,4 +1,4 @@
-"""Work that is spread over a cluster: each item has one result, whatever is killed meanwhile."""
+"""Work on a cluster: each item has one result, even if workers or machines are killed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from agents.cluster import MOST_LOSSES, LostWorkersError, connect
+from agents.cluster import MAX_LOSSES, LostWorkersError, connect
 from tests.ray.conftest import run
 
 Squares = Callable[[list[int]], Iterator[list[tuple[int, int]]]]
 
 
 def prepare_squares(log: Path) -> Squares:
-    """Squares numbers, and writes down which, in which process and on which machine."""
+    """Squares numbers, and logs each with its process and machine."""
 
     def work(numbers: list[int]) -> Iterator[list[tuple[int, int]]]:
         node = ray.get_runtime_context().get_node_id()
@@ -54,16 +54,16 @@ def lines(log: Path) -> list[list[str]]:
 
 
 def square(cluster: Cluster, log: Path, count: int, disturb: Callable[[], object] = lambda: None) -> None:
-    """Square numbers, do something when twenty results are there; each number must have one result."""
+    """Square numbers, call a function after twenty results, and check that each number has one result."""
     results: list[tuple[int, int]] = []
     with connect(cluster.address, quiet=True) as connected:
         assert connected is not None
         until = time.monotonic() + 60
-        while connected.count_workers() != 2:  # Ray notices after seconds that a machine is lost
+        while connected.count_workers() != 2:  # Ray notices a lost machine after some seconds
             assert time.monotonic() < until
             time.sleep(0.2)
         done = False
-        for some in connected.spread(prepare_squares, log, range(count), least=1, most=20):
+        for some in connected.spread(prepare_squares, log, range(count), min_size=1, max_size=20):
             results += some
             if len(results) >= 20 and not done:
                 done = True
@@ -79,14 +79,14 @@ def test_two_machines_share_the_work(two_nodes: Cluster, tmp_path: Path) -> None
     assert len({process for _, process, _ in said}) == 2, "one worker a CPU"
 
 
-def test_a_worker_is_killed(two_nodes: Cluster, tmp_path: Path) -> None:
+def test_items_of_a_killed_worker_are_repeated(two_nodes: Cluster, tmp_path: Path) -> None:
     log = tmp_path / "log"
     square(two_nodes, log, 100, lambda: os.kill(int(lines(log)[-1][1]), signal.SIGKILL))
     assert 100 <= len(lines(log)) <= 100 + 20, "at most the chunk of that worker is done again"
     assert len({process for _, process, _ in lines(log)}) == 3
 
 
-def test_a_machine_is_lost(two_nodes: Cluster, tmp_path: Path) -> None:
+def test_items_of_a_lost_machine_are_repeated(two_nodes: Cluster, tmp_path: Path) -> None:
     log = tmp_path / "log"
     [node] = two_nodes.worker_nodes
     square(two_nodes, log, 100, lambda: two_nodes.remove_node(node, allow_graceful=False))
@@ -101,22 +101,22 @@ def test_a_machine_that_joins_takes_part(two_nodes: Cluster, tmp_path: Path) -> 
         two_nodes.remove_node(node)
 
 
-def test_an_error_of_a_worker_is_raised_here(two_nodes: Cluster) -> None:
+def test_an_error_of_a_worker_is_raised_in_the_driver(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
         with pytest.raises(ValueError, match=r"^numbers is \[0, 1, 2\]$"):
-            list(connected.spread(prepare_failure, None, range(3), least=3, most=3))
+            list(connected.spread(prepare_failure, None, range(3), min_size=3, max_size=3))
 
 
-def test_work_that_kills_each_worker_is_given_up(two_nodes: Cluster) -> None:
+def test_an_item_that_kills_every_worker_is_an_error(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
-        with pytest.raises(LostWorkersError, match=rf"{MOST_LOSSES + 1} workers were lost .* \[7\]"):
-            list(connected.spread(prepare_death, None, range(5, 10), least=1, most=1))
+        with pytest.raises(LostWorkersError, match=rf"{MAX_LOSSES + 1} workers were lost .* \[7\]"):
+            list(connected.spread(prepare_death, None, range(5, 10), min_size=1, max_size=1))
 
 
-def test_a_function_is_compiled_once_a_machine(tmp_path: Path) -> None:
-    """Not once a worker, nor once a chunk; and a worker has a thread for each of its CPUs."""
+def test_kernels_are_compiled_once_per_machine(tmp_path: Path) -> None:
+    """Not once per worker or chunk; a worker has a thread for each of its CPUs."""
     environ = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "2"}
     one, two = (list(map(int, line.split())) for line in run("tests.ray.workers", **environ).splitlines())
     assert one == [2, 1, len(list(tmp_path.rglob("*.nbc")))] and one[2] > 1
@@ -127,10 +127,10 @@ def test_a_machine_with_other_code_is_refused(two_nodes: Cluster, monkeypatch: p
     monkeypatch.setattr("agents.cluster.stamp_of_package", lambda _: "0123456789abcdef")
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
-        with pytest.raises(OSError, match="has other code of solitaire_env or agents"):
-            list(connected.spread(prepare_failure, None, range(3), least=3, most=3))
+        with pytest.raises(OSError, match=r"the code of solitaire_env and agents on the machine .* differs"):
+            list(connected.spread(prepare_failure, None, range(3), min_size=3, max_size=3))
 
 
-def test_there_is_no_cluster_at_the_address() -> None:
+def test_a_wrong_address_is_an_error() -> None:
     with pytest.raises(ConnectionError, match=r"no Ray cluster at 127\.0\.0\.1:1"), connect("127.0.0.1:1"):
         pass

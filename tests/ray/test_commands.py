@@ -1,4 +1,4 @@
-"""Commands with ``--ray``: the same bytes as without it."""
+"""Commands with ``--ray`` write the same bytes as without it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_games_and_transcripts_are_the_same_bytes(
     two_nodes: Cluster, tmp_path: Path, command: tuple[str, ...], deals: str
 ) -> None:
     files = []
-    # Of what is played together no game depends: small chunks on the cluster, all at the same time here.
+    # Games do not depend on what is played in parallel: small chunks on the cluster, one batch here.
     for name, ray in (("alone", ()), ("ray", ("--ray", two_nodes.address, "--num-envs", "8"))):
         folder = tmp_path / name
         folder.mkdir()
@@ -77,15 +77,15 @@ def test_a_killed_driver_resumes_from_its_rows(two_nodes: Cluster, tmp_path: Pat
     assert len(kept) == len(rows) and not transcripts.exists()
 
 
-def verdicts(path: Path) -> list[dict[str, object]]:
-    """Verdicts without the seconds that the search took."""
+def solver_rows(path: Path) -> list[dict[str, object]]:
+    """Solver results without the seconds that the search took."""
     return [
         {key: value for key, value in json.loads(line).items() if key != "seconds"}
         for line in path.read_text().splitlines()
     ]
 
 
-def test_verdicts_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
+def test_solver_results_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
     alone, together = tmp_path / "alone.jsonl", tmp_path / "ray.jsonl"
     command = (
         "agents.solve",
@@ -100,7 +100,7 @@ def test_verdicts_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
     )
     run(*command, "--out", str(alone))
     run(*command, "--out", str(together), "--ray", two_nodes.address)
-    assert verdicts(alone) == verdicts(together)
+    assert solver_rows(alone) == solver_rows(together)
     before = together.read_bytes()
     run(*command, "--out", str(together), "--ray", two_nodes.address)
     assert together.read_bytes() == before, "nothing is solved again"
@@ -122,13 +122,13 @@ Solitaire/BusyAces-v0:
   n_steps: 32
   hidden: [8]
   width: 8
-  digs: 1
-  linear_start: 1.0
+  dig_out: 1
+  init_linear_temperature: 1.0
   held_out_deals: null
 """
 
 
-def test_trials_of_a_study(two_nodes: Cluster, tmp_path: Path) -> None:
+def test_a_study_runs_trials_on_the_cluster(two_nodes: Cluster, tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(TUNE)
     study = tmp_path / "study.db"
@@ -137,7 +137,7 @@ def test_trials_of_a_study(two_nodes: Cluster, tmp_path: Path) -> None:
         "--deals", "200000:200010", "--quiet", "--ray", two_nodes.address,
     )  # fmt: skip
     assert "2 scored" in run(*command, "--trials", "2")
-    assert "3 scored" in run(*command, "--trials", "3"), "a study goes on"
+    assert "3 scored" in run(*command, "--trials", "3"), "the study is continued"
     assert (tmp_path / "study-best.yaml").exists()
     trials = optuna.load_study(study_name="tune", storage=f"sqlite:///{study}").trials
     runs = {Path(trial.user_attrs["run"]) for trial in trials}
@@ -153,7 +153,7 @@ def test_positions_of_transcripts_are_the_same(two_nodes: Cluster, tmp_path: Pat
     games = read_games((transcripts,), config, ProgressLine(True), evaluation_deals=False)
     with pytest.MonkeyPatch.context() as patch, connect(two_nodes.address, quiet=True) as cluster:
         for together in (7, 256):
-            patch.setattr(dataset, "TOGETHER", together)
+            patch.setattr(dataset, "GAMES_PER_BATCH", together)
             alone, spread = (
                 positions_of(games, config, ProgressLine(True), all_games=True, memory=100, cluster=where)
                 for where in (None, cluster)

@@ -1,4 +1,4 @@
-"""Training by RLlib on a cluster: a run folder as any other, its model a policy."""
+"""Training by RLlib on a cluster writes a run folder with a model that plays."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Solitaire/BusyAces-v0:
   n_epochs: 1
   hidden: [8]
   width: 8
-  digs: 1
-  linear_start: 0.5
+  dig_out: 1
+  init_linear_temperature: 0.5
   held_out_deals: null
   eval_deals: "0:20"
 """
@@ -47,7 +47,7 @@ def test_a_training_makes_a_model_that_plays(two_nodes: Cluster, tmp_path: Path)
         "agents.evaluate", "--policy", str(folder), "--env", "busy-aces", "--deals", "0:20", "--quiet",
         "--json", str(summary),
     )  # fmt: skip
-    # It started from the linear policy, which wins 16 of these deals. With actions in another order: none.
+    # It started from the linear policy, which wins 16 of these deals; with permuted actions it wins none.
     assert json.loads(summary.read_text())["wins"] >= 8
     run(
         "agents.train", "--resume", str(folder), "--total-steps", "2300", "--ray", two_nodes.address,
@@ -75,6 +75,6 @@ def test_observations_end_with_the_mask() -> None:
     assert ends > 4
 
 
-def test_what_rllib_cannot_do_is_refused() -> None:
+def test_keys_that_rllib_does_not_support_are_refused() -> None:
     with pytest.raises(ConfigError, match="learner is 'pqn', allowed with --ray: 'ppo', 'maskable-ppo'"):
         check_config(make_config({"learner": "pqn"}, "test"))

@@ -42,7 +42,7 @@ def main() -> None:
             assert connected is not None
             said = [
                 one
-                for some in connected.spread(prepare_deals, None, range(40), least=1, most=4)
+                for some in connected.spread(prepare_deals, None, range(40), min_size=1, max_size=4)
                 for _, one in some
             ]
         counts = {process: max(n for p, _, n in said if p == process) for process, *_ in said}

@@ -1,4 +1,4 @@
-"""Trainings that were compared: what is kept of them, and the table that is made of it."""
+"""``agents ablations``: stored trainings, and the table written from them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def kept(empty_stores: Path) -> Path:
     return ablations.ABLATIONS / "rewards"
 
 
-def test_games_configuration_and_what_it_took_are_kept(kept: Path) -> None:
+def test_add_stores_games_configuration_and_cost(kept: Path) -> None:
     assert sorted(path.name for path in kept.iterdir()) == [
         "1.json", "1.jsonl", "1.yaml", "2.json", "2.jsonl", "2.yaml"
     ]  # fmt: skip
@@ -39,7 +39,7 @@ def test_games_configuration_and_what_it_took_are_kept(kept: Path) -> None:
     assert (config.learner, config.eval_deals) == ("pqn", "0:4")
 
 
-def test_the_table(kept: Path) -> None:
+def test_the_table_compares_with_the_baseline(kept: Path) -> None:
     head, _, first, second = ablation_table("rewards").splitlines()
     assert "won, deals 0-3" in head
     assert first.startswith("| as shipped | ") and " M steps, " in first and first.endswith("| - |")
@@ -55,12 +55,14 @@ def test_the_same_command_resumes(kept: Path) -> None:
     assert not (kept / "3.jsonl").exists()
 
 
-def test_refuses(kept: Path, refuses: Refuses, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_and_damaged_files_are_refused(
+    kept: Path, refuses: Refuses, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["add", "a/b", RUN, "--what", "x"]) == 2
     assert "'a/b'" in capsys.readouterr().err
     assert main(["add", "rewards", RUN, "--what", "a | b"]) == 2
     assert "'a | b'" in capsys.readouterr().err
-    refuses(lambda: ablation_table("none"), "none", "nothing is stored")
+    refuses(lambda: ablation_table("none"), "none", "has no stored trainings")
     lines = (kept / "2.jsonl").read_text().splitlines(keepends=True)
     (kept / "2.jsonl").write_text("".join(lines[:3]))
     refuses(lambda: ablation_table("rewards"), "2.jsonl", "has deals 0-2, allowed: 0-3")

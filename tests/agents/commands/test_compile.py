@@ -1,4 +1,4 @@
-"""``python -m agents compile``: after it, no command compiles anything."""
+"""``python -m agents compile``: afterwards no command compiles anything."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "solve": ("agents.solve", "forty-thieves", "--deal", "0", "--seconds", "2", "--quiet"),
     "solve, exhaustive": ("agents.solve", "eights-down", "--deal", "251", "--seconds", "2", "--quiet"),
     "train": (
-        "agents.train", "configs/default.yaml", "--total-steps", "20000", "--value-steps", "0",
+        "agents.train", "configs/default.yaml", "--total-steps", "20000", "--value-warmup-steps", "0",
         "--eval-deals", "0:4", "--runs", "{folder}/runs", "--quiet",
     ),
     "evaluate, transcripts": (
@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "imitate": (
         "agents", "imitate", "configs/busy-aces.yaml", "{folder}/games", "--all-games",
-        "--linear-start", "None", "--minutes", "0.02", "--eval-deals", "0:2",
+        "--init-linear-temperature", "None", "--minutes", "0.02", "--eval-deals", "0:2",
         "--runs", "{folder}/runs", "--quiet",
     ),
     **{
@@ -61,7 +61,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def run(words: tuple[str, ...], folder: Path, lines: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command that keeps and finds its compiled code in a folder, and steps on two threads."""
+    """Run a command on two threads, with its compiled code in a folder."""
     environ = {"NUMBA_CACHE_DIR": str(folder / "code"), "NUMBA_NUM_THREADS": "2", "SOLITAIRE_ENV_QUIET": "0"}
     return subprocess.run(
         [sys.executable, "-m", *(word.format(folder=folder) for word in words)],
@@ -88,7 +88,7 @@ def test_after_compile_no_command_compiles(tmp_path: Path) -> None:
     assert not again.stderr
 
 
-def test_the_jobs_are_those_of_the_package_and_more() -> None:
+def test_the_jobs_include_those_of_the_package() -> None:
     assert set(compilation.JOBS) < set(JOBS)
     names = [job.name for job in JOBS]
     assert len(set(names)) == len(names)
@@ -96,7 +96,7 @@ def test_the_jobs_are_those_of_the_package_and_more() -> None:
         assert set(job.after) <= set(names[:place]), job.name
 
 
-def test_the_command_says_what_was_done(
+def test_compile_reports_what_it_did(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[object] = []

@@ -1,4 +1,4 @@
-"""fc-solve's lines as transcripts; what needs fc-solve itself is marked."""
+"""Solutions of fc-solve as transcripts; tests that need fc-solve itself are marked."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ SOLUTION = Path(__file__).parents[2] / "oracles" / "solutions" / "7.txt"
 
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fc-solve printed once of deal 7, instead of fc-solve."""
+    """Replace fc-solve with its stored output for deal 7."""
     text = SOLUTION.read_text().split("\n\n")[2]
     monkeypatch.setattr(fc_solve, "ask", lambda *_: text)
 
 
-def test_board() -> None:
+def test_the_board_has_the_format_of_fc_solve() -> None:
     env = SolitaireEnv("eights-down")
     env.reset(options={"deal": 7})
     assert board_text(Cards.of(env.position())) == SOLUTION.read_text().split("\n\n")[1] + "\n"
 
 
-def test_a_line_becomes_a_game(printed: None) -> None:
+def test_a_solution_becomes_a_transcript(printed: None) -> None:
     game = solve(get_variant("eights-down"), 7)
     assert isinstance(game, Transcript) and (game.result, game.cards_home) == ("won", 52)
     *_, last = replay(game)
     assert last.number == game.steps == len(game.actions)
 
 
-def test_a_move_that_is_not_legal(printed: None) -> None:
-    with pytest.raises(ValueError, match=r"deal 8: move \d+ of fc-solve's, .* cannot be played here"):
+def test_an_illegal_move_is_an_error(printed: None) -> None:
+    with pytest.raises(ValueError, match=r"deal 8: move \d+ of fc-solve, .* is not legal here"):
         solve(get_variant("eights-down"), 8)
 
 
-def test_moves_of_piles_and_cells() -> None:
+def test_moves_of_fc_solve_become_actions() -> None:
     theirs = Cards([["KS", "QS"], ["TD", "9D"], []], [["JS"], []])
     ours = Cards([["TD", "9D"], [], ["KS", "QS"]], [[], ["JS"]])
 
@@ -66,7 +66,7 @@ def test_moves_of_piles_and_cells() -> None:
         (["--positions", "0"], ["positions is 0"]),
     ],
 )
-def test_refuses(
+def test_wrong_options_are_refused(
     options: list[str], words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--deals", "7", "-o", str(tmp_path / "lines"), *options]) == 2
@@ -75,7 +75,7 @@ def test_refuses(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_program_is_missing(
+def test_a_missing_program_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
@@ -84,8 +84,8 @@ def test_the_program_is_missing(
 
 
 @pytest.mark.oracle
-def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Deal 239 can be won by nobody; to know that takes more positions."""
+def test_fc_solve_writes_transcripts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Deal 239 is unwinnable; the proof needs more positions."""
     options = ["-o", str(tmp_path), "--preset", "as", "--positions", "2000", "--quiet"]
     assert main(["--deals", "20000:20004,239", *options]) == 0
     told = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The linear policy and its tuner."""
+"""The linear policy, and ``agents fit-linear``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shipped(name: str) -> Linear:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_plays_the_highest_sum(name: str) -> None:
+def test_linear_plays_the_move_with_the_highest_sum(name: str) -> None:
     policy = shipped(name)
     variant = get_variant(name).with_rules(moves=policy.moves)
     batch = Batch(GameSpec(variant), 30)
@@ -49,8 +49,8 @@ def test_plays_the_highest_sum(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_beats_greedy(name: str) -> None:
-    """With the weights that are kept in the repository."""
+def test_linear_beats_greedy(name: str) -> None:
+    """With the weights of the package."""
     policy = shipped(name)
     variant = get_variant(name)
     ours = evaluate(policy, variant, range(100), max_episode_steps=1000).summary
@@ -65,7 +65,7 @@ def test_beats_greedy(name: str) -> None:
     assert ours.wins >= greedy.summary.wins - 3
 
 
-def test_of_equal_moves_the_first() -> None:
+def test_linear_plays_the_first_of_equal_moves() -> None:
     spec = GameSpec(get_variant("busy-aces"))
     batch = Batch(GameSpec(get_variant("busy-aces")), 10)
     batch.deal(np.arange(10), range(10))
@@ -73,7 +73,7 @@ def test_of_equal_moves_the_first() -> None:
     assert (actions == batch.state.mask.argmax(1)).all()
 
 
-def test_sets_play_their_own_games() -> None:
+def test_each_set_of_weights_plays_its_own_games() -> None:
     variant = get_variant("eights-down")
     random = np.random.default_rng(0)
     weights = random.standard_normal((3, len(MOVE_NAMES)))
@@ -85,14 +85,14 @@ def test_sets_play_their_own_games() -> None:
     assert (won == (home == 52)).all()
 
 
-def test_by_name_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_plays_linear_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("busy-aces", "forty-bandits"):
         assert evaluate_main(["--policy", "linear", "--env", name, "--deals", "0:4", "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "linear  supermove" in out and "linear  sequence" in out
 
 
-def test_needs_weights_for_the_game(refuses: Refuses) -> None:
+def test_linear_without_weights_is_refused(refuses: Refuses) -> None:
     variant = get_variant("eights-down").with_rules(spaces="any")
     similar = load_linear(GameSpec(variant))
     assert (similar.weights == shipped("eights-down").weights).all() and similar.moves == "supermove"
@@ -106,7 +106,9 @@ def tuned(path: Path, *more: str) -> int:
     return main(["eights-down", *small, "--out", str(path), *more])
 
 
-def test_tuner(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fit_linear_writes_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "linear.json"
     path.write_text(json.dumps({"zebra": {"kept": 1}}))
     assert tuned(path) == 0
@@ -125,8 +127,8 @@ def test_tuner(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert shipped("eights-down").weights[0] == pytest.approx(list(entry["weights"].values()), abs=1e-4)
 
 
-def test_tuner_gains(tmp_path: Path) -> None:
-    """A few generations find better weights than those that the search begins with."""
+def test_fit_linear_improves_the_weights(tmp_path: Path) -> None:
+    """A few generations find better weights than the initial ones."""
     path = tmp_path / "linear.json"
     assert (
         main(
@@ -165,7 +167,7 @@ def test_tuner_gains(tmp_path: Path) -> None:
         (["--out", "/no/such/folder/linear.json"], ["/no/such/folder"]),
     ],
 )
-def test_tuner_refuses(
+def test_fit_linear_refuses_wrong_options(
     options: list[str], words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert tuned(tmp_path / "linear.json", *options) == 2
@@ -173,7 +175,9 @@ def test_tuner_refuses(
     assert error.startswith("error: ") and all(word in error for word in words)
 
 
-def test_tuner_refuses_games_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_linear_refuses_unknown_games_and_damaged_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["whist", "--quiet", "--out", str(tmp_path / "linear.json")]) == 2
     assert "whist" in capsys.readouterr().err
     (tmp_path / "bad.json").write_text("[")
@@ -182,7 +186,7 @@ def test_tuner_refuses_games_and_files(tmp_path: Path, capsys: pytest.CaptureFix
     assert (tmp_path / "bad.json").read_text() == "["
 
 
-def test_weights_are_of_the_published_games() -> None:
+def test_stored_weights_fit_the_published_games() -> None:
     entries = json.loads(WEIGHTS.read_text())
     assert sorted(entries) == sorted(variant.name for variant in VARIANTS[:5])
     for entry in entries.values():

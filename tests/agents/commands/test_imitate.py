@@ -1,4 +1,4 @@
-"""Cloning a player: from transcripts to positions, from positions to a network, and what is refused."""
+"""``agents imitate``: transcripts become positions, positions train a network; wrong input is refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SMALL = {"minutes": 5, "hidden": [16], "width": 8, "batch_size": 256, "threads":
 
 
 def played(folder: Path, env: str, deals: range, **keywords: Any) -> Path:
-    """Transcripts of Greedy's games; with supermoves where it may."""
+    """Transcripts of games of the greedy policy, with supermoves if ``moves`` allows them."""
     variant = make_config({"env": env}, "test").variant.with_rules(**keywords)
     moves = "supermove" if variant.moves == "one card" else variant.moves
     policy = with_moves(Greedy(GameSpec(variant.with_rules(moves=moves))), moves)
@@ -63,7 +63,7 @@ def eights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(folder: Path, /, **values: Any) -> Arguments:
-    """A command's arguments; those that are no key of a configuration are its own."""
+    """Arguments of the command: keys of the configuration and its own options."""
     own = {name: values.pop(name) for name in ("all_games", "evaluation_deals", "memory") if name in values}
     return Arguments(make_config({**SMALL, **values}, "test"), (folder,), quiet=True, **own)
 
@@ -91,8 +91,8 @@ def written(folder: Path, *games: Transcript) -> Path:
 # --------------------------------------------------------------------------------------- positions
 
 
-def test_positions_are_those_of_the_games(eights: Path) -> None:
-    """Looked up in a single environment that plays the game, with the action and what is still earned."""
+def test_positions_match_the_replayed_games(eights: Path) -> None:
+    """A single environment plays each game and gives the expected positions, actions and returns."""
     a = asked(eights, env="eights-down", gamma=0.9, reward="progress+win")
     got = learned_from(a)
     expected = {}
@@ -112,24 +112,24 @@ def test_positions_are_those_of_the_games(eights: Path) -> None:
     assert len(got) == sum(map(len, expected.values()))
     for k in range(len(got)):
         mask = np.unpackbits(got.masks[k], count=GameSpec(get_variant("eights-down")).num_actions)
-        key = (got.observations[k].tobytes(), mask.tobytes(), int(got.actions[k]), bool(got.teaches[k]))
+        key = (got.observations[k].tobytes(), mask.tobytes(), int(got.actions[k]), bool(got.learned[k]))
         assert min(abs(value - got.returns[k]) for value in expected[key]) < 1e-5
 
 
-def test_deals_are_held_out_whole(eights: Path, tmp_path: Path) -> None:
-    """With each game twice, both are held out or neither is."""
+def test_all_games_of_a_deal_are_held_out_together(eights: Path, tmp_path: Path) -> None:
+    """If each game occurs twice, both copies are held out or neither is."""
     games = games_in(eights)
     got = learned_from(asked(written(tmp_path / "twice", *games, *games), env="eights-down"))
     held: dict[bytes, set[bool]] = {}
-    for observation, kept in zip(got.observations, got.held.tolist(), strict=True):
+    for observation, kept in zip(got.observations, got.held_out.tolist(), strict=True):
         held.setdefault(observation.tobytes(), set()).add(kept)
     assert {len(kept) for kept in held.values()} == {1}
-    assert 0.02 < got.held.mean() < 0.3
-    assert got.teaches[got.held].any() and not got.teaches[got.held].all()
+    assert 0.02 < got.held_out.mean() < 0.3
+    assert got.learned[got.held_out].any() and not got.learned[got.held_out].all()
 
 
-def test_supermoves_are_put_together(busy: Path) -> None:
-    """What Greedy chose is found again in the single cards that it was played by."""
+def test_single_moves_are_combined_into_supermoves(busy: Path) -> None:
+    """The supermoves that greedy chose are found again in the single moves of its transcripts."""
     a = asked(busy, env="busy-aces", moves="supermove", all_games=True)
     got = learned_from(a)
     singles = learned_from(asked(busy, env="busy-aces", moves="one card", all_games=True))
@@ -137,11 +137,11 @@ def test_supermoves_are_put_together(busy: Path) -> None:
     masks = np.unpackbits(got.masks, axis=1, count=a.config.game.num_actions).view(np.int8)
     alike = Greedy(a.config.game)(got.observations, masks) == got.actions
     assert alike.mean() > 0.999
-    assert got.teaches.all() and singles.teaches.all()
+    assert got.learned.all() and singles.learned.all()
 
 
-def test_single_moves_teach_supermoves(busy: Path) -> None:
-    """As they are where they come to none: a game that was played by single cards."""
+def test_single_moves_without_supermoves_stay_single(busy: Path) -> None:
+    """A game that was played by single moves has no supermoves to find."""
     a = asked(busy, env="busy-aces", moves="supermove")
     game = next(game for game in games_read(a) if game.result == "won")
     assert game.single
@@ -152,16 +152,16 @@ def test_single_moves_teach_supermoves(busy: Path) -> None:
     assert info["is_success"]
 
 
-def test_memory_is_bounded(busy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_memory_limits_the_number_of_positions(busy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     everything, some = (
         learned_from(asked(busy, env="busy-aces", moves="supermove", memory=memory)) for memory in (2000, 1)
     )
     assert 0 < len(some) < len(everything)
     assert sum(array.nbytes for array in some) <= 10**6
-    assert "of 40 games fit into 1 MB" in capsys.readouterr().err
+    assert "of 40 games fit into --memory 1 MB" in capsys.readouterr().err
 
 
-def test_features_and_thoughtful(busy: Path) -> None:
+def test_positions_have_the_configured_observation(busy: Path) -> None:
     mlp = asked(busy, env="busy-aces", network="mlp", observation="features")
     assert learned_from(mlp).observations.dtype == np.float32
     plain, knowing = (asked(busy, env="busy-aces", information=word) for word in ("player", "thoughtful"))
@@ -175,17 +175,23 @@ def test_features_and_thoughtful(busy: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"deal": 7}, ["deal 7 is kept for evaluation", "100000-100999", "--evaluation-deals"]),
-        ({"deal": 100_999}, ["deal 100999 is kept for evaluation"]),
+        ({"deal": 7}, ["deal 7 is reserved for evaluation", "100000-100999", "--evaluation-deals"]),
+        ({"deal": 100_999}, ["deal 100999 is reserved for evaluation"]),
         ({"deal": 20_001}, ["1.txt: deal 20001 starts from another position"]),
         ({"deal": "ms:0"}, ["1.txt: ", "'ms:0'"]),
-        ({"information": "thoughtful"}, ["1.txt: its player saw the stock", "information 'thoughtful'"]),
-        ({"information": None}, ["1.txt: its player may have seen the stock", "'information: player'"]),
-        ({"build": "any suit"}, ["1.txt: a game of Solitaire/BusyAces-v0 (any suit, any, one card)"]),
-        ({"result": "truncated", "cards_home": 90}, ["1.txt: it says truncated, 90 cards home", "is won"]),
+        (
+            {"information": "thoughtful"},
+            ["1.txt: its information is 'thoughtful'", "information 'thoughtful'"],
+        ),
+        ({"information": None}, ["1.txt: its information is None", "may have seen the stock", "'player'"]),
+        ({"build": "any suit"}, ["1.txt: its game is Solitaire/BusyAces-v0 (any suit, any, one card)"]),
+        (
+            {"result": "truncated", "cards_home": 90},
+            ["1.txt: its result is truncated with 90 cards home", "is won"],
+        ),
     ],
 )
-def test_refuses_a_transcript(
+def test_unsuitable_transcripts_are_refused(
     changes: dict[str, Any], words: list[str], busy: Path, tmp_path: Path, refuses: Refuses
 ) -> None:
     game, another, *_ = (game for game in games_in(busy) if game.result == "won")
@@ -196,7 +202,7 @@ def test_refuses_a_transcript(
     refuses(lambda: learned_from(a), *words)
 
 
-def test_refuses_illegal_moves(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
+def test_transcripts_with_illegal_moves_are_refused(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
     game, *others = (game for game in games_in(eights) if game.result == "won")
     actions = (*game.actions[:4], game.actions[0], *game.actions[4:])
     bad = replace(game, actions=actions, steps=len(actions))
@@ -204,16 +210,16 @@ def test_refuses_illegal_moves(eights: Path, tmp_path: Path, refuses: Refuses) -
     refuses(lambda: learned_from(a), "0.txt: step 5: illegal action", game.actions[0])
     longer = replace(game, actions=(*game.actions, "t1>c"), steps=game.steps + 1)
     a = asked(written(tmp_path / "longer", longer, *others), env="eights-down")
-    refuses(lambda: learned_from(a), f"0.txt: step {longer.steps}: the game is over")
+    refuses(lambda: learned_from(a), f"0.txt: step {longer.steps}: the game has ended before")
 
 
-def test_evaluation_deals_if_asked_for(tmp_path: Path) -> None:
+def test_evaluation_deals_are_learned_on_request(tmp_path: Path) -> None:
     folder = played(tmp_path / "games", "eights-down", range(8))
     assert len(learned_from(asked(folder, env="eights-down", all_games=True, evaluation_deals=True))) > 100
 
 
-def test_who_saw_the_stock_teaches_who_sees_it(busy: Path, tmp_path: Path) -> None:
-    """And where nothing is hidden it does not matter."""
+def test_thoughtful_transcripts_need_a_thoughtful_configuration(busy: Path, tmp_path: Path) -> None:
+    """In games without a stock, any transcript is accepted."""
     games = [replace(game, information="thoughtful") for game in games_in(busy)[:10]]
     a = asked(written(tmp_path / "games", *games), env="busy-aces", information="thoughtful", all_games=True)
     assert len(learned_from(a)) > 100
@@ -223,7 +229,7 @@ CONFIG = "eights-down: {network: moves, hidden: [16], width: 8, batch_size: 256,
 
 
 def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
-    """Run it in this process, its configuration and runs in a folder: status, stdout and stderr."""
+    """Run the command in this process with files in a folder: exit status, stdout and stderr."""
     (folder / "small.yaml").write_text(CONFIG)
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -238,21 +244,25 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], ["nothing: no transcripts"]),
-        (["empty"], ["empty: no transcripts", "folders with *.txt"]),
+        ([], ["nothing: has no transcripts"]),
+        (["empty"], ["empty: has no transcripts", "folders with *.txt"]),
         (["none.txt"], ["none.txt: cannot be read"]),
         (["damaged.txt"], ["damaged.txt: transcript line 1", "'env: ...'"]),
-        (["binary.txt"], ["binary.txt: it is not text"]),
+        (["binary.txt"], ["binary.txt: not a text file"]),
         (["damaged.txt", "--epochs", "0"], ["epochs is 0"]),
         (["damaged.txt", "--memory", "0"], ["memory is 0"]),
         (["damaged.txt", "--minutes", "None", "--total-steps", "9"], ["minutes is null", "epochs"]),
         (["damaged.txt", "--gamma", "3"], ["gamma is 3.0"]),
-        (["damaged.txt", "--keep", "-1"], ["keep is -1.0", "0 and above"]),
-        (["damaged.txt", "--start", "no/run"], ["no/run/model.json: cannot be read"]),
-        (["damaged.txt", "--start", "a", "--linear-start", "1"], ["start is 'a' and linear_start 1.0"]),
+        (["damaged.txt", "--imitation-kl-coef", "-1"], ["imitation_kl_coef is -1.0", "0 and above"]),
+        (["damaged.txt", "--start", "no/run"], ["--start: the option is now --init-from"]),
+        (["damaged.txt", "--init-from", "no/run"], ["no/run/model.json: cannot be read"]),
+        (
+            ["damaged.txt", "--init-from", "a", "--init-linear-temperature", "1"],
+            ["init_from is 'a'", "init_linear_temperature is 1.0"],
+        ),
     ],
 )
-def test_refuses(
+def test_wrong_options_are_refused(
     options: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -265,7 +275,7 @@ def test_refuses(
     assert not (tmp_path / "runs").exists()
 
 
-def test_refuses_a_single_deal(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
+def test_a_single_deal_is_refused(eights: Path, tmp_path: Path, refuses: Refuses) -> None:
     won = next(game for game in games_in(eights) if game.result == "won")
     lost = next(game for game in games_in(eights) if game.result != "won")
     a = asked(written(tmp_path / "games", won, won, lost), env="eights-down")
@@ -289,23 +299,23 @@ def cloned(eights: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 
 @pytest.mark.training
-def test_a_clone_plays_as_its_teacher(cloned: tuple[Path, str]) -> None:
+def test_a_clone_plays_like_the_player_it_learned_from(cloned: tuple[Path, str]) -> None:
     run, out = cloned
     rows = curve(run)
     assert float(rows[0]["epochs"]) == 0 and float(rows[-1]["epochs"]) == 25 and len(rows) == 26
     best = min(rows, key=lambda row: float(row["loss"]))
     assert float(best["accuracy"]) > 0.6 > 0.4 > float(rows[0]["accuracy"])
     assert float(rows[-1]["value_error"]) < 0.7 * float(rows[0]["value_error"])
-    assert f"{100 * float(best['accuracy']):.1f} % of moves" in out and f"--start {run}" in out
+    assert f"{100 * float(best['accuracy']):.1f} % of moves" in out and f"--init-from {run}" in out
     clone = make_policy(str(run), GameSpec(get_variant("eights-down")))
     summary = evaluate(clone, "eights-down", range(100)).summary
-    assert summary.wins >= 20  # of 34 that Greedy wins; who moves at random wins 6
+    assert summary.wins >= 20  # greedy wins 34, a random policy 6
 
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_kl_penalty_keeps_the_student_near_its_start(busy: Path) -> None:
-    """The larger the weight, the less its probabilities move in the same steps."""
+def test_kl_penalty_limits_the_change_of_the_policy(busy: Path) -> None:
+    """With a larger weight, the probabilities change less in the same number of steps."""
     a = asked(busy, moves="supermove")
     positions = learned_from(a)
     rows = np.arange(256)
@@ -323,7 +333,7 @@ def test_kl_penalty_keeps_the_student_near_its_start(busy: Path) -> None:
     assert moved[0] > 1.5 * moved[1] > 3 * moved[2] >= 0
 
 
-def test_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
+def test_imitate_writes_a_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
     run, _ = cloned
     assert {path.name for path in run.iterdir()} == {
         "config.yaml", "versions.json", "imitation.json", "imitation.csv", "model"
@@ -331,7 +341,7 @@ def test_run_folder(cloned: tuple[Path, str], eights: Path) -> None:
     assert load_config(run / "config.yaml").hidden == [16]
     about = json.loads((run / "imitation.json").read_text())
     assert about["players"] == {"greedy": 100} and about["transcripts"] == [str(eights)]
-    assert about["whose_moves_are_learned"] < about["positions"]
+    assert about["learned_positions"] < about["positions"]
     assert "value_head.weight" in load_file(run / "model" / "model.safetensors")
 
 
@@ -351,7 +361,7 @@ def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr(imitation, "Student", Stops)
     status, out, err = command(tmp_path, eights, "--quiet")
     run = tmp_path / "runs" / "eights-down-1"
-    assert status == 130 and f"stopped; what was learned is in {run}" in err
+    assert status == 130 and f"Interrupted. The model of the best epoch is in {run}." in err
     assert len(steps) == 30 and "held-out deals" in out
     assert json.loads((run / "model" / "model.json").read_text())["steps"] == sum(steps)
     assert signal.getsignal(signal.SIGINT) == before
@@ -372,19 +382,19 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
     run, _ = cloned
     saved = load_file(run / "model" / "model.safetensors")
     for start in (run, run / "model"):
-        policy = started(start=str(start))
+        policy = started(init_from=str(start))
         for name, weights in policy.network.state_dict().items():
             assert th.equal(weights, saved[name])
         for name, weights in policy.value_net.state_dict().items():
             assert th.equal(weights, saved[f"value_head.{name}"])
     small = ("--num-envs", "8", "--n-steps", "32", "--total-steps", "512", "--eval-deals", "0", "--quiet")
     (tmp_path / "small.yaml").write_text(CONFIG)
-    begun = [str(tmp_path / "small.yaml"), "--runs", str(tmp_path), "--start", str(run), *small]
+    begun = [str(tmp_path / "small.yaml"), "--runs", str(tmp_path), "--init-from", str(run), *small]
     with contextlib.redirect_stdout(io.StringIO()):
         assert train.main(begun) == 0
     config = load_config(tmp_path / "eights-down-1" / "config.yaml")
-    assert config.start == str(run)
-    # What it started from is needed no more: the checkpoint goes on.
+    assert config.init_from == str(run)
+    # The initial network is not needed to resume from the checkpoint.
     text = (tmp_path / "eights-down-1" / "config.yaml").read_text()
     (tmp_path / "eights-down-1" / "config.yaml").write_text(text.replace(str(run), "gone"))
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -402,22 +412,24 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
         ({"spaces": "any"}, ["the model is for"]),
     ],
 )
-def test_start_refuses(
+def test_initial_networks_that_do_not_fit_are_refused(
     values: dict[str, Any], words: list[str], cloned: tuple[Path, str], refuses: Refuses
 ) -> None:
-    refuses(lambda: started(start=str(cloned[0]), **values), *words)
+    refuses(lambda: started(init_from=str(cloned[0]), **values), *words)
 
 
 @pytest.mark.training
-def test_start_is_refused_before_anything_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_initial_network_is_refused_before_files_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "small.yaml").write_text(CONFIG)
-    options = ["--start", str(tmp_path / "nothing"), "--runs", str(tmp_path / "runs")]
+    options = ["--init-from", str(tmp_path / "nothing"), "--runs", str(tmp_path / "runs")]
     assert train.main([str(tmp_path / "small.yaml"), *options]) == 2
     assert "nothing/model.json: cannot be read" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 
 
-def test_command_line(tmp_path: Path) -> None:
+def test_command_line_overrides_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(CONFIG)
     a = parse_arguments([str(tmp_path / "small.yaml"), "a", "b", "--width", "9", "--epochs", "2"])
     assert (a.config.width, a.config.hidden, a.epochs) == (9, [16], 2)

@@ -1,4 +1,4 @@
-"""The leaderboard: what is stored, what is refused, and the page that is written from it."""
+"""``agents leaderboard``: results are stored and replayed, pages are written, wrong input is refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Mine:
 
 
 class Dice:
-    """By chance, and it does not say so: its games hang on those beside them."""
+    """A stochastic policy that does not declare it: its games depend on the order of the calls."""
 
     def __init__(self, spec: Any) -> None:
         self.random = np.random.default_rng(0)
@@ -51,7 +51,7 @@ class Dice:
 
 @pytest.fixture
 def board(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty leaderboard of few deals; its store."""
+    """An empty leaderboard of few deals; returns its store."""
     monkeypatch.setattr(results, "STANDARD", range(12))
     monkeypatch.setattr(results, "HELD_OUT", range(100, 104))
     return results.STORE
@@ -62,7 +62,7 @@ def add(*args: str, env: str = "eights-down") -> int:
 
 
 def as_told(page: str) -> str:
-    """A page without what only lays out its tables."""
+    """A page without the layout of its tables."""
     return page.replace("steps<br>", "steps, ").replace("<br>", " ").replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -73,11 +73,11 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------- what is in the repository
 
 
-def test_the_page_is_what_the_stored_rows_give(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check"]) == 0, capsys.readouterr().err
 
 
-def test_every_game_has_the_policies_that_need_no_network() -> None:
+def test_every_game_has_the_baselines() -> None:
     store = read_store(results.STORE)
     assert len(store) == 5
     for game, entries in store.items():
@@ -88,18 +88,18 @@ def test_every_game_has_the_policies_that_need_no_network() -> None:
             )
 
 
-def test_stored_games_are_played_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> None:
     for game, policy in (("busy-aces", "linear"), ("forty-bandits", "random"), ("eights-down", "greedy")):
         replay = ["replay", "--policy", policy, "--env", game, "--quiet"]
         assert main([*replay, "--deals", "990:1000", "--num-envs", "3"]) == 0
-    assert capsys.readouterr().out.count("10 of 10 games are the stored ones") == 3
+    assert capsys.readouterr().out.count("10 of 10 games equal the stored ones") == 3
     supermoves = ["--policy", "greedy", "--name", "greedy-supermoves", "--env", "busy-aces"]
     assert main(["replay", *supermoves, "--deals", "5:9", "--quiet"]) == 0
 
 
 @pytest.mark.proof
-def test_shipped_policies(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each has its games on the leaderboard, and plays them again."""
+def test_shipped_policies_are_on_the_leaderboard(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has stored games and reproduces them."""
     store = read_store(results.STORE)
     for game in shipped.shipped_games():
         assert "shipped" in {entry.about.policy for entry in store[game]}
@@ -108,7 +108,7 @@ def test_shipped_policies(capsys: pytest.CaptureFixture[str]) -> None:
         assert main([*replay, "--quiet"]) == 0, capsys.readouterr().err
 
 
-def test_the_page_tells_each_row() -> None:
+def test_the_page_has_a_row_for_each_policy() -> None:
     text = as_told(PAGE.read_text(encoding="utf-8"))
     for game, entries in read_store(results.STORE).items():
         for entry in entries:
@@ -127,7 +127,7 @@ def test_the_page_tells_each_row() -> None:
 # ----------------------------------------------------------------------------------------- add
 
 
-def test_add_and_write(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_add_stores_games_and_write_updates_the_page(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert add("--policy", "greedy") == 0
     assert add("--policy", "random", "--deals", "0:12,100:104") == 0
     assert add(*MINE, *MADE, "--steps", "1500000", "--minutes", "2.5", "--machine", "a desk") == 0
@@ -158,7 +158,7 @@ def test_add_and_write(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     s = summarize(games)
     assert row.split(" | ")[2] == f"{100 * s.win_rate:.1f} %, {s.cards_home:.1f}"
     assert row.count(" - ") == 4
-    # Played already: nothing is played, and the speed stays.
+    # All deals are stored already: nothing is played, and the speed stays.
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert add("--policy", "greedy") == 0
     assert before == {path: path.read_bytes() for path in folder.iterdir()}
@@ -178,19 +178,19 @@ def test_without_a_subcommand_nothing_is_written(
     assert main(["--help"]) == 0 and "usage: " in capsys.readouterr().out
 
 
-def test_a_readme_without_its_marks(board: Path, refuses: Refuses) -> None:
+def test_a_readme_without_marks_is_refused(board: Path, refuses: Refuses) -> None:
     leaderboard.README.write_text(f"before\n{leaderboard.MARK}after\n")
     refuses(lambda: leaderboard.pages(), "README.md", "has 1 lines", "allowed: 2")
 
 
-def test_rows_are_those_of_the_evaluation(board: Path, tmp_path: Path) -> None:
+def test_rows_equal_those_of_the_evaluation(board: Path, tmp_path: Path) -> None:
     assert add("--policy", "random") == 0
     command = ["--policy", "random", "--env", "eights-down", "--deals", "3:9", "--num-envs", "2", "--quiet"]
     assert evaluate_main([*command, "--games", str(tmp_path / "games.jsonl")]) == 0
     assert lines_of(tmp_path / "games.jsonl") == lines_of(board / "eights-down" / "random.jsonl")[3:9]
 
 
-def test_supermoves_of_a_policy_that_leaves_them_open(board: Path) -> None:
+def test_moves_sets_the_action_set_of_an_open_policy(board: Path) -> None:
     assert add("--policy", "greedy", "--moves", "supermove", "--name", "super", env="busy-aces") == 0
     (game,) = {(row["moves"], row["rules"]) for row in lines_of(board / "busy-aces" / "super.jsonl")}
     assert game == ("supermove", "same suit, any, one card, 3328 steps")
@@ -198,7 +198,7 @@ def test_supermoves_of_a_policy_that_leaves_them_open(board: Path) -> None:
     assert main([*replay, "--quiet"]) == 0
 
 
-def test_replay_finds_other_games(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_finds_different_games(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = ("--policy", "tests.agents.commands.test_leaderboard:Dice", "--name", "dice")
     assert add(*own, "--author", "Me", "--made", "dice") == 0
     replay = ["replay", *own, "--env", "eights-down", "--deals", "0:12", "--quiet"]
@@ -206,7 +206,7 @@ def test_replay_finds_other_games(board: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     assert main([*replay, "--num-envs", "1"]) == 1
     out, err = capsys.readouterr()
-    assert "of 12 games are the stored ones" in out and err.startswith("others: [")
+    assert "of 12 games equal the stored ones" in out and err.startswith("different: deals [")
     assert main([*replay[:-3], "--deals", "0:13", "--quiet"]) == 2
     assert "deal 12" in capsys.readouterr().err
 
@@ -227,7 +227,7 @@ def test_replay_finds_other_games(board: Path, capsys: pytest.CaptureFixture[str
     ],
     ids=" ".join,
 )
-def test_add_refuses(
+def test_add_refuses_wrong_options(
     args: list[str], words: list[str], board: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert add(*args) == 2
@@ -238,11 +238,11 @@ def test_add_refuses(
     assert not list(board.glob("*/*"))
 
 
-def test_ctrl_c_keeps_what_was_played(
+def test_ctrl_c_keeps_finished_games(
     board: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(self: Any, observations: Any, masks: Any) -> Any:
-        if 1 < len(masks) < 12:  # the first games have ended
+        if 1 < len(masks) < 12:  # after the first games have ended
             raise KeyboardInterrupt
         return masks.argmax(1)
 
@@ -282,7 +282,7 @@ DAMAGED: list[tuple[Change, list[str]]] = [
 
 
 @pytest.mark.parametrize(("change", "words"), DAMAGED, ids=[" ".join(words) for _, words in DAMAGED])
-def test_refuses_rows(change: Change, words: list[str], board: Path, refuses: Refuses) -> None:
+def test_invalid_rows_are_refused(change: Change, words: list[str], board: Path, refuses: Refuses) -> None:
     assert add("--policy", "greedy") == 0
     path = board / "eights-down" / "greedy.jsonl"
     rows = lines_of(path)
@@ -304,7 +304,7 @@ def test_refuses_rows(change: Change, words: list[str], board: Path, refuses: Re
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_refuses_what_a_policy_says(
+def test_invalid_descriptions_are_refused(
     change: Callable[[dict[str, Any]], Any], words: list[str], board: Path, refuses: Refuses
 ) -> None:
     assert add("--policy", "greedy") == 0
@@ -315,7 +315,7 @@ def test_refuses_what_a_policy_says(
     refuses(lambda: read_store(board), "greedy.json", *words)
 
 
-def test_refuses_files(board: Path, refuses: Refuses) -> None:
+def test_damaged_files_are_refused(board: Path, refuses: Refuses) -> None:
     assert add("--policy", "greedy") == 0
     folder = board / "eights-down"
     (folder / "greedy.json").write_text("{")
@@ -338,23 +338,23 @@ def entry(entries: list[Entry], name: str) -> Entry:
     return found
 
 
-def test_paired_tests(board: Path) -> None:
+def test_the_paired_test_depends_on_wins(board: Path) -> None:
     for args in (["--policy", "greedy"], ["--policy", "random"], [*MINE, *MADE]):
         assert add(*args) == 0
     entries = read_store(board)["eights-down"]
     greedy, random, mine = (entry(entries, name) for name in ("greedy", "random", "mine"))
     only_random, only_greedy, p = mcnemar(random.standard, greedy.standard)
     assert against(random.standard, greedy.standard) == f"{only_random} : {only_greedy}, p = {p:.2g}"
-    # Nobody won: cards home.
+    # No policy won a game: the test compares cards home.
     lost = Entry("eights-down", mine.about, tuple(g for g in mine.standard if not g.won), ())
     others = Entry("eights-down", mine.about, lost.standard[::-1], ())
     assert against(lost.standard, others.standard).startswith("cards home, p = ")
     assert signed_rank(lost.standard, lost.standard) == 1.0
 
 
-def test_signed_rank() -> None:
-    """Against the exact distribution of the sum of ranks, counted."""
+def test_signed_rank_equals_the_exact_distribution() -> None:
+    """The expected p comes from counting all signs of the ranks."""
     games = read_store(results.STORE)["busy-aces"][0].standard[:8]
     other = [g.__class__(**{**g.__dict__, "cards_home": g.cards_home - k}) for k, g in enumerate(games, 1)]
-    # All eight differ to the same side: of 2 ** 8 signs, 2 are as far off.
+    # All eight differences have the same sign: 2 of the 2 ** 8 outcomes are as extreme.
     assert math.isclose(signed_rank(games, other), 2 / 2**8)

@@ -1,4 +1,4 @@
-"""The table of what search adds, from stored games."""
+"""``agents search-results``: games are stored, and the table and picture show them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from solitaire_env.evaluation import evaluate
 from tests.conftest import Refuses
 
 COST = {
-    "prior": "shipped", "simulations": 64, "depth": 20, "candidates": 4, "least": 0.03,
+    "prior": "shipped", "simulations": 64, "depth": 20, "candidates": 4, "min_prob": 0.03,
     "playouts": False, "prior_weight": 0.02, "nodes": 0, "verify": 0, "seconds": 3.5, "machine": "a desk",
 }  # fmt: skip
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store with the first deals of Eights Down, played badly."""
+    """A store with lost games of the first deals of Eights Down."""
     monkeypatch.setattr(search_results, "SEARCH", tmp_path)
     game = tmp_path / "eights-down"
     game.mkdir()
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return game
 
 
-def test_the_table_counts_the_same_deals(folder: Path) -> None:
+def test_the_table_compares_the_same_deals(folder: Path) -> None:
     entries = read_store(STORE)
     (row,) = search_results.search_table(entries).splitlines()[2:]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
@@ -50,7 +50,7 @@ def test_the_table_counts_the_same_deals(folder: Path) -> None:
     assert cells[7] == "3.5"
 
 
-def test_the_table_says_who_played_trials_on(folder: Path) -> None:
+def test_the_table_names_playouts(folder: Path) -> None:
     (folder / "mine.json").write_text(json.dumps(COST | {"depth": 0, "playouts": True}))
     assert "| 64 x 0, playouts |" in search_results.search_table({})
 
@@ -60,12 +60,12 @@ def test_without_games_there_is_no_table(tmp_path: Path, monkeypatch: pytest.Mon
     assert search_results.search_table({}) == ""
 
 
-def test_games_that_the_network_did_not_play_stand_alone(folder: Path) -> None:
+def test_unpaired_games_have_no_comparison(folder: Path) -> None:
     (row,) = search_results.search_table({}).splitlines()[2:]
     assert row.count("| - ") == 2
 
 
-def test_what_they_took_has_to_be_told(folder: Path, refuses: Refuses) -> None:
+def test_games_without_a_cost_file_are_refused(folder: Path, refuses: Refuses) -> None:
     about = folder / "mine.json"
     about.write_text(json.dumps(COST | {"seconds": -1}))
     refuses(lambda: search_results.search_table({}), "mine.json", "seconds", "-1")
@@ -73,15 +73,15 @@ def test_what_they_took_has_to_be_told(folder: Path, refuses: Refuses) -> None:
     refuses(lambda: search_results.search_table({}), "mine.json", "cannot be read")
 
 
-def test_the_solver_as_time_goes_on(empty_stores: Path) -> None:
+def test_the_solver_table_shows_results_over_time(empty_stores: Path) -> None:
     assert solver_results.solver_table() == ""
-    solver_results.VERDICTS.mkdir()
+    solver_results.SOLVER_RESULTS.mkdir()
     told = {"env": "", "rules": "", "nodes": 1, "seconds": 6.0, "cards_home": 9, "steps": None}
     won = told | {"result": "winnable", "steps": 200, "seconds": 1.5}
     left = told | {"result": "unknown", "gains": [[0.05, 3], [1.5, 5], [5.0, 9]]}
     for game, stored in (("forty-thieves", [won, left]), ("eighty-thieves", [left])):
         lines = [json.dumps(one | {"deal": deal}) + "\n" for deal, one in enumerate(stored)]
-        (solver_results.VERDICTS / f"{game}.jsonl").write_text("".join(lines))
+        (solver_results.SOLVER_RESULTS / f"{game}.jsonl").write_text("".join(lines))
     assert solver_results.solver_table().splitlines()[2:] == [
         "| Forty Thieves | 2 | 0.0 % won | 0.0 % won | 50.0 % won | 50.0 % won | 50.0 % won |",
         "| Eighty Thieves | 1 | 3.0 home | 3.0 home | 5.0 home | 5.0 home | 9.0 home |",
@@ -101,8 +101,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same command goes on; a budget with the solver has files of its own."""
+def test_play_stores_games_and_their_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same command resumes; a budget with the solver has its own files."""
     folder = search_results.SEARCH / "eights-down"
     assert main([*PLAY, "--deals", "0:3", "--search.nodes", "0"]) == 0
     assert main([*PLAY, "--deals", "0:5", "--search.nodes", "0"]) == 0
@@ -130,10 +130,10 @@ def test_games_and_what_they_took_are_stored(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.usefixtures("store")
-def test_games_of_a_stopped_run_keep_their_settings(
+def test_an_interrupted_run_keeps_its_settings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ctrl-C in the first run: the table tells them, how long they took is not known; then it goes on."""
+    """After Ctrl-C the table shows the games without a time; the same command resumes."""
     command = [*PLAY, "--search.nodes", "0", "--deals"]
 
     def stop(policy: str, config: Any, *others: Any, **named: Any) -> None:
@@ -156,13 +156,13 @@ def test_games_of_a_stopped_run_keep_their_settings(
 
 
 @pytest.mark.usefixtures("store")
-def test_an_unknown_prior_keeps_nothing_from_being_played() -> None:
+def test_after_an_unknown_prior_the_command_can_be_repeated() -> None:
     assert main([*PLAY, "--deals", "0:1", "--prior", "nowhere"]) == 2
     assert main([*PLAY, "--deals", "0:1"]) == 0
 
 
-def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is stored in the project: each game a panel, each stored budget a point."""
+def test_the_picture_has_a_panel_per_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The picture of the stored games has a panel per game and a point per budget."""
     out = tmp_path / "strength.png"
     assert main(["draw", "--out", str(out)]) == 0
     assert out.read_bytes().startswith(b"\x89PNG") and str(out) in capsys.readouterr().out
@@ -174,12 +174,12 @@ def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert {round(cost.seconds, 9) for cost, _ in stored if cost.seconds is not None} <= drawn
 
 
-def test_lines_grow_on_average() -> None:
-    """Two deals that are left open: 4 and 6 cards home after a second, 9 and 6 after three."""
+def test_the_mean_line_grows_with_time() -> None:
+    """Two unknown deals: 4 and 6 cards home after one second, 9 and 6 after three."""
     figure = search_results.new_figure(2)
     axes = figure.subplots()
     found = [
-        solver_results.Verdict("", "", deal, "unknown", gains[-1][1], None, 1, 5.0, gains)
+        solver_results.SolverResult("", "", deal, "unknown", gains[-1][1], None, 1, 5.0, gains)
         for deal, gains in enumerate([((0.0, 0), (1.0, 4), (3.0, 9)), ((0.5, 6),)])
     ]
     search_results.draw_lines(axes, found)
@@ -200,7 +200,9 @@ def test_lines_grow_on_average() -> None:
     ],
 )
 @pytest.mark.usefixtures("store")
-def test_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_are_refused(
+    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert all(word in error for word in words), error

@@ -1,4 +1,4 @@
-"""Shipping a trained policy: its folder, its model card, and the policy by name."""
+"""``agents ship``: the folder and model card of a shipped policy, and the policy by name."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from solitaire_env.policies.shipped import load_shipped, shipped_games
 from tests.conftest import Refuses
 
 TINY: dict[str, Any] = {
-    "moves": "supermove", "linear_start": 0.5, "minutes": None, "total_steps": 512, "hidden": [8, 4],
-    "held_out_deals": None,
+    "moves": "supermove", "init_linear_temperature": 0.5, "minutes": None, "total_steps": 512,
+    "hidden": [8, 4], "held_out_deals": None,
     "width": 8, "num_envs": 8, "n_steps": 32, "batch_size": 64, "threads": 1, "stall_limit": 10,
     "eval_deals": "0:2",
 }  # fmt: skip
@@ -39,7 +39,7 @@ TINY: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs that differ by the seed."""
+    """Two runs that differ only in the seed."""
     folder = tmp_path_factory.mktemp("ship")
     (folder / "tiny.yaml").write_text(json.dumps({"Solitaire/BusyAces-v0": TINY}))
     for seed in (1, 2):
@@ -50,7 +50,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def places(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing shipped, and an empty leaderboard of few deals."""
+    """No shipped policies, and an empty leaderboard of few deals."""
     monkeypatch.setattr(results, "STANDARD", range(4))
     monkeypatch.setattr(results, "HELD_OUT", range(100, 103))
     return empty_stores
@@ -67,7 +67,7 @@ def shipping(*args: str | Path) -> int:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
-    """What is said of a run that is not shipped."""
+    """The error message of a run that is refused."""
     capsys.readouterr()
     assert shipping(*args) == 2
     out, err = capsys.readouterr()
@@ -76,7 +76,9 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
 
 
 @pytest.mark.training
-def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ship_copies_the_model_and_plays_the_leaderboard(
+    runs: Path, places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = runs / "busy-aces-1", runs / "busy-aces-2"
     assert main([str(first), str(second), "--deals", "0:4,100:103", "--quiet"]) == 0
     folder = places / "policies" / "busy-aces"
@@ -107,7 +109,7 @@ def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "`shipped` | supermove" in pages.PAGE.read_text()
     assert leaderboard.main(["--check"]) == 0
 
-    # Another network in its place: its old results are not told as its own.
+    # The stored results of another network are refused.
     capsys.readouterr()
     assert "--force" in refused(capsys, second)
     shutil.copyfile(second / "model" / "model.safetensors", folder / "model.safetensors")
@@ -122,20 +124,28 @@ def test_ships(runs: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_ships_what_it_started_from(
+def test_ship_copies_the_history_of_initial_networks(
     runs: Path, places: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = places / "policies" / "busy-aces"
     first, *others = runs / "busy-aces-1", *(tmp_path / f"busy-aces-{number}" for number in (1, 2, 3, 4))
     side_by_side = f"{others[0]},{others[1]}"
     for seed, start in enumerate((first, first, side_by_side, others[2])):
-        command = [runs / "tiny.yaml", "--runs", tmp_path, "--linear-start", "None", "--start", start]
+        command = [
+            runs / "tiny.yaml",
+            "--runs",
+            tmp_path,
+            "--init-linear-temperature",
+            "None",
+            "--init-from",
+            start,
+        ]
         assert train.main([*map(str, command), "--seed", str(seed), "--quiet"]) == 0
-    # What two descend from is told once, and records name records.
+    # A common ancestor is recorded once, and records refer to records.
     assert [path.name for path in history_of(others[3])] == ["1", "2", "3", "4"]
     for record, run in zip(history_of(others[3]), (first, *others[:3]), strict=True):
         assert (record / "curve.csv").read_bytes() == (run / "curve.csv").read_bytes()
-    told = [load_config(record / "config.yaml").start for record in history_of(others[3])]
+    told = [load_config(record / "config.yaml").init_from for record in history_of(others[3])]
     assert told == [None, "history/1", "history/1", "history/2,history/3"]
 
     assert shipping(others[3]) == 0
@@ -144,12 +154,12 @@ def test_ships_what_it_started_from(
     again = "python -m agents.train solitaire_env/policies/weights/busy-aces"
     assert (
         f"{again}/history/1/config.yaml\n"
-        f"{again}/history/2/config.yaml --start runs/busy-aces-1\n"
-        f"{again}/history/3/config.yaml --start runs/busy-aces-1\n"
-        f"{again}/history/4/config.yaml --start runs/busy-aces-2,runs/busy-aces-3\n"
-        f"{again}/config.yaml --start runs/busy-aces-4\n"
+        f"{again}/history/2/config.yaml --init-from runs/busy-aces-1\n"
+        f"{again}/history/3/config.yaml --init-from runs/busy-aces-1\n"
+        f"{again}/history/4/config.yaml --init-from runs/busy-aces-2,runs/busy-aces-3\n"
+        f"{again}/config.yaml --init-from runs/busy-aces-4\n"
     ) in card
-    assert load_config(folder / "config.yaml").start == "history/4"
+    assert load_config(folder / "config.yaml").init_from == "history/4"
     assert str(tmp_path) not in "".join(path.read_text() for path in folder.rglob("*.yaml"))
     (entry,) = read_store(results.STORE)["busy-aces"]
     training = entry.about.training
@@ -169,7 +179,7 @@ def test_ships_what_it_started_from(
 
 
 @pytest.mark.training
-def test_the_policy_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
+def test_the_shipped_policy_is_found_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
     assert shipping(runs / "busy-aces-1") == 0
     assert shipped_games() == ["busy-aces"]
     command = ["--policy", "shipped", "--env", "busy-aces", "--quiet"]
@@ -189,12 +199,14 @@ def test_the_policy_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
     )  # fmt: skip
 
 
-def test_none_is_shipped_yet(refuses: Refuses) -> None:
+def test_a_game_without_a_shipped_policy_is_an_error(refuses: Refuses) -> None:
     refuses(lambda: load_shipped(GameSpec(get_variant("busy-aces"))), "none yet")
 
 
 @pytest.mark.training
-def test_refuses_runs(runs: Path, run: Path, places: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsuitable_runs_are_refused(
+    runs: Path, run: Path, places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert "config.yaml" in refused(capsys, places)
     assert "seeds [1, 1]" in refused(capsys, run, runs / "busy-aces-1")
 
@@ -204,7 +216,7 @@ def test_refuses_runs(runs: Path, run: Path, places: Path, capsys: pytest.Captur
         (run / "config.yaml").write_text(yaml.safe_dump(config))
         return refused(capsys, run) if "seed" not in values else refused(capsys, runs / "busy-aces-1", run)
 
-    assert "differs from" in (told := configured(seed=9, gamma=0.9)) and "gamma" in told
+    assert "its gamma differs from" in configured(seed=9, gamma=0.9)
     assert "any suit" in configured(build="any suit")
     assert "'thoughtful'" in configured(information="thoughtful")
     shutil.copyfile(runs / "busy-aces-1" / "config.yaml", run / "config.yaml")
@@ -220,7 +232,7 @@ def test_refuses_runs(runs: Path, run: Path, places: Path, capsys: pytest.Captur
 
 
 @pytest.mark.training
-def test_refuses_large_files(
+def test_large_files_are_refused(
     run: Path, places: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ship, "MAX_BYTES", 1000)
@@ -228,7 +240,7 @@ def test_refuses_large_files(
     assert not list((places / "policies").iterdir())
 
 
-def test_thinned(tmp_path: Path) -> None:
+def test_thinned_keeps_the_first_and_last_row(tmp_path: Path) -> None:
     path = tmp_path / "curve.csv"
     for rows in (1, 2, CURVE_ROWS, CURVE_ROWS + 1, 5000):
         path.write_text("steps,won\n" + "".join(f"{k},{k / 7:.3f}\n" for k in range(rows)))

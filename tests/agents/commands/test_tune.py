@@ -1,4 +1,4 @@
-"""The search for settings: studies of small trainings, stopped, gone on with, and what is refused."""
+"""``agents tune``: small studies are run, interrupted and resumed; wrong options are refused."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from agents.config import TrainConfig, make_config
 from agents.runs.config_files import load_config
 from tests.agents.test_train import ROOT, VALUES, Outcome, assert_refused, command
 
-BASE = {**VALUES, "total_steps": 1024, "linear_start": 2.0, "hidden": [8]}
+BASE = {**VALUES, "total_steps": 1024, "init_linear_temperature": 2.0, "hidden": [8]}
 DEALS = "200000:200004"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -63,17 +64,17 @@ def states(path: str = "study.db") -> list[str]:
 
 
 @pytest.mark.training
-def test_a_study(tmp_path: Path) -> None:
+def test_tune_stores_trials_and_the_best_configuration(tmp_path: Path) -> None:
     outcome = tuned("--trials", "2", study="studies/small one%20.db")
     assert outcome.status == 0, outcome.err
     made = trials("studies/small one%20.db")
     assert [trial.state.name for trial in made] == ["COMPLETE"] * 2
     for trial in made:
-        told = trial.user_attrs
-        assert trial.value == pytest.approx(told["cards_home"] / 104 + told["win_rate"])
-        config = load_config(Path(told["run"]) / "config.yaml")
+        attributes = trial.user_attrs
+        assert trial.value == pytest.approx(attributes["cards_home"] / 104 + attributes["win_rate"])
+        config = load_config(Path(attributes["run"]) / "config.yaml")
         assert config == configured(arguments().config, trial.params)
-        assert (Path(told["run"]) / "model").is_dir()
+        assert (Path(attributes["run"]) / "model").is_dir()
     # The first has the configuration's own values, the second others.
     assert made[0].params == own_values(load_config(Path("tiny.yaml"))) != made[1].params
     assert load_config(Path(made[0].user_attrs["run"]) / "config.yaml") == load_config(Path("tiny.yaml"))
@@ -89,14 +90,16 @@ def test_a_study(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_goes_on() -> None:
-    """So many trials are made in all; with none left the results are shown again."""
+def test_tune_adds_the_missing_trials_to_a_study() -> None:
+    """``--trials`` is the total number; if none is missing, the results are printed again."""
     assert tuned("--trials", "1", "--quiet").status == 0
     outcome = tuned("--trials", "2", "--quiet", "--threads", "2")
     assert outcome.status == 0 and not outcome.err and states() == ["COMPLETE"] * 2
     again = tuned("--trials", "2", "--quiet")
     assert again.out == outcome.out and len(states()) == 2
-    assert_refused(tuned("--trials", "3", "--gamma", "0.9"), "study.db", "gamma 0.999, here it is 0.9")
+    assert_refused(
+        tuned("--trials", "3", "--gamma", "0.9"), "study.db", "gamma is 0.999 in its trials and 0.9 here"
+    )
     other = command("tiny.yaml", "--study", "study.db", "--deals", "300000", of=main)
     assert_refused(other, "study.db", "'200000:200004'", "'300000'")
     assert len(states()) == 2
@@ -104,8 +107,8 @@ def test_goes_on() -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_ctrl_c_and_another_process() -> None:
-    """The trial in hand is lost, the study is not; a second process makes trials of it meanwhile."""
+def test_ctrl_c_loses_only_the_running_trial() -> None:
+    """Meanwhile a second process adds a trial to the study."""
     more = ["--deals", DEALS, "--study", "study.db", "--trials", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "agents.commands.tune", "tiny.yaml", "--total-steps", str(10**9), *more],
@@ -126,16 +129,16 @@ def test_ctrl_c_and_another_process() -> None:
     finally:
         process.kill()
         process.communicate()
-    assert process.returncode == 130 and "the same command goes on" in err and "Traceback" not in err
+    assert process.returncode == 130 and "Run the same command to resume." in err and "Traceback" not in err
     assert not out and states() == ["FAIL", "COMPLETE"]
     assert (Path("runs/tune/busy-aces-1") / "checkpoint.safetensors").exists()
 
 
-def test_the_own_values_come_again_until_a_trial_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: Any, **__: Any) -> bool:
+def test_the_first_trial_is_repeated_until_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> bool:
         return False
 
-    monkeypatch.setattr(tune, "learn", stopped)
+    monkeypatch.setattr(tune, "learn", interrupted)
     for _ in range(2):
         assert tuned("--quiet").status == 130
     first, second = trials()
@@ -144,8 +147,7 @@ def test_the_own_values_come_again_until_a_trial_ends(monkeypatch: pytest.Monkey
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_a_process_that_was_killed() -> None:
-    """Its trial is not waited for once it has been silent for a minute."""
+def test_the_trial_of_a_killed_process_fails_after_a_minute() -> None:
     a = arguments(trials=1)
     study = open_study(a)
     loaded().ask()
@@ -159,23 +161,23 @@ def test_a_process_that_was_killed() -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_what_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trial that does worse half-way than most did; and one whose weights are no numbers any more."""
+def test_bad_trials_are_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial below the median half-way, and one whose weights are no longer finite."""
     open_study(arguments(total_steps=8192))
     study = loaded()
     for _ in range(5):
         trial = study.ask()
         tune.suggest(trial, arguments().config)
-        for step in tune.REPORTS:
+        for step in tune.PRUNE_AT:
             trial.report(2.0, step)
         trial.set_user_attr("win_rate", 1.0)
         trial.set_user_attr("cards_home", 104.0)
         study.tell(trial, 2.0)
     outcome = tuned("--trials", "6", "--total-steps", "8192")
-    assert outcome.status == 0 and "trial 5: given up at 50 % of its training" in outcome.err
+    assert outcome.status == 0 and "trial 5: pruned at 50 % of its training" in outcome.err
     monkeypatch.setitem(tune.RANGES, "learning_rate", (1e30, 1e31, "log"))
     outcome = tuned("--trials", "7", "--total-steps", "8192")
-    assert "trial 6: diverged" in outcome.err and "5 scored, 2 given up" in outcome.out
+    assert "trial 6: diverged" in outcome.err and "5 scored, 2 pruned" in outcome.out
 
 
 # --------------------------------------------------------------------------------- what is searched
@@ -184,24 +186,24 @@ def test_what_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("values", "missing"),
     [
-        ({}, {"linear_start"}),
-        ({"linear_start": 1.5}, set()),
-        ({"network": "piles"}, {"linear_start", "hidden"}),
-        ({"network": "mlp", "stall_limit": None}, {"linear_start", "stall_limit"}),
+        ({}, {"init_linear_temperature"}),
+        ({"init_linear_temperature": 1.5}, set()),
+        ({"network": "piles"}, {"init_linear_temperature", "hidden"}),
+        ({"network": "mlp", "stall_limit": None}, {"init_linear_temperature", "stall_limit"}),
         (
             {
                 "learning_rate": 1.0,
                 "learning_rate_end": 2.0,
                 "hidden": [7],
                 "batch_size": 999,
-                "linear_start": 9,
+                "init_linear_temperature": 9,
             },
             set(),
         ),
     ],
 )
-def test_own_values(values: dict[str, Any], missing: set[str]) -> None:
-    """What a configuration has no use for is not searched, and its own values always belong to the space."""
+def test_unused_keys_are_not_searched(values: dict[str, Any], missing: set[str]) -> None:
+    """The search space includes the values of the configuration."""
     config = TrainConfig(**values)
     own = own_values(config)
     assert set(own) == {*tune.RANGES, *tune.CHOICES} - missing
@@ -214,6 +216,18 @@ def test_own_values(values: dict[str, Any], missing: set[str]) -> None:
     assert 0 <= other.learning_rate_end <= max(1, own["final_rate"]) * other.learning_rate
 
 
+def test_the_parameters_of_an_old_study_are_read() -> None:
+    config = TrainConfig()
+    own = own_values(replace(config, init_linear_temperature=2.0))
+    old = {"linear_start" if name == "init_linear_temperature" else name: v for name, v in own.items()}
+    assert configured(config, old) == configured(config, own)
+    study = open_study(arguments())
+    settings = study.user_attrs["settings"]
+    settings["sure_home"] = settings.pop("safe_autoplay")
+    study.set_user_attr("settings", settings)
+    open_study(arguments())
+
+
 # ---------------------------------------------------------------------------------- what is refused
 
 
@@ -224,29 +238,28 @@ def test_own_values(values: dict[str, Any], missing: set[str]) -> None:
         (["--deals", "0:5"], ["'0:5'", "5 of them", "0-999", "200000:200500"]),
         (["--deals", "99999:100001"], ["'99999:100001'", "1 of them", "100000-100999"]),
         (["--deals", "some"], ["'some'", "FIRST:END"]),
-        (["--study", "tiny.yaml"], ["tiny.yaml", "not a study", "not a database"]),
+        (["--study", "tiny.yaml"], ["tiny.yaml", "not a usable study", "not a database"]),
         (["--study", "tiny.yaml/study.db"], ["tiny.yaml"]),
-        (["--study", "."], ["not a study"]),
+        (["--study", "."], ["not a usable study"]),
         (["--device", "cuda"], ["'cuda'", "auto, cpu"]),
         (["--gamma", "3"], ["command line: gamma is 3.0"]),
     ],
 )
-def test_refuses(args: list[str], words: list[str]) -> None:
+def test_wrong_options_are_refused(args: list[str], words: list[str]) -> None:
     text = Path("tiny.yaml").read_text()
     assert_refused(command("tiny.yaml", "--study", "study.db", *args, of=main), *words)
     assert [path.name for path in Path(".").iterdir()] == ["tiny.yaml"]
     assert Path("tiny.yaml").read_text() == text
 
 
-def test_refuses_a_base_that_cannot_be_read() -> None:
+def test_a_missing_configuration_is_refused() -> None:
     assert_refused(command("none.yaml", "--study", "study.db", of=main), "none.yaml", "cannot be read")
     outcome = command("tiny.yaml", of=main)
     assert outcome.status == 2 and "--study" in outcome.err
 
 
 @pytest.mark.parametrize("module", ["optuna", "wandb"])
-def test_without_its_packages(module: str) -> None:
-    """Each says what to install, and that is an extra."""
+def test_a_missing_package_is_named_with_its_extra(module: str) -> None:
     code = (
         f"import sys, runpy; sys.modules['{module}'] = None; "
         "sys.argv = ['agents.commands.tune', 'tiny.yaml', "

@@ -1,4 +1,4 @@
-"""Learners for the tests, and one rollout of theirs."""
+"""Learners for the tests, and one rollout of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def make_learner(**values: Any) -> Learner:
 
 
 class Once(BaseCallback):
-    """Keeps the positions of a rollout and their masks, and asks nothing of it."""
+    """A callback that stores the positions and masks of a rollout."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Once(BaseCallback):
 
 
 def rollout(model: Any) -> tuple[Any, Once]:
-    """What a learner is to learn from its first rollout, and the positions."""
+    """The training data of a learner's first rollout, and the positions."""
     callback = Once()
     callback.init_callback(model)
     model._setup_learn(0, callback)

@@ -1,4 +1,4 @@
-"""PPO: advantages counted slowly, the loss beside sb3-contrib's, gradients that no thread changes."""
+"""PPO: advantages and loss equal slow computations; training improves play."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def learner(**changes: Any) -> PPO:
     return model
 
 
-def test_advantages_counted_slowly() -> None:
+def test_advantages_equal_a_slow_sum() -> None:
     random = np.random.default_rng(0)
     shape = (6, 4)
     steps = Steps(
@@ -33,7 +33,7 @@ def test_advantages_counted_slowly() -> None:
     gamma, lam = 0.9, 0.8
 
     def advantage(t: int, game: int) -> float:
-        """The sum of the errors of the value from there to the end of the game, each counted less."""
+        """The discounted sum of the value's errors from a step to the end of the game."""
         total, weight = 0.0, 1.0
         for k in range(t, 6):
             after = last[game] if k == 5 else steps.values[k + 1, game]
@@ -49,8 +49,8 @@ def test_advantages_counted_slowly() -> None:
 
 
 @pytest.mark.parametrize("network", ["moves", "mlp"])
-def test_loss_is_the_clipped_one(network: str) -> None:
-    """Computed again from dense masked distributions, as sb3-contrib does."""
+def test_loss_equals_that_of_sb3_contrib(network: str) -> None:
+    """The expected loss is computed from dense masked distributions, as in sb3-contrib."""
     model = learner(network=network, ent_coef=0.02, vf_coef=0.7)
     targets, callback = rollout(model)
     with th.no_grad():
@@ -80,23 +80,23 @@ def test_loss_is_the_clipped_one(network: str) -> None:
     th.testing.assert_close(value_loss, 0.7 * errors, rtol=1e-3, atol=1e-4)
 
 
-def test_what_was_chosen_is_what_was_played() -> None:
-    """The probabilities of the actions are those of the network, and every action was legal."""
+def test_rollouts_store_the_played_actions_and_probabilities() -> None:
+    """The stored probabilities are those of the network, and every action was legal."""
     model = learner()
     targets, callback = rollout(model)
     masks = np.concatenate([masks for _, masks in callback.seen[:-1]])
     actions = targets.actions.numpy()
     assert masks[np.arange(len(masks)), actions].all() and len(masks) == 8 * 32
     rows = np.arange(len(masks))
-    seen = model.policy.network.score_kept(model.kept, rows)  # type: ignore[arg-type]
+    seen = model.policy.network.score_cached(model.cache, rows)  # type: ignore[arg-type]
     logs = seen.of(targets.actions, seen.logs())
     th.testing.assert_close(logs, targets.logs, rtol=1e-4, atol=1e-5)
-    # Drawn, not the likeliest: about as often as their probabilities say.
+    # Actions are drawn: each occurs about as often as its probability says.
     likeliest = seen.actions[seen.choose(seen.scores)]
     assert 0.1 < (likeliest == targets.actions).float().mean() < 0.9
 
 
-def test_learns_which_moves_pay() -> None:
+def test_ppo_learns_which_moves_are_rewarded() -> None:
     model = learner(n_epochs=40, learning_rate=1e-2)
     targets, _ = rollout(model)
     told = targets._replace(advantages=th.randn(len(targets.actions)))
@@ -105,7 +105,7 @@ def test_learns_which_moves_pay() -> None:
     model.set_logger(model.logger)
     model.train(told)
     rows = np.arange(len(before))
-    seen = model.policy.network.score_kept(model.kept, rows)  # type: ignore[arg-type]
+    seen = model.policy.network.score_cached(model.cache, rows)  # type: ignore[arg-type]
     change = seen.of(targets.actions, seen.logs()) - before
     choice = change.abs() > 1e-6
     assert np.corrcoef(change[choice].detach(), told.advantages[choice])[0, 1] > 0.3

@@ -1,4 +1,4 @@
-"""PQN: what moves were worth, counted slowly; choice among legal moves alone; training that helps."""
+"""PQN: returns equal a slow computation; moves are legal; training improves play."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.conftest import Refuses
 from tests.games import SHORT
 
 
-def test_returns_counted_slowly() -> None:
+def test_returns_equal_a_slow_sum() -> None:
     random = np.random.default_rng(1)
     shape = (7, 5)
     steps = Steps(
@@ -37,7 +37,7 @@ def test_returns_counted_slowly() -> None:
     gamma, trace = 0.9, 0.7
 
     def worth(t: int, game: int) -> float:
-        """Of a move: the reward, and a mixture of the value after it and of what came of the next move."""
+        """The return of a move: its reward, plus a mixture of the next value and the next return."""
         paid, best = float(steps.rewards[t, game]), float(steps.best[t, game])
         if steps.ended[t, game]:
             return paid
@@ -62,7 +62,7 @@ def learner(variant: Any = "eights-down", **changes: Any) -> PQN:
 
 
 class Record(BaseCallback):
-    """Keeps the moves that were made, the masks of which they were made, and how games ended."""
+    """A callback that stores the moves, their masks, and the ends of games."""
 
     def __init__(self, model: PQN, share: list[float] | None = None) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Record(BaseCallback):
         dense = self.values.dense(self.masks.shape[1]).numpy()
         self.legal += (self.masks[rows, actions] == 1).tolist()
         self.highest += (dense[rows, actions] == dense.max(1)).tolist()
-        # The values after a step are those of the legal moves alone.
+        # The values after a step cover only legal moves.
         seen = self.learner.values
         assert (seen.actions.numpy() == self.learner.masks.nonzero()[1]).all()
         self.masks, self.values = self.learner.masks.copy(), seen
@@ -89,7 +89,7 @@ class Record(BaseCallback):
 
 
 @pytest.mark.parametrize(("share", "greedy"), [(0.0, 0.0), (0.25, 0.5), (0.5, 1.0), (1.0, 1.0)])
-def test_explores_among_legal_moves_less_and_less(share: float, greedy: float) -> None:
+def test_exploration_decreases_and_is_legal(share: float, greedy: float) -> None:
     model = learner(exploration=(1.0, 0.0), share=lambda: share)
     record = Record(model)
     model.learn(2048, record)
@@ -98,8 +98,8 @@ def test_explores_among_legal_moves_less_and_less(share: float, greedy: float) -
     assert by_chance == 1 if greedy == 1 else greedy <= by_chance < greedy + 0.45
 
 
-def test_learns() -> None:
-    """More cards come home in a short pack, and the values come to tell what is paid."""
+def test_pqn_improves_play() -> None:
+    """In a game with few cards, more cards go home, and the values predict the returns."""
     model = learner(SHORT["short-5, same suit, any, supermove"])
     before = Record(model)
     model.learn(4096, before)
@@ -112,7 +112,7 @@ def test_learns() -> None:
     assert logged["train/value_loss"] < 0.1
 
 
-def test_train_command_resume_and_player(tmp_path: Path) -> None:
+def test_a_pqn_run_can_be_resumed_played_and_continued_by_ppo(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "batch_size": 65, "hidden": [8]}
     path = tmp_path / "pqn.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
@@ -125,7 +125,7 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
     assert rows[: len(first)] == first and int(rows[-1]["steps"]) >= 3840
     assert_monotone(rows)
 
-    # What is kept is the average, which a resumed run went on with.
+    # The model has the averaged weights, and the resumed run continued them.
     kept, last = load_file(run / "model" / "model.safetensors"), load_file(run / "checkpoint.safetensors")
     assert all((kept[name] == last[f"policy/average.module.{name}"]).all() for name in kept)
     assert (kept["head.weight"] != last["policy/network.head.weight"]).any()
@@ -142,33 +142,33 @@ def test_train_command_resume_and_player(tmp_path: Path) -> None:
     likeliest = probabilities.argmax(1)
     assert np.allclose(scores[np.arange(8), likeliest], worth)
 
-    # PPO goes on from values as from logits that give the same probabilities.
-    start = ("--learner", "ppo", "--batch-size", "64", "--start", str(run))
+    # PPO starts from values as from logits with the same probabilities.
+    start = ("--learner", "ppo", "--batch-size", "64", "--init-from", str(run))
     config = parse_arguments([str(path), *start]).config
     model = make_model(config, env)
     logits = model.policy.get_distribution(th.from_numpy(observations), masks).distribution.probs
     np.testing.assert_allclose(logits.numpy(force=True), probabilities, atol=1e-4)
     assert command(path, "--runs", tmp_path, *start).status == 0
 
-    # But logits are no values.
-    refused = command(path, "--runs", tmp_path, "--start", tmp_path / "busy-aces-2")
-    assert_refused(refused, "its scores are logits", "values (pqn)")
+    # PQN does not start from logits.
+    refused = command(path, "--runs", tmp_path, "--init-from", tmp_path / "busy-aces-2")
+    assert_refused(refused, "its scores are logits", "values of moves")
 
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_starts_no_other_network_from_values(tmp_path: Path) -> None:
-    values = VALUES | {"learner": "pqn", "network": "piles", "width": 8, "embedding": 4, "rounds": 1}
+def test_only_network_moves_starts_from_values(tmp_path: Path) -> None:
+    values = VALUES | {"learner": "pqn", "network": "piles", "width": 8, "embedding": 4, "context_rounds": 1}
     path = tmp_path / "pqn.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
     assert command(path, "--runs", tmp_path).status == 0
-    refused = command(path, "--runs", tmp_path, "--learner", "ppo", "--start", tmp_path / "busy-aces-1")
+    refused = command(path, "--runs", tmp_path, "--learner", "ppo", "--init-from", tmp_path / "busy-aces-1")
     assert_refused(refused, "its scores are values", "only a network 'moves'")
 
 
-def test_refuses(refuses: Refuses) -> None:
+def test_values_out_of_range_are_refused(refuses: Refuses) -> None:
     for change, words in (
-        ({"linear_start": 1.0}, ["linear_start", "'pqn'"]),
+        ({"init_linear_temperature": 1.0}, ["init_linear_temperature", "'pqn'"]),
         ({"exploration": 1.5}, ["exploration is 1.5", "0 to 1"]),
         ({"temperature": 0.0}, ["temperature is 0.0", "more than 0"]),
         ({"learner": "dqn"}, ["learner", "dqn"]),

@@ -1,4 +1,4 @@
-"""Learning from playouts: what moves are worth, counted slowly; training that helps."""
+"""Rollout learning: values equal slow playouts; training finds the best moves."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
 @pytest.mark.parametrize(
     ("game", "reward"), [("forty-thieves", "progress+win"), ("busy-aces", "progress"), ("eights-down", "win")]
 )
-def test_worth_counted_slowly(game: str, reward: str) -> None:
-    """With one card unseen, or none, there is one stock that might be: the true one."""
+def test_values_equal_slow_playouts(game: str, reward: str) -> None:
+    """With at most one unseen card, the only possible stock order is the true one."""
     variant = get_variant(game)
     variant = variant.with_rules(moves="supermove") if variant.stock else variant
     batch = played(variant, 20, 12)
@@ -69,19 +69,19 @@ def test_worth_counted_slowly(game: str, reward: str) -> None:
         assert found == pytest.approx(sum(paid[part] for part in reward.split("+"))), (number, action)
 
 
-def test_knows_no_more_than_a_player() -> None:
-    """Moves of a position are tried on the same stocks, which hang on chance and on what is seen alone."""
+def test_values_do_not_depend_on_the_hidden_stock() -> None:
+    """The sampled stock orders depend only on the random numbers and the observation."""
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
     batch = played(variant, 30, 4)
     observations = batch.observations().copy()
     judge = RolloutEvaluator(GameSpec(variant), 5)
     again = RolloutEvaluator(GameSpec(variant), 5)
-    again.together = 1  # as many at a time make no difference
+    again.together = 1  # the batch size makes no difference
     games, actions = batch.state.mask.nonzero()
     first = judge(observations, games, actions, np.random.default_rng(1))
     assert (first == again(observations, games, actions, np.random.default_rng(1))).all()
     assert (first != judge(observations, games, actions, np.random.default_rng(2))).any()
-    # A move twice comes to the same, as its stocks are the same.
+    # The same move gets the same value twice: its stock orders are the same.
     twice = judge(observations, games.repeat(2), actions.repeat(2), np.random.default_rng(1))
     assert (twice == first.repeat(2)).all()
 
@@ -90,46 +90,46 @@ def test_knows_no_more_than_a_player() -> None:
 
 
 def learner(**changes: Any) -> RolloutLearner:
-    values = {"learner": "playouts", "linear_start": 1.0, "kl_coef": 0.01, "num_playouts": 8}
-    model = make_learner(**values | {"sure_home": True} | changes)
+    values = {"learner": "playouts", "init_linear_temperature": 1.0, "kl_coef": 0.01, "num_playouts": 8}
+    model = make_learner(**values | {"safe_autoplay": True} | changes)
     assert isinstance(model, RolloutLearner)
     return model
 
 
 def legal(model: RolloutLearner, decisions: Decisions) -> Any:
     """The masks of decisions, int8 ``[n, actions]``."""
-    seen = model.policy.network.score_kept(model.kept, decisions.rows)
+    seen = model.policy.network.score_cached(model.cache, decisions.rows)
     masks = np.zeros(decisions.gains.shape, dtype=np.int8)
     masks[seen.games.numpy(), seen.actions.numpy()] = 1
     return masks
 
 
-def test_decisions() -> None:
-    """Likely moves alone are played out; what they gain is nothing on average, by their probabilities."""
-    model = learner(least=0.05)
+def test_decisions_have_the_advantages_of_likely_moves() -> None:
+    """Only likely moves are played out; the mean of their advantages, weighted by probability, is 0."""
+    model = learner(min_prob=0.05)
     decisions, _ = rollout(model)
     assert 20 < len(decisions.rows) < 8 * 32
     masks = legal(model, decisions)
-    seen = model.policy.network.score_kept(model.kept, decisions.rows)
+    seen = model.policy.network.score_cached(model.cache, decisions.rows)
     shares = np.zeros(masks.shape)
     shares[seen.games.numpy(), seen.actions.numpy()] = seen.logs().exp().numpy(force=True)
     assert (masks.sum(1) > 1).all()
     for mask, gains, share, before in zip(masks, decisions.gains, shares, decisions.before, strict=True):
         assert not gains[(mask == 0) | (share < 0.05 - 1e-6)].any() and np.count_nonzero(gains) <= CANDIDATES
         assert (share * gains).sum() == pytest.approx(0, abs=1e-6)
-        # It has learned nothing yet, and is what it is held to.
+        # Before learning, the network equals the reference of the KL penalty.
         assert before[mask == 1] == pytest.approx(np.log(share[mask == 1]), abs=1e-4)
         assert not before[mask == 0].any()
     assert np.abs(decisions.gains).max() > 0.01
 
 
-def test_learns_what_it_is_told() -> None:
-    """Told that one move is better, it comes to make it; the less it is held, the more."""
+def test_the_network_learns_the_best_move_despite_the_kl_penalty() -> None:
+    """The network learns the move with the highest advantage; a smaller KL penalty makes it likelier."""
     shares = []
     for weight in (0.3, 0.01):
         model = learner(kl_coef=weight, n_epochs=60, learning_rate=1e-2)
         decisions, _ = rollout(model)
-        # The move with the highest number is worth a third more than all others.
+        # The action with the highest number has an advantage of a third.
         masks = legal(model, decisions)
         best = masks.shape[1] - 1 - masks[:, ::-1].argmax(1)
         gains = np.zeros_like(decisions.gains)
@@ -146,8 +146,13 @@ def test_learns_what_it_is_told() -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_train_command_and_resume(tmp_path: Path) -> None:
-    values = VALUES | {"learner": "playouts", "linear_start": 1.0, "hidden": [8], "num_playouts": 4}
+def test_a_rollout_run_can_be_resumed(tmp_path: Path) -> None:
+    values = VALUES | {
+        "learner": "playouts",
+        "init_linear_temperature": 1.0,
+        "hidden": [8],
+        "num_playouts": 4,
+    }
     path = tmp_path / "playouts.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
     outcome = command(path, "--runs", tmp_path)
@@ -158,7 +163,7 @@ def test_train_command_and_resume(tmp_path: Path) -> None:
     rows = curve(run)
     assert rows[: len(first)] == first and int(rows[-1]["steps"]) >= 3840
     assert_monotone(rows)
-    # It is held to the network of its start, not to that of the resumption.
+    # The reference is the initial network, not the one at the resumption.
     ended = load_file(run / "checkpoint.safetensors")
     held = [name for name in begun if name.startswith("policy/start.")]
     assert held and all((begun[name] == ended[name]).all() for name in held)
@@ -167,11 +172,11 @@ def test_train_command_and_resume(tmp_path: Path) -> None:
     assert player.temperature is None and player.value is not None
 
 
-def test_refuses(refuses: Refuses, tmp_path: Path) -> None:
+def test_values_out_of_range_are_refused(refuses: Refuses, tmp_path: Path) -> None:
     for change, words in (
         ({"num_playouts": 0}, ["num_playouts is 0", "more than 0"]),
         ({"kl_coef": 0.0}, ["kl_coef is 0.0", "more than 0"]),
-        ({"least": 1.5}, ["least is 1.5", "0 to 1"]),
+        ({"min_prob": 1.5}, ["min_prob is 1.5", "0 to 1"]),
         ({"information": "thoughtful"}, ["'playouts'", "'thoughtful'", "'cards' and 'player'"]),
         ({"observation": "features", "network": "mlp"}, ["'playouts'", "'features'"]),
     ):

@@ -1,4 +1,4 @@
-"""Processes that train together, real ones: sums, gradients, whole trainings, and one that ends."""
+"""Processes that train together: sums, gradients, whole trainings, and a process that ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def weights() -> list[th.nn.Parameter]:
 
 
 def follow(team: Team, work: str) -> None:
-    """What the other process does."""
+    """Main function of the other process."""
     if work == "sums":
         for k in range(100):
             team.sum([k, team.rank, *range(k)])
@@ -60,8 +60,8 @@ def take_minibatches(team: Team) -> list[Any]:
     return found
 
 
-def test_sums_are_those_of_all() -> None:
-    """In order, however often; the leader says how far the training is."""
+def test_sum_adds_the_numbers_of_all_processes() -> None:
+    """Repeated calls stay in order; the leader sends the completed share of the training."""
     team = lead(2, follow, "sums")
     try:
         for k in range(100):
@@ -75,7 +75,7 @@ def test_sums_are_those_of_all() -> None:
         team.end()
 
 
-def test_gradients_are_those_of_the_whole_minibatch() -> None:
+def test_gradients_equal_those_of_the_whole_minibatch() -> None:
     team = lead(2, follow, "gradients")
     try:
         found = take_minibatches(team)
@@ -93,7 +93,7 @@ def test_gradients_are_those_of_the_whole_minibatch() -> None:
 
 
 @pytest.mark.parametrize("count", [1, PART, PART + 1, 900])
-def test_gradients_in_parts_and_clipped(count: int) -> None:
+def test_gradients_are_clipped_after_adding_the_parts(count: int) -> None:
     team, rows = Team(), np.arange(count)
     parameters = weights()
     set_gradients(team, parameters, lambda part: losses(parameters, part, count), rows, max_norm=0.01)
@@ -111,7 +111,7 @@ def test_minibatches_cover_all_positions_once() -> None:
         assert len(parts) == max(1, -(-positions // batch)) and size == positions / len(parts)
 
 
-def test_nobody_waits_for_a_process_that_has_ended() -> None:
+def test_a_process_that_ends_is_an_error_for_the_others() -> None:
     team = lead(2, follow, "end")
     try:
         with pytest.raises(ChildProcessError, match="a process that trains has ended"):
@@ -126,8 +126,8 @@ def test_nobody_waits_for_a_process_that_has_ended() -> None:
     "learner",
     ["ppo", pytest.param("pqn", marks=pytest.mark.proof), pytest.param("playouts", marks=pytest.mark.proof)],
 )
-def test_two_processes_train(learner: str, tmp_path: Path) -> None:
-    """The command with two processes, which ends, and is resumed; all steps and games are counted."""
+def test_two_processes_train_and_resume(learner: str, tmp_path: Path) -> None:
+    """A training with two processes ends and is resumed; all steps and games are counted."""
     values = VALUES | {"learner": learner, "num_envs": 129, "n_steps": 8, "threads": 2, "num_playouts": 2}
     path = tmp_path / "two.yaml"
     path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))

@@ -1,4 +1,4 @@
-"""Adam against torch's."""
+"""Our Adam takes the same steps as torch's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch as th
 from agents.networks.adam import Adam
 
 
-def test_steps_are_torchs() -> None:
-    """Also with a rate that changes, a parameter without gradient, and taken up again half-way."""
+def test_adam_takes_the_steps_of_torch() -> None:
+    """Also with a changing rate, a parameter without gradient, and after loading its state."""
     th.manual_seed(0)
     mine = [th.nn.Parameter(th.randn(3, 4)), th.nn.Parameter(th.randn(5)), th.nn.Parameter(th.randn(2))]
     others = [th.nn.Parameter(weights.detach().clone()) for weights in mine]
@@ -34,7 +34,7 @@ def test_steps_are_torchs() -> None:
             th.testing.assert_close(weights, other)
 
 
-def test_no_compiler_is_imported() -> None:
+def test_adam_does_not_import_torchs_compiler() -> None:
     """Torch's own optimizers import torch's compiler, which takes seconds."""
     code = (
         "import sys, torch; from agents.networks.adam import Adam\n"

@@ -1,4 +1,4 @@
-"""The compiled forward pass of the package gives what torch gives, on positions of all games."""
+"""The compiled forward pass of the package agrees with torch, on positions of all games."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
-    """Probabilities and values of all positions, and the actions that are drawn by them."""
+    """Compare probabilities, values and drawn actions of all positions."""
     torch, ours = load_model(folder, game), load_network(folder, game)
     random = np.random.default_rng(0)
     for batch in batches:
@@ -38,13 +38,13 @@ def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
         assert (masks[np.arange(len(masks)), drawn] == 1).all()
 
 
-def test_there_is_a_network_for_each_game() -> None:
+def test_each_of_the_five_games_has_a_shipped_network() -> None:
     assert len(shipped_games()) == 5
 
 
 @pytest.mark.parametrize("game", shipped_games())
-def test_shipped_networks(game: str) -> None:
-    """One of them has a temperature; all have safe autoplay. The positions are those of their own games."""
+def test_shipped_networks_agree_with_torch(game: str) -> None:
+    """One of them has a temperature; all have safe autoplay. The positions are from their own games."""
     folder = network_folder("shipped", game)
     spec = GameSpec(get_variant(game))
     network = load_network(folder, spec)
@@ -59,18 +59,25 @@ def test_shipped_networks(game: str) -> None:
 
 
 @pytest.mark.parametrize("value", [True, False])
-@pytest.mark.parametrize("sure_home", [True, False])
+@pytest.mark.parametrize("safe_autoplay", [True, False])
 @pytest.mark.parametrize("temperature", [None, 0.05, 7])
-def test_other_networks(tmp_path: Path, value: bool, sure_home: bool, temperature: float | None) -> None:
+def test_random_networks_agree_with_torch(
+    tmp_path: Path, value: bool, safe_autoplay: bool, temperature: float | None
+) -> None:
     for number, (game, sizes) in enumerate(
         (
             ("busy-aces", SIZES),
-            ("eights-down", {"hidden": [5], "width": 6, "digs": 1}),
-            ("forty-bandits", {"hidden": [33, 7, 12], "width": 17, "digs": 2, "reach": 3}),
+            ("eights-down", {"hidden": [5], "width": 6, "dig_out": 1}),
+            ("forty-bandits", {"hidden": [33, 7, 12], "width": 17, "dig_out": 2, "relaxed_reachability": 3}),
         )
     ):
         spec = spec_of(game)
         folder = write_model(
-            tmp_path / str(number), spec, sizes, value=value, sure_home=sure_home, temperature=temperature
+            tmp_path / str(number),
+            spec,
+            sizes,
+            value=value,
+            safe_autoplay=safe_autoplay,
+            temperature=temperature,
         )
         compare(folder, spec, [played(spec, steps, 24) for steps in (0, 10, 60)])

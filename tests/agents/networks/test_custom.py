@@ -65,13 +65,15 @@ def forgotten() -> Iterator[None]:
 
 @pytest.mark.training
 @pytest.mark.parametrize("kind", [OfMoves, OfCards])
-def test_trains_plays_and_is_loaded(kind: type[nn.Module], tmp_path: Path, refuses: Refuses) -> None:
+def test_a_custom_network_trains_and_is_loaded(
+    kind: type[nn.Module], tmp_path: Path, refuses: Refuses
+) -> None:
     name = f"{__name__}:{kind.__name__}"
     assert learn(replace(CONFIG, network=name), tmp_path, resume=False, quiet=True)
     policy = load_policy(tmp_path, "busy-aces")
     assert isinstance(policy.network, network_class(name))  # type: ignore[attr-defined]
     games = evaluate(policy, "busy-aces", range(3), max_episode_steps=60).games
-    # Reading a model folder imports nothing, unless that is asked for.
+    # Reading a model folder imports a custom network only on request.
     del NETWORKS[name]
     refuses(lambda: load_policy(tmp_path, "busy-aces"), repr(name), "'moves'", "--trust-model")
     again = make_policy(str(tmp_path), GameSpec(CONFIG.variant), trust_model=True)
@@ -79,13 +81,13 @@ def test_trains_plays_and_is_loaded(kind: type[nn.Module], tmp_path: Path, refus
     assert evaluate(again, "busy-aces", range(3), max_episode_steps=60).games == games
 
 
-def test_kept_positions_score_the_same() -> None:
+def test_cached_positions_score_the_same() -> None:
     batch = played(CONFIG.variant, 10, size=6)
     observations, masks = batch.observations().copy(), batch.state.mask.copy()
     network = OfMoves(batch.spec)
-    kept = network.make_kept()
-    rows = kept.add(observations, masks)
-    seen, again = network.score(th.from_numpy(observations), masks), network.score_kept(kept, rows)
+    cache = network.make_cache()
+    rows = cache.add(observations, masks)
+    seen, again = network.score(th.from_numpy(observations), masks), network.score_cached(cache, rows)
     for one, other in zip(seen, again, strict=True):
         th.testing.assert_close(one, other)
     th.testing.assert_close(network.value(th.from_numpy(observations)), seen.features)
@@ -101,11 +103,11 @@ def test_kept_positions_score_the_same() -> None:
         ("torch.nn:Linear", ["Linear", "FeaturesNetwork", "DenseNetwork"]),
     ],
 )
-def test_refuses_what_is_no_network(name: str, words: list[str], refuses: Refuses) -> None:
+def test_classes_that_are_no_network_are_refused(name: str, words: list[str], refuses: Refuses) -> None:
     refuses(lambda: network_class(name), *words)
 
 
-def test_names() -> None:
+def test_names_of_networks_are_checked() -> None:
     assert network_class("moves") is MovesNetwork
     assert TrainConfig(network="a.b:C").network_sizes == {}
     with pytest.raises(

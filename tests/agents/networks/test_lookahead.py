@@ -1,4 +1,4 @@
-"""Networks that read the rollout lookahead."""
+"""Networks with rollout lookahead."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tests.move_features.test_moves import played
 
 
 @th.no_grad()
-def test_networks_without_weights_go_nowhere() -> None:
-    network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, onward=3)
+def test_a_network_without_policy_weights_plays_no_moves() -> None:
+    network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, rollout_lookahead=3)
     observations = played(ALL["busy-aces"], 10, 4).observations()
-    positions = network.look(observations, np.zeros((4, 0), dtype=np.int8)).positions
+    positions = network.read_features(observations, np.zeros((4, 0), dtype=np.int8)).positions
     assert (positions[:, -2] == 0).all()
 
 
 @pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn"])
-def test_training_begins_with_the_linear_policy(learner: str) -> None:
-    """And neither changes its weights nor forgets them in what it keeps."""
-    sizes = {"hidden": [8], "width": 8, "onward": 3, "reach": 1}
+def test_lookahead_follows_the_linear_policy_in_training(learner: str) -> None:
+    """Training does not change the weights of the linear policy, and the model stores them."""
+    sizes = {"hidden": [8], "width": 8, "rollout_lookahead": 3, "relaxed_reachability": 1}
     given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}
     config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")
     env = make_env(config)

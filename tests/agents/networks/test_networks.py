@@ -1,4 +1,4 @@
-"""The networks: what they treat alike, and that their scores stand at the numbers of the actions."""
+"""The networks: symmetries, and scores that belong to the right actions."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def masks_of(variant: Variant, steps: int = 60, size: int = 16, **settings: Any)
 
 def network_of(variant: Variant, **sizes: Any) -> PileNetwork:
     th.manual_seed(0)
-    network = PileNetwork(GameSpec(variant), **{"width": 16, "depth": 8, **sizes})
+    network = PileNetwork(GameSpec(variant), **{"width": 16, "cards_per_pile": 8, **sizes})
     for weights in network.parameters():
-        # Heads start small, biases at zero: so that no mistake hides there.
+        # Larger weights of heads and biases, so that errors in them are seen.
         with th.no_grad():
             weights += 0.1 * th.randn_like(weights)
     return network
 
 
 def permuted(variant: Variant, order: list[int], observations: th.Tensor) -> tuple[th.Tensor, list[int]]:
-    """Observations in which source ``order[k]`` stands at place ``k``; for each action, which one it was."""
+    """Observations with source ``order[k]`` at index ``k``; and the original number of each action."""
     rules, layout = make_rules(variant), action_layout(variant)
     moved = observations.clone()
     places = [slice(p * rules.pile_capacity, (p + 1) * rules.pile_capacity) for p in range(rules.piles)]
@@ -83,7 +83,7 @@ def permuted(variant: Variant, order: list[int], observations: th.Tensor) -> tup
 def test_permuting_piles_and_cells_permutes_scores(name: str, depth: int) -> None:
     variant = GAMES[name]
     rules = make_rules(variant)
-    network = network_of(variant, depth=depth)
+    network = network_of(variant, cards_per_pile=depth)
     observations = positions(variant)
     random = np.random.default_rng(1)
     order = random.permutation(rules.piles).tolist()
@@ -101,8 +101,8 @@ def test_permuting_piles_and_cells_permutes_scores(name: str, depth: int) -> Non
 
 @pytest.mark.parametrize("name", GAMES)
 @th.no_grad()
-def test_scores_stand_at_the_numbers_of_their_actions(name: str) -> None:
-    """Where tokens know nothing but their own source, a card changes the scores of its source's actions."""
+def test_a_card_changes_the_scores_of_its_own_actions(name: str) -> None:
+    """Without context, a card changes only the scores of the actions of its source."""
     variant = GAMES[name]
     rules, layout = make_rules(variant), action_layout(variant)
     network = network_of(variant)
@@ -137,7 +137,7 @@ def test_scores_stand_at_the_numbers_of_their_actions(name: str) -> None:
 def test_cards_are_read_from_the_playable_end() -> None:
     variant = get_variant("forty-thieves")
     capacity = make_rules(variant).pile_capacity
-    network = network_of(variant, depth=2)
+    network = network_of(variant, cards_per_pile=2)
     for layer in network.from_context:
         layer.weight.zero_()
     observation = positions(variant, steps=0, size=1)
@@ -146,7 +146,7 @@ def test_cards_are_read_from_the_playable_end() -> None:
         other = observation.clone()
         other[0, 3 * capacity + place] = 4 * 5 + 1 if observation[0, 3 * capacity + place] != 4 * 5 + 1 else 9
         assert (network(other)[0][0, home] != network(observation)[0][0, home]) == (place >= 2)
-    # The same end on the same foundations is the same to the network, but for how high the pile is.
+    # Piles with the same last cards differ only in their height.
     network.pile_rest.weight[:, -1] = 0
     higher = observation.clone()
     higher[0, 3 * capacity : 3 * capacity + 5] = th.cat((th.tensor([7]), observation[0, 3 * capacity :][:4]))
@@ -155,7 +155,7 @@ def test_cards_are_read_from_the_playable_end() -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 @th.no_grad()
-def test_each_kind_has_its_head(name: str) -> None:
+def test_each_kind_of_action_has_a_head(name: str) -> None:
     variant = GAMES[name]
     layout = action_layout(variant)
     network = network_of(variant)
@@ -183,7 +183,7 @@ def test_each_kind_has_its_head(name: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
+def test_rows_are_scored_independently(name: str, kind: str) -> None:
     network = NETWORKS[kind](GameSpec(GAMES[name]))
     observations, masks = positions(GAMES[name], size=4), masks_of(GAMES[name], size=4)
     together = network.score(observations, masks)
@@ -199,7 +199,7 @@ def test_rows_do_not_see_each_other(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_dense_scores(kind: str) -> None:
+def test_dense_scores_are_minus_infinity_for_illegal_actions(kind: str) -> None:
     variant = GAMES["busy-aces"]
     network = NETWORKS[kind](GameSpec(variant))
     masks = masks_of(variant)
@@ -213,20 +213,20 @@ def test_dense_scores(kind: str) -> None:
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
     network = NETWORKS[kind](GameSpec(GAMES[name]))
-    # Few steps: in a finished game no move does anything.
+    # Few steps: in a finished game, no move has an effect.
     observations, masks = positions(GAMES[name], steps=10), masks_of(GAMES[name], steps=10)
     if kind != "moves":
         masks[:] = 1  # they score all actions
     seen = network.score(observations, masks)
     (seen.scores.square().sum() + seen.features.sum()).backward()
     unreached = {name for name, w in network.named_parameters() if w.grad is None or not w.grad.any()}
-    # Only a game without a stock has no use for the score of drawing.
+    # Only games without a stock do not use the score of drawing.
     assert unreached <= (set() if GAMES[name].stock else {"score_draw.weight", "score_draw.bias"})
 
 
 @th.no_grad()
-def test_moves_network_begins_as_linear_policy() -> None:
-    """Its head aside, the weighted sum of the numbers of a move is all that it has."""
+def test_moves_network_without_head_is_the_linear_policy() -> None:
+    """Without its head, the score is the weighted sum of the move's features."""
     variant = GAMES["busy-aces, supermove"]
     spec = GameSpec(variant)
     network = MovesNetwork(spec)
@@ -240,7 +240,7 @@ def test_moves_network_begins_as_linear_policy() -> None:
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_other_observations(kind: str, refuses: Refuses) -> None:
+def test_unsupported_observations_are_refused(kind: str, refuses: Refuses) -> None:
     variant = get_variant("busy-aces")
     features = GameSpec(variant, Settings(observation="features"))
     if kind == "mlp":
@@ -274,7 +274,7 @@ def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, Any, Any]:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_policy_plays_by_the_scores_of_its_network(kind: str) -> None:
+def test_policy_uses_the_scores_of_its_network(kind: str) -> None:
     model, policy, observations, masks = policy_of(kind)
     seen = policy.network.score(th.from_numpy(observations), masks)
     expected = seen.dense(masks.shape[1])
@@ -291,7 +291,7 @@ def test_policy_plays_by_the_scores_of_its_network(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_probabilities_are_those_of_the_dense_distribution(kind: str) -> None:
+def test_probabilities_equal_those_of_a_dense_distribution(kind: str) -> None:
     _, policy, observations, masks = policy_of(kind)
     given = th.from_numpy(observations)
     for head in (
@@ -314,13 +314,13 @@ def test_probabilities_are_those_of_the_dense_distribution(kind: str) -> None:
     for game, expected in enumerate(dense.distribution.probs):
         shares = th.bincount(drawn[:, game], minlength=len(expected)) / len(drawn)
         assert (shares - expected).abs().max() < 0.05
-    # Without masks every action passes for legal.
+    # Without masks, every action counts as legal.
     actions, _, logs = policy(given, True)
     assert logs.isfinite().all() and actions.shape == (8,)
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_value_alone_can_learn(kind: str) -> None:
+def test_value_only_leaves_the_policy_unchanged(kind: str) -> None:
     _, policy, observations, masks = policy_of(kind)
     actions = th.from_numpy(masks.argmax(1))
     policy.value_only = True
@@ -332,5 +332,5 @@ def test_value_alone_can_learn(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["klondike", "forty-and-eight", "yukon"])
-def test_the_pile_network_refuses_games_with_other_kinds_of_action(name: str, refuses: Refuses) -> None:
+def test_pile_network_refuses_games_with_other_actions(name: str, refuses: Refuses) -> None:
     refuses(lambda: PileNetwork(GameSpec(get_variant(name))), "network 'piles' does not play", name, "moves")

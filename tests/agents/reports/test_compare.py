@@ -22,10 +22,10 @@ def config() -> TrainConfig:
 
 
 @pytest.mark.parametrize("name", ["greedy", "linear", "mine"])
-def test_a_run_has_a_row_of_its_own_whatever_its_folder_is_called(
+def test_a_run_named_like_a_baseline_has_its_own_row(
     name: str, config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the run is named by a relative path, which is the name of a policy."""
+    """Also if the run's relative path equals the name of a policy."""
     monkeypatch.chdir(tmp_path)
     run = Path(name)
     th.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Pictures of results: what is drawn of which runs and games, and what is refused."""
+"""``agents plot``: the contents of the pictures; wrong paths are refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.conftest import Refuses
 
 
 def make_run(folder: Path, rates: list[float], **values: Any) -> Path:
-    """A run folder with a curve, a row for each win rate."""
+    """A run folder whose curve has a row for each win rate."""
     folder.mkdir(parents=True)
     config = make_config({"env": "busy-aces", **values}, "test")
     (folder / "config.yaml").write_text(dump_config(config))
@@ -46,7 +46,7 @@ def make_run(folder: Path, rates: list[float], **values: Any) -> Path:
 
 
 def make_games(file: Path, policy: str, wins: int = 3, games: int = 10, **values: Any) -> Path:
-    """A results file: some wins, then games in turns stuck and cut off."""
+    """A results file: some wins, then stuck and truncated games alternately."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = []
     for deal in range(games):
@@ -98,7 +98,7 @@ def test_seeds_are_one_line_with_a_band(runs: list[Path], tmp_path: Path) -> Non
     ]
 
 
-def test_configurations_are_told_apart_by_what_differs(runs: list[Path], tmp_path: Path) -> None:
+def test_labels_show_the_keys_that_differ(runs: list[Path], tmp_path: Path) -> None:
     wide = make_run(tmp_path / "wide", [0.5], seed=1, width=128)
     other = make_run(tmp_path / "eights", [0.5, 0.6], env="eights-down")
     figure = draw_curve([read_run(run) for run in [*runs, wide, other]])
@@ -127,7 +127,7 @@ def test_bars_have_rates_and_intervals(runs: list[Path], tmp_path: Path) -> None
     assert own.get_xlim() == busy.get_xlim() and busy.get_xlim()[1] > 100 * expected[2][1]
 
 
-def test_games_are_drawn_by_their_endings(runs: list[Path]) -> None:
+def test_endings_have_their_own_marks(runs: list[Path]) -> None:
     played = read_played([runs[0] / "evaluation" / "greedy.jsonl"])
     left, right = draw_endings(played).axes
     cut, stuck, won = (left.patches[52 * n + n : 53 * (n + 1)] for n in range(3))
@@ -140,7 +140,7 @@ def test_games_are_drawn_by_their_endings(runs: list[Path]) -> None:
     )
 
 
-def test_policies_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_equal_policy_names_get_different_labels(tmp_path: Path) -> None:
     files = [
         make_games(tmp_path / "a.jsonl", "greedy"),
         make_games(tmp_path / "b.jsonl", "greedy", moves="supermove"),
@@ -162,7 +162,7 @@ def test_a_deal_is_counted_once(runs: list[Path], tmp_path: Path) -> None:
 # ----------------------------------------------------------------------------------- the command
 
 
-def test_the_command_writes_the_pictures_and_says_where(
+def test_the_command_prints_the_paths_of_the_pictures(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {name: matplotlib.rcParams[name] for name in STYLE}
@@ -176,7 +176,7 @@ def test_the_command_writes_the_pictures_and_says_where(
     assert not list(tmp_path.glob("**/*.part"))
 
 
-def test_one_run_holds_its_own_pictures_and_a_folder_of_runs_does(
+def test_pictures_of_one_run_are_written_to_its_folder(
     runs: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(runs[0]), "--format", "svg"]) == 0
@@ -190,7 +190,7 @@ def test_one_run_holds_its_own_pictures_and_a_folder_of_runs_does(
     )
 
 
-def test_what_there_is_nothing_for_is_left_out(tmp_path: Path) -> None:
+def test_pictures_without_data_are_left_out(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", [0.5])
     assert [path.name for path in plot([run], run)] == ["curve.png"]
     file = make_games(tmp_path / "games" / "greedy.jsonl", "greedy")
@@ -203,7 +203,7 @@ def test_what_there_is_nothing_for_is_left_out(tmp_path: Path) -> None:
     [
         (lambda path: None, ["here: not found", "a folder that agents.train made, or a JSON-lines file"]),
         (lambda path: path.mkdir(), ["here: holds neither runs nor results"]),
-        (lambda path: make_run(path, []), ["here: nothing to draw, no game has ended yet"]),
+        (lambda path: make_run(path, []), ["here: nothing to draw: no game has ended yet"]),
         (lambda path: path.write_text("{}\nx\n"), ["here, line 1: not a game of an evaluation"]),
         (lambda path: path.write_bytes(b"\xff"), ["here: it is not text"]),
         (lambda path: path.write_text(""), ["nothing to draw"]),
@@ -219,7 +219,9 @@ def test_what_there_is_nothing_for_is_left_out(tmp_path: Path) -> None:
         (lambda path: (make_run(path, []) / "curve.csv").unlink(), ["nothing to draw"]),
     ],
 )
-def test_errors(make: Any, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_paths_are_refused(
+    make: Any, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     make(tmp_path / "here")
     assert main([str(tmp_path / "here"), "-o", str(tmp_path / "out")]) == 2
     out, err = capsys.readouterr()
@@ -228,7 +230,7 @@ def test_errors(make: Any, words: list[str], tmp_path: Path, capsys: pytest.Capt
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
-def test_numbers_that_are_none_are_left_out(runs: list[Path], refuses: Refuses) -> None:
+def test_rows_without_finite_numbers_are_left_out(runs: list[Path], refuses: Refuses) -> None:
     with (runs[0] / "curve.csv").open("a") as file:
         file.write("4000,4,4,nan,inf,1,1\n5000,5,5,,,,\n3500,1,1,0.3,30,1,1\n")
     assert [row["steps"] for row in read_run(runs[0]).curve] == [1000, 2000, 3000, 3500]

@@ -1,4 +1,4 @@
-"""Model folders and SB3 zips: what was saved plays the same; what is damaged is refused."""
+"""Model folders and SB3 zips: a loaded model plays the same; damaged files are refused."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses
 
 SIZES: dict[str, dict[str, Any]] = {
-    "moves": {"hidden": [8, 4], "width": 8, "digs": 3, "onward": 4, "reach": 2},
-    "piles": {"width": 8, "depth": 4, "rounds": 1},
+    "moves": {"hidden": [8, 4], "width": 8, "dig_out": 3, "rollout_lookahead": 4, "relaxed_reachability": 2},
+    "piles": {"width": 8, "cards_per_pile": 4, "context_rounds": 1},
     "mlp": {"hidden": [16]},
 }
 
@@ -41,7 +41,7 @@ SPEC = GameSpec(get_variant("busy-aces").with_rules(moves="supermove"))
 
 
 def game(env: str, **rules: Any) -> GameSpec:
-    """A game that is played."""
+    """The specification of a game to play."""
     return GameSpec(get_variant(env).with_rules(**rules))
 
 
@@ -65,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_plays_the_same_when_loaded(tmp_path: Path, kind: str) -> None:
+def test_a_loaded_model_plays_the_same(tmp_path: Path, kind: str) -> None:
     network = saved(tmp_path / "model", kind)
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
     loaded = load_model(tmp_path / "model", game("busy-aces"))
@@ -81,14 +81,14 @@ def test_plays_the_same_when_loaded(tmp_path: Path, kind: str) -> None:
     assert games[0] == games[1]
 
 
-def test_by_a_run_folder(folder: Path) -> None:
+def test_a_run_folder_is_loaded_as_a_policy(folder: Path) -> None:
     (folder.parent / "curve.csv").write_text("")
     assert load_folder(str(folder.parent), game("busy-aces")).name == folder.parent.name
     assert load_folder(str(folder), game("busy-aces")).name == "model"
 
 
 @pytest.mark.parametrize("temperature", [1.0, 1000.0])
-def test_chooses_legal_actions_by_their_probability(temperature: float) -> None:
+def test_actions_are_drawn_by_their_probability(temperature: float) -> None:
     class Same(DenseNetwork):
         def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
             scores = th.tensor([5.0, 0.0, 1.0, -1.0]) / temperature
@@ -105,7 +105,7 @@ def test_chooses_legal_actions_by_their_probability(temperature: float) -> None:
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_its_games_are_the_same_in_any_company(folder: Path, tmp_path: Path, kind: str) -> None:
+def test_games_do_not_depend_on_num_envs(folder: Path, tmp_path: Path, kind: str) -> None:
     saved(tmp_path / kind, kind)
     runs = [
         evaluate(
@@ -117,7 +117,7 @@ def test_its_games_are_the_same_in_any_company(folder: Path, tmp_path: Path, kin
     assert runs[0] == runs[1] == runs[2][::-1] and runs[0][5:8] == runs[3]
 
 
-def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
+def test_explain_returns_the_probabilities_and_values(tmp_path: Path) -> None:
     network, value = saved(tmp_path / "plain"), th.nn.Linear(SIZES["piles"]["width"], 1)
     save_model(tmp_path / "m", network, SPEC, kind="piles", sizes=SIZES["piles"], steps=7, value=value)
     player = load_model(tmp_path / "m", game("busy-aces"))
@@ -134,7 +134,7 @@ def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
         assert values is not None and values == pytest.approx(value(features)[:, 0].numpy())
     best = np.where(masks, scores.numpy(), -np.inf).argmax(1)
     assert (probabilities.argmax(1) == best).all()
-    # It chooses by these, and looks once at the same observations.
+    # The call uses these probabilities, and equal observations are scored once.
     draws = np.array([player(observations, masks) for _ in range(400)])
     share = (draws == best).mean(0)
     assert share == pytest.approx(probabilities[np.arange(64), best], abs=0.15)
@@ -152,7 +152,7 @@ def test_explains_what_it_chooses_by(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("env", ["eights-down", "forty-thieves"])
-def test_another_layout(folder: Path, env: str, refuses: Refuses) -> None:
+def test_a_model_of_another_layout_is_refused(folder: Path, env: str, refuses: Refuses) -> None:
     here = game(env, moves="supermove")
     refuses(
         lambda: load_model(folder, game(env)),
@@ -168,7 +168,7 @@ def edit(folder: Path, **values: Any) -> None:
     )
 
 
-def test_weights_of_another_value(folder: Path, refuses: Refuses) -> None:
+def test_weights_of_another_value_head_are_refused(folder: Path, refuses: Refuses) -> None:
     weights = load_file(folder / "model.safetensors")
     for tensor in (th.zeros(1, 9), th.zeros(2, 8)):
         save_file(
@@ -228,12 +228,21 @@ ODD = {"observation": "cards"}
         (lambda folder: edit(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
         (lambda folder: edit(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 on"]),
         (lambda folder: edit(folder, sizes={"hidden": [16, 0]}), [CARD, "hidden is [16, 0]", "from 1 on"]),
-        (lambda folder: edit(folder, sizes={"hidden": [16], "digs": 2**40}), [CARD, "more numbers"]),
-        (lambda folder: edit(folder, sizes={"onward": 1001}), [CARD, "onward is 1001", "1 to 1000"]),
-        (lambda folder: edit(folder, sizes={"reach": 101}), [CARD, "reach is 101", "1 to 100"]),
-        # Made of them, a network would fill the memory before it is seen not to be the right one.
+        (lambda folder: edit(folder, sizes={"hidden": [16], "dig_out": 2**40}), [CARD, "more numbers"]),
+        (
+            lambda folder: edit(folder, sizes={"rollout_lookahead": 1001}),
+            [CARD, "rollout_lookahead is 1001", "1 to 1000"],
+        ),
+        (
+            lambda folder: edit(folder, sizes={"relaxed_reachability": 101}),
+            [CARD, "relaxed_reachability is 101", "1 to 100"],
+        ),
+        # A network of these sizes would fill the memory before the mismatch is found.
         (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
-        (lambda folder: edit(folder, sizes={"rounds": 10**9}), [CARD, "more numbers than the weights"]),
+        (
+            lambda folder: edit(folder, sizes={"context_rounds": 10**9}),
+            [CARD, "more numbers than the weights"],
+        ),
         (lambda folder: edit(folder, sizes={"embedding": 10**40}), [CARD, "more numbers than the weights"]),
         (lambda folder: change(folder, lambda t: t * th.nan), [WEIGHTS, "finite numbers"]),
         (lambda folder: change(folder, th.Tensor.double), [WEIGHTS, "finite numbers of 32 bits"]),
@@ -247,7 +256,9 @@ ODD = {"observation": "cards"}
         (lambda folder: edit(folder, network="mlp", sizes={}), [WEIGHTS, "not weights of this network"]),
     ],
 )
-def test_damaged(folder: Path, damage: Callable[[Path], Any], words: list[str], refuses: Refuses) -> None:
+def test_damaged_models_are_refused(
+    folder: Path, damage: Callable[[Path], Any], words: list[str], refuses: Refuses
+) -> None:
     damage(folder)
     refuses(lambda: load_model(folder, game("busy-aces")), str(folder), *words)
 
@@ -264,7 +275,7 @@ def sb3_zip(path: Path, **settings: Any) -> Path:
 @pytest.mark.parametrize(
     "settings", [{}, {"moves": "supermove"}, {"observation": "features", "moves": "supermove"}], ids=str
 )
-def test_a_zip_wants_trust(tmp_path: Path, settings: dict[str, str], refuses: Refuses) -> None:
+def test_a_zip_needs_trust_model(tmp_path: Path, settings: dict[str, str], refuses: Refuses) -> None:
     path = sb3_zip(tmp_path / "mine.zip", **settings)
     refuses(lambda: make_policy(str(path), game("busy-aces")), str(path), "run code", "--trust-model")
     games = []
@@ -280,7 +291,7 @@ def test_a_zip_wants_trust(tmp_path: Path, settings: dict[str, str], refuses: Re
 
 
 class CreatesFile:
-    """What unpickling it does."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -289,7 +300,7 @@ class CreatesFile:
         return (os.mkdir, (str(self.path),))
 
 
-def test_an_evil_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
+def test_a_malicious_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
     trace = tmp_path / "it-ran"
     evil = {":type:": "x", ":serialized:": base64.b64encode(cloudpickle.dumps(CreatesFile(trace))).decode()}
     path = tmp_path / "evil.zip"
@@ -297,7 +308,7 @@ def test_an_evil_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
         archive.writestr("data", json.dumps({"policy_class": evil}))
     refuses(lambda: make_policy(str(path), game("busy-aces")), str(path), "run code", "--trust-model")
     assert not trace.exists()
-    # It is evil indeed.
+    # The zip does run code when it is opened with trust.
     refuses(
         lambda: make_policy(str(path), game("busy-aces"), trust_model=True),
         str(path),
@@ -307,7 +318,7 @@ def test_an_evil_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"not a zip"])
-def test_not_a_zip(tmp_path: Path, content: bytes, refuses: Refuses) -> None:
+def test_other_zips_are_refused(tmp_path: Path, content: bytes, refuses: Refuses) -> None:
     path = tmp_path / "broken.zip"
     path.write_bytes(content)
     refuses(
@@ -317,7 +328,7 @@ def test_not_a_zip(tmp_path: Path, content: bytes, refuses: Refuses) -> None:
     )
 
 
-def test_other_files(tmp_path: Path, refuses: Refuses) -> None:
+def test_other_files_are_refused(tmp_path: Path, refuses: Refuses) -> None:
     path = tmp_path / "model.pt"
     path.write_bytes(b"")
     refuses(lambda: make_policy(str(path), game("busy-aces"), trust_model=True), str(path), "an SB3 zip")

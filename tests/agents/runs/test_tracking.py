@@ -1,4 +1,4 @@
-"""Runs sent to Weights & Biases: real ones, kept on this machine by WANDB_MODE=offline."""
+"""Runs sent to Weights & Biases: real ones, stored on this machine by WANDB_MODE=offline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "WANDB_MODE": "offline"}
 
 
 def trained(*args: str | Path, **environment: str) -> Outcome:
-    """The command in a process of its own: a run's service lives as long as its process."""
+    """Run the command in another process: a run's service lives as long as its process."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "agents.train", *map(str, args)],
         capture_output=True, text=True, check=False, env={**ENVIRONMENT, **environment},
@@ -36,24 +36,24 @@ def read_records(path: Path) -> Iterator[Record]:
     assert data.startswith(b":W&B")
     while place < len(data):
         left = 2**15 - place % 2**15
-        if left < 7:  # too little for a header
+        if left < 7:  # too short for a header
             place += left
             continue
         _, size, kind = struct.unpack_from("<IHB", data, place)
         record += data[place + 7 : place + 7 + size]
         place += 7 + size
-        if kind in (1, 4):  # whole, or the last part
+        if kind in (1, 4):  # a whole record, or its last part
             yield Record.FromString(record)
             record = b""
 
 
 def sent(run: Path) -> list[list[Record]]:
-    """What was recorded, for each time that the run was begun or gone on with."""
+    """The records of each time that the run was started or resumed."""
     return [list(read_records(path)) for path in sorted(run.glob("wandb/offline-run-*/*.wandb"))]
 
 
 def told(records: list[Record]) -> set[str]:
-    """Names of the numbers that were recorded."""
+    """Names of the recorded numbers."""
     return {"/".join(item.nested_key) or item.key for record in records for item in record.history.item}
 
 
@@ -63,8 +63,8 @@ def exit_codes(records: list[Record]) -> list[int]:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_a_run_stopped_and_resumed(tmp_path: Path) -> None:
-    """Ctrl-C closes it as one that ended, and the checkpoint is written; resuming goes on with it."""
+def test_a_resumed_training_continues_its_wandb_run(tmp_path: Path) -> None:
+    """Ctrl-C finishes the W&B run and writes the checkpoint; ``--resume`` continues both."""
     forever = ["--total-steps", str(10**9), "--runs", str(tmp_path), "--wandb", "solitaire"]
     process = subprocess.Popen(
         [sys.executable, "-m", "agents.train", str(config_file(tmp_path)), *forever],
@@ -75,7 +75,7 @@ def test_a_run_stopped_and_resumed(tmp_path: Path) -> None:
         end = time.monotonic() + 120
         while not (run / "curve.csv").exists() and time.monotonic() < end and process.poll() is None:
             time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of its processes
+        os.killpg(process.pid, signal.SIGINT)  # to all of its processes, as a terminal does
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
@@ -98,8 +98,8 @@ def test_a_run_stopped_and_resumed(tmp_path: Path) -> None:
     assert wanted <= told(parts[1])
 
 
-def test_one_run_after_another(tmp_path: Path) -> None:
-    """As a search makes them. One that ends in an error is closed as such."""
+def test_two_trainings_are_two_wandb_runs(tmp_path: Path) -> None:
+    """As ``agents tune`` starts them. A training that raises an error is marked as failed."""
     script = """if True:
         import sys
         from pathlib import Path
@@ -127,15 +127,15 @@ def test_one_run_after_another(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.training
-def test_without_an_account(tmp_path: Path) -> None:
-    """Nothing was set up: no key, and no terminal that could be asked for one."""
+def test_wandb_without_an_account_is_one_error_line(tmp_path: Path) -> None:
+    """There is neither an API key nor a terminal to enter one."""
     home = {"HOME": str(tmp_path), "NETRC": str(tmp_path / "netrc"), "WANDB_MODE": "online"}
     more = ("--wandb", "solitaire", "--runs", tmp_path, "--quiet")
     outcome = trained(config_file(tmp_path), *more, **home)
     assert_refused(outcome, "wandb: ", "API key", "WANDB_MODE=offline")
 
 
-def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wandb_not_installed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     outcome = command(config_file(tmp_path), "--runs", tmp_path, "--wandb", "solitaire")
     assert_refused(outcome, "needs wandb: pip install -e '.[wandb]'")

@@ -1,4 +1,4 @@
-"""The solver and the player that looks ahead, under the rules beyond those of the first five games."""
+"""The solver and the search policy, under the rules beyond those of the first five games."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def keys_wrap_around() -> Iterator[None]:
 
 
 def can_be_won(batch: Batch) -> bool:
-    """Whether the game in row 0 can be won: all positions are looked at, each known by its whole row."""
+    """Whether the game in row 0 can be won: all positions are visited, each identified by its whole row."""
     met: set[bytes] = set()
     waiting = [batch.state.rows[0].copy()]
     while waiting:
@@ -84,7 +84,7 @@ def can_be_won(batch: Batch) -> bool:
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_the_solver_says_what_an_exhaustive_search_says(name: str) -> None:
+def test_the_solver_agrees_with_an_exhaustive_search(name: str) -> None:
     variant = SHORT[name]
     solver, batch = Solver(variant, megabytes=2), Batch(GameSpec(variant), 1)
     for deal in range(8 if COMPILED else 2):
@@ -96,7 +96,7 @@ def test_the_solver_says_what_an_exhaustive_search_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VARIED)
-def test_lines_in_published_games_can_be_played(name: str) -> None:
+def test_lines_in_published_games_are_legal(name: str) -> None:
     variant = get_variant(name)
     solution = Solver(variant, megabytes=2).solve_deal(1, seconds=30, nodes=500)
     _, home, _ = check_line(variant, 1, solution.line)
@@ -125,10 +125,10 @@ def test_hidden_cards_are_sampled_together(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["klondike", "yukon", "zebra", "emperor", "penguin"])
-def test_the_search_player_plays_varied_games(name: str) -> None:
+def test_search_plays_varied_games(name: str) -> None:
     variant = get_variant(name)
     th.manual_seed(0)
-    network = MovesNetwork(GameSpec(variant), hidden=(8,), width=8, digs=1, family=1)
+    network = MovesNetwork(GameSpec(variant), hidden=(8,), width=8, dig_out=1, family=1)
     player = NetworkPlayer(network, GameSpec(variant), "untrained")
     searcher = Searcher(variant, player, Budget(simulations=4, candidates=2, nodes=200))
     batch = Batch(GameSpec(variant), 1)

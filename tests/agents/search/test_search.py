@@ -1,7 +1,8 @@
-"""The solver against searches that share nothing with it, and the player against what it must not know."""
+"""The solver agrees with independent searches; the search policy does not use hidden cards."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -21,16 +22,16 @@ from agents import solve
 from agents.networks import MovesNetwork
 from agents.networks.player import NetworkPlayer
 from agents.policies import load_search, torch_network
-from agents.reports import solver_results as verdicts
+from agents.reports import solver_results
 from agents.reports.leaderboard import known_winnable
 from agents.reports.stored import STORE, read_entry
 from agents.search import beam, positions, rollouts, solver
-from agents.search.beam import Beam, Expects, Found
+from agents.search.beam import Beam, BeamResult, ValueFunction
 from agents.search.budget import Budget
-from agents.search.player import IDLE, Searcher
+from agents.search.player import MAX_IDLE, Searcher
 from agents.search.solver import Solver
 from agents.search.stocks import draw_stocks, unseen
-from agents.search.values import Expected
+from agents.search.values import PositionValues
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
@@ -71,14 +72,14 @@ SMALL = {
         Variant("small-busy-aces", "Small Busy Aces", decks=1, tableau=(1,), ranks=4),
     )
 }  # fmt: skip
-"""Each game with few ranks and few piles, so that all that can be reached from a deal can be looked at."""
+"""Each game with few ranks and piles, so that all positions reachable from a deal can be visited."""
 
 
 # ------------------------------------------------------------------------------------- the kernels
 
 
 @pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
-def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
+def test_state_and_observation_give_the_same_move_scores(name: str) -> None:
     variant = ALL[name]
     weights = np.random.default_rng(1).standard_normal(NUM_MOVE)
     reader = MoveReader(GameSpec(variant))
@@ -92,7 +93,7 @@ def test_scores_are_those_of_what_is_read_from_observations(name: str) -> None:
             assert room.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
 
 
-def test_keys_are_of_positions_not_of_places() -> None:
+def test_keys_ignore_the_order_of_piles_and_cells() -> None:
     variant = get_variant("eights-down")
     batch = played(variant, 12, 64)
     batch.state.rows[1] = batch.state.rows[0]
@@ -108,8 +109,8 @@ def test_keys_are_of_positions_not_of_places() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
-    """Told from the position before, whatever goes home in between, and from nothing."""
+def test_incremental_keys_equal_full_keys(name: str) -> None:
+    """The incremental keys equal those computed from the whole position."""
     variant = ALL[name]
     batch = Batch(GameSpec(variant), 2)
     rules, state = batch.rules, batch.state
@@ -134,7 +135,7 @@ def test_keys_after_a_move_are_those_of_the_position(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, v in ALL.items() if v.build == "same suit"])
-def test_what_is_sure_to_go_home_is_the_same_for_rows_and_observations(name: str) -> None:
+def test_safe_autoplay_agrees_for_rows_and_observations(name: str) -> None:
     variant = ALL[name]
     autoplay = SafeAutoplay(GameSpec(variant))
     found = 0
@@ -158,7 +159,7 @@ def shipped(game: str) -> NetworkPlayer:
 
 
 def agree(variant: Variant, deals: range) -> Counter[str]:
-    """Solve deals of a small game, and search each exhaustively by another program: the verdicts."""
+    """Solve deals of a small game, and search each exhaustively by another program; count the results."""
     found: Counter[str] = Counter()
     ours = Solver(variant, megabytes=200)
     env = SolitaireEnv(variant)
@@ -176,20 +177,20 @@ def agree(variant: Variant, deals: range) -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_no_contradiction_with_exhaustive_search(name: str) -> None:
+def test_solver_agrees_with_exhaustive_search(name: str) -> None:
     assert len(agree(SMALL[name], range(20))) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
-def test_no_contradiction_in_a_thousand_deals(name: str) -> None:
+def test_solver_agrees_with_exhaustive_search_on_a_thousand_deals(name: str) -> None:
     found = agree(SMALL[name], range(1000))
     assert found.total() == 1000
     assert min(found["winnable"], found["unwinnable"]) > 10
 
 
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
-def test_lines_can_be_played(variant: Variant) -> None:
+def test_lines_of_the_solver_are_legal(variant: Variant) -> None:
     ours = Solver(variant)
     for deal in range(4):
         solution = ours.solve_deal(deal, nodes=20_000)
@@ -198,12 +199,12 @@ def test_lines_can_be_played(variant: Variant) -> None:
         assert (home, won) == (solution.cards_home, solution.result == "winnable")
 
 
-def test_what_fc_solve_calls_impossible_is() -> None:
+def test_deals_that_fc_solve_calls_impossible_are_unwinnable() -> None:
     ours = Solver(get_variant("eights-down"))
     assert {ours.solve_deal(deal, seconds=600).result for deal in (239, 251, "ms:644")} == {"unwinnable"}
 
 
-def test_without_room_nothing_is_proved() -> None:
+def test_exhaustive_search_without_memory_proves_nothing() -> None:
     variant = SMALL["small-forty-thieves"]
     impossible = next(d for d in range(40) if Solver(variant).solve_deal(d).result == "unwinnable")
     ours = Solver(variant, megabytes=1)
@@ -221,19 +222,19 @@ def test_a_won_position_needs_no_move() -> None:
     assert (solution.result, solution.line, solution.cards_home) == ("winnable", (), 16)
 
 
-def beams_of(variant: Variant, expects: Expects, cards: Array, width: int) -> list[Found]:
-    """What a beam of each kind finds from a position: by playouts without and with a network, by it alone."""
+def beams_of(variant: Variant, values: ValueFunction, cards: Array, width: int) -> list[BeamResult]:
+    """The results of three beam searches: by playouts, by playouts and a network, by the network alone."""
     weights = weights_for(variant.name, stock=variant.stock > 0)
     random = np.random.default_rng(0)
     return [
         Beam(variant, 50, weights).search(cards, width, random),
-        Beam(variant, 50, weights, expects).search(cards, width, random),
-        Beam(variant, 50, weights, expects).search(cards, width),
+        Beam(variant, 50, weights, values).search(cards, width, random),
+        Beam(variant, 50, weights, values).search(cards, width),
     ]
 
 
-def played_out(variant: Variant, cards: Array, found: Found, deal: int) -> int:
-    """Play what a beam found in the environment: cards home."""
+def played_out(variant: Variant, cards: Array, found: BeamResult, deal: int) -> int:
+    """Play the line of a beam search in the environment; return the cards home."""
     batch = Batch(GameSpec(variant), 1)
     line = positions.spell_out(batch, cards, found.line, variant.build == "same suit", found.home)
     *_, home, won = solve.check_line(variant, deal, tuple(line))
@@ -242,15 +243,15 @@ def played_out(variant: Variant, cards: Array, found: Found, deal: int) -> int:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
-    """A beam with room for everything proves, one without proves nothing that is wrong; by each judge."""
+def test_beam_search_proves_only_unwinnable_deals(name: str) -> None:
+    """A beam that keeps all positions proves; a narrow one proves nothing wrong; for each ranking."""
     variant = SMALL[name]
     if variant.moves == "one card":
         variant = variant.with_rules(moves="supermove")
     spec = GameSpec(variant)
     network = MovesNetwork(spec)
     player = NetworkPlayer(network, spec, "untrained", value=th.nn.Linear(network.width, 1))
-    expects = Expected(variant, player)
+    values = PositionValues(variant, player)
     batch = Batch(GameSpec(variant), 1)
     env = SolitaireEnv(variant)
     ends: Counter[bool] = Counter()
@@ -259,19 +260,19 @@ def test_beams_prove_no_more_than_there_is_to_prove(name: str) -> None:
         cards = batch.state.rows[0].copy()
         env.reset(options={"deal": deal})
         possible = search(parse_position(env.position(), variant)).line is not None
-        for wide in beams_of(variant, expects, cards, 30_000):
+        for wide in beams_of(variant, values, cards, 30_000):
             assert (wide.home == variant.cards) == possible, f"deal {deal}"
             assert wide.exhausted or possible
             assert played_out(variant, cards, wide, deal) == wide.home
-        for narrow in beams_of(variant, expects, cards, 2):
+        for narrow in beams_of(variant, values, cards, 2):
             assert not (narrow.exhausted and possible and narrow.home < variant.cards)
             assert played_out(variant, cards, narrow, deal) == narrow.home
         ends[possible] += 1
     assert len(ends) == 2
 
 
-def test_a_beam_without_room_proves_nothing() -> None:
-    """Here each of the positions that the first move leads to leads to more than there is room for."""
+def test_a_narrow_beam_proves_nothing() -> None:
+    """Each position after the first move has more successors than the beam has room for."""
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
     batch = Batch(GameSpec(variant), 1)
     batch.deal(np.array([0]), [18])
@@ -280,22 +281,22 @@ def test_a_beam_without_room_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
-def test_lines_of_beams_can_be_played(game: str) -> None:
+def test_lines_of_beam_search_are_legal(game: str) -> None:
     player = shipped(game)
     variant = get_variant(game).with_rules(moves=player.moves)
     batch = Batch(GameSpec(variant), 1)
     for deal in range(2):
         batch.deal(np.array([0]), [deal])
         cards = batch.state.rows[0].copy()
-        for found in beams_of(variant, Expected(variant, player), cards, 4):
+        for found in beams_of(variant, PositionValues(variant, player), cards, 4):
             assert played_out(variant, cards, found, deal) == found.home > 10
 
 
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits"])
-def test_a_beam_keeps_the_line_that_is_known(game: str) -> None:
-    """However narrow, it ends with no fewer cards home, and with the line itself if it finds no better."""
+def test_beam_search_keeps_the_known_line(game: str) -> None:
+    """Even with width 1 it returns a line with at least as many cards home."""
     variant = get_variant(game).with_rules(moves=shipped(game).moves)
-    forced = variant.build == "same suit"
+    autoplay = variant.build == "same suit"
     beam = Beam(variant, 20, weights_for(variant.name, stock=variant.stock > 0))
     batch = Batch(GameSpec(variant), 1)
     for deal in range(3):
@@ -304,12 +305,12 @@ def test_a_beam_keeps_the_line_that_is_known(game: str) -> None:
         known = beam.search(cards, 8, np.random.default_rng(1))
         again = beam.search(cards, 1, np.random.default_rng(2), line=known.line, home=known.home)
         assert again.home >= known.home
-        spelled = positions.spell_out(batch, cards, again.line, forced, again.home)
+        spelled = positions.spell_out(batch, cards, again.line, autoplay, again.home)
         assert int(batch.state.home[0]) == again.home and spelled
 
 
-def test_beams_win_and_prove_what_rollouts_do_not() -> None:
-    """Deals of Forty Thieves: one that two seconds of rollouts lose, and one that nobody can win."""
+def test_beam_search_solves_deals_that_rollouts_do_not() -> None:
+    """Deals of Forty Thieves: one that two seconds of rollouts do not win, and an unwinnable one."""
     ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
     won = ours.solve_deal(3, seconds=120)
     *_, home, is_won = solve.check_line(ours.strict, 3, won.line)
@@ -324,7 +325,7 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
         (1000.0, {"playouts": (32, 1.0, 50)}, ("network", 128)),
         (1000.0, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 96)),
         (float("inf"), {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 96)),
-        # As wide as there is time for; the network's, no wider than the last, would be the same again.
+        # The width fits the time left. A network beam of the same width would give the same result again.
         (2.0, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 40)}, ("playouts", 64)),
         (0.5, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 40)}, ("playouts", 16)),
         (0.4, {"playouts": (32, 1.0, 50), "network": (128, 0.1, 40)}, ("network", 384)),
@@ -332,7 +333,7 @@ def test_beams_win_and_prove_what_rollouts_do_not() -> None:
         (0.4, {"playouts": (32, 1.0, 50), "network": (128, 1.0, 50)}, None),
     ],
 )  # fmt: skip
-def test_the_next_beam_is_as_wide_as_there_is_time_for(
+def test_the_next_beam_fits_the_time_left(
     left: float,
     ended: dict[solver.Kind, tuple[int, float, int]],
     following: tuple[str, int] | None,
@@ -342,19 +343,19 @@ def test_the_next_beam_is_as_wide_as_there_is_time_for(
     monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
     search = solver.Search(np.zeros(0), 104, np.random.default_rng(0), 0.0, left, None, home=50)
     for kind, last in ended.items():
-        search.beams[kind].append(solver.Ended(*last))
+        search.beams[kind].append(solver.FinishedBeam(*last))
     assert ours._next_beam(search) == following
 
 
-def test_networks_that_no_beam_can_go_by_are_refused(refuses: Refuses) -> None:
+def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> None:
     player = shipped("busy-aces")
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
-    blind = NetworkPlayer(player.network, player.spec, "blind")
-    refuses(lambda: Solver(get_variant("busy-aces"), network=blind), "no value")
+    headless = NetworkPlayer(player.network, player.spec, "headless")
+    refuses(lambda: Solver(get_variant("busy-aces"), network=headless), "no value head")
 
 
-def test_all_is_compiled_before_time_counts() -> None:
-    """Each kernel that solving calls from Python is known to have been called by then."""
+def test_compile_calls_every_kernel() -> None:
+    """Solving calls no kernel from Python that ``compile`` has not called."""
     code = """
 from agents.policies import torch_network
 from agents.search import beam, exhaustive, layers, positions, rollouts, solver
@@ -393,15 +394,15 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int
     monkeypatch.setattr(module, name, interrupted)
 
 
-def test_interrupt_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, beam, "widen", 60)
-    monkeypatch.setattr(solver, "FEW", 1)
+    monkeypatch.setattr(solver, "TRIES_BEFORE_BEAM", 1)
     solution = Solver(get_variant("eighty-thieves"), network=shipped("eighty-thieves")).solve_deal(0)
     assert (solution.stopped, solution.result) == (True, "unknown")
     assert solution.cards_home > 40
 
 
-def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, solver, "nested_rollouts", 2)
     solution = Solver(get_variant("forty-thieves")).solve_deal(0)
     assert (solution.stopped, solution.result) == (True, "unknown")
@@ -412,7 +413,7 @@ def test_interrupt_keeps_the_best_line(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------------- the command
 
 
-def test_solve_prints_a_line_that_wins(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_prints_a_winning_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert solve.main(["eights-down", "--deal", "7", "--quiet"]) == 0
     head, line, foot = capsys.readouterr().out.splitlines()
     assert head.startswith("Solitaire/EightsDown-v0, deal 7: won in ")
@@ -424,7 +425,7 @@ def test_solve_prints_a_line_that_wins(capsys: pytest.CaptureFixture[str]) -> No
     assert info["is_success"]
 
 
-def test_solve_says_what_is_impossible(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_reports_an_unwinnable_deal(capsys: pytest.CaptureFixture[str]) -> None:
     assert solve.main(["eights-down", "--deal", "251", "--quiet"]) == 0
     assert "cannot be won" in capsys.readouterr().out
 
@@ -438,8 +439,8 @@ def test_solve_reads_a_position(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "position.txt: won in" in capsys.readouterr().out
 
 
-def test_verdicts_are_kept_and_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "verdicts.jsonl"
+def test_solve_adds_results_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.jsonl"
     command = ["eights-down", "--out", str(path), "--quiet"]
     assert solve.main([*command, "--deals", "250:253"]) == 0
     assert "winnable        2" in capsys.readouterr().out
@@ -451,31 +452,31 @@ def test_verdicts_are_kept_and_gone_on_with(tmp_path: Path, capsys: pytest.Captu
     ]
     assert solve.main([*command, "--deals", "249:253"]) == 0
     assert path.read_text().splitlines()[1:] == first.splitlines()
-    assert [v.deal for v in verdicts.read_verdicts(path)] == [249, 250, 251, 252]
+    assert [v.deal for v in solver_results.read_solver_results(path)] == [249, 250, 251, 252]
 
 
-def test_what_stays_unknown_keeps_the_best_line_and_the_longest_search(tmp_path: Path) -> None:
-    path = tmp_path / "verdicts.jsonl"
+def test_unknown_deals_keep_the_best_line_and_the_longest_search(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
     command = ["eighty-thieves", "--deals", "0:1", "--out", str(path), "--quiet", "--network", "none"]
     for seconds in ("0.3", "1", "0.1"):
         assert solve.main([*command, "--seconds", seconds]) == 0
         if seconds == "0.3":
             better = json.loads(path.read_text()) | {"cards_home": 190}
             path.write_text(json.dumps(better) + "\n")
-    [verdict] = verdicts.read_verdicts(path)
-    assert (verdict.result, verdict.cards_home) == ("unknown", 190)
-    assert verdict.seconds >= 1
-    times, homes = zip(*verdict.gains, strict=True)
+    [row] = solver_results.read_solver_results(path)
+    assert (row.result, row.cards_home) == ("unknown", 190)
+    assert row.seconds >= 1
+    times, homes = zip(*row.gains, strict=True)
     assert sorted(times) == list(times) and sorted(homes) == list(homes)
     assert (times[0], homes[0]) == (pytest.approx(0, abs=0.1), 0) and homes[-1] > 50
-    assert times[-1] <= verdict.seconds
+    assert times[-1] <= row.seconds
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["busy-aces"], ["--deal"]),
-        (["busy-aces", "--deal", "7", "--deals", "0:3"], ["one of"]),
+        (["busy-aces", "--deal", "7", "--deals", "0:3"], ["exactly one of"]),
         (["busy-aces", "--deal", "x"], ["unknown deals", "x"]),
         (["no-game", "--deal", "7"], ["no-game", "solitaire_env list"]),
         (["busy-aces", "--deal", "7", "--seconds", "0"], ["seconds is 0", "above 0"]),
@@ -485,51 +486,55 @@ def test_what_stays_unknown_keeps_the_best_line_and_the_longest_search(tmp_path:
         (["busy-aces", "--deal", "7", "--network", "nowhere"], ["nowhere"]),
     ],
 )
-def test_solve_refuses(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_refuses_wrong_options(
+    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert solve.main([*arguments, "--quiet"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert all(word in said for word in words), said
+    message = capsys.readouterr().err
+    assert message.startswith("error: ")
+    assert all(word in message for word in words), message
 
 
-def test_verdicts_of_another_game_are_refused(
+def test_results_of_another_game_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], refuses: Refuses
 ) -> None:
-    path = tmp_path / "verdicts.jsonl"
+    path = tmp_path / "results.jsonl"
     solve.main(["eights-down", "--out", str(path), "--quiet", "--deals", "0"])
     assert solve.main(["busy-aces", "--out", str(path), "--quiet", "--deals", "0"]) == 2
     assert "EightsDown" in capsys.readouterr().err
     path.write_text('{"deal": 1}\n')
-    refuses(lambda: verdicts.read_verdicts(path), "line 1", "not a verdict")
+    refuses(lambda: solver_results.read_solver_results(path), "line 1", "not a solver result")
 
 
-# ------------------------------------------------------------------------------ the stored verdicts
+# ------------------------------------------------------------------------------ the stored results
 
 
-@pytest.mark.parametrize("path", sorted(verdicts.VERDICTS.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_stored_verdicts_contradict_no_game(path: Path) -> None:
-    stored = verdicts.of_game(path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(solver_results.SOLVER_RESULTS.glob("*.jsonl")), ids=lambda path: path.stem
+)
+def test_stored_results_do_not_contradict_played_games(path: Path) -> None:
+    stored = solver_results.solver_results_of(path.stem)
     assert len(stored) > 100
     games = [read_entry(STORE, path.stem, file.stem) for file in (STORE / path.stem).glob("*.jsonl")]
-    won = {deal for deal, verdict in stored.items() if verdict.result == "winnable"}
+    won = {deal for deal, row in stored.items() if row.result == "winnable"}
     assert known_winnable(games, stored) >= won
     for entry in games:
-        assert not verdicts.contradictions(stored, entry.standard)
+        assert not solver_results.contradictions(stored, entry.standard)
 
 
-def test_fc_solve_says_the_same_of_a_thousand_deals() -> None:
-    """What fc-solve says of them is asked anew in ``tests/oracles/test_fc_solve.py``."""
-    stored = verdicts.of_game("eights-down")
+def test_stored_results_agree_with_fc_solve() -> None:
+    """``tests/oracles/test_fc_solve.py`` runs fc-solve on these deals again."""
+    stored = solver_results.solver_results_of("eights-down")
     theirs = {other.deal for other in read_impossible() if other.variant == get_variant("eights-down")}
-    ours = {deal for deal, verdict in stored.items() if verdict.result == "unwinnable"}
+    ours = {deal for deal, row in stored.items() if row.result == "unwinnable"}
     assert ours == {deal for deal in theirs if deal in range(1000)} != set()
-    assert sum(verdict.result == "winnable" for verdict in stored.values()) == 1000 - len(ours)
+    assert sum(row.result == "winnable" for row in stored.values()) == 1000 - len(ours)
 
 
-def test_a_win_of_an_impossible_deal_is_told(refuses: Refuses) -> None:
+def test_a_win_of_an_unwinnable_deal_is_an_error(refuses: Refuses) -> None:
     entry = read_entry(STORE, "eights-down", "shipped")
     won = next(game.deal for game in entry.standard if game.won)
-    wrong = verdicts.Verdict("", "", won, "unwinnable", 0, None, 1, 0.1)
+    wrong = solver_results.SolverResult("", "", won, "unwinnable", 0, None, 1, 0.1)
     refuses(lambda: known_winnable([entry], {won: wrong}), f"deal {won}", "shipped")
 
 
@@ -545,8 +550,8 @@ def searcher(game: str, **budget: Any) -> Searcher:
 
 @pytest.mark.parametrize("playouts", [False, True])
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
-def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
-    """The same seen, the same chance, another stock: the same move, each time until a card is drawn."""
+def test_search_does_not_depend_on_the_hidden_stock(game: str, playouts: bool) -> None:
+    """With equal observations and random numbers but another stock, the move is the same."""
     player = searcher(game, simulations=8, depth=4, playouts=playouts)
     one, other = (Batch(GameSpec(player.variant), 1) for _ in range(2))
     random = np.random.default_rng(0)
@@ -560,18 +565,18 @@ def test_the_true_stock_makes_no_difference(game: str, playouts: bool) -> None:
             stock[:] = random.permutation(stock)
             other.set_row(0, cards)
             uniforms = np.array([random.random()])
-            before = player.simulated
+            before = player.simulated_moves
             chosen = [
                 player(batch.observations().copy(), batch.state.mask.copy(), uniforms=uniforms)
                 for batch in (one, other)
             ]
             assert chosen[0] == chosen[1], f"deal {deal}, move {step}"
-            searched += player.simulated > before
+            searched += player.simulated_moves > before
             one.step(chosen[0], one.everyone)
     assert searched > 5
 
 
-def test_every_order_of_the_unseen_cards_is_as_likely() -> None:
+def test_sampled_stock_orders_are_uniform() -> None:
     player = searcher("forty-thieves")
     batch = Batch(GameSpec(player.variant), 1)
     rules = batch.rules
@@ -604,7 +609,7 @@ def test_unseen_cards_are_the_stock(game: str) -> None:
 
 
 @pytest.mark.parametrize("playouts", [False, True])
-def test_games_are_the_same_whatever_is_played_beside_them(playouts: bool) -> None:
+def test_games_do_not_depend_on_parallel_games(playouts: bool) -> None:
     deals = [20000, 20001]
     player = searcher("busy-aces", simulations=4, depth=2, playouts=playouts)
     many = evaluate(player, "busy-aces", deals, num_envs=2)
@@ -613,17 +618,17 @@ def test_games_are_the_same_whatever_is_played_beside_them(playouts: bool) -> No
     assert all(game.cards_home > 20 for game in one.games)
 
 
-def test_where_nothing_is_hidden_a_plan_is_kept_to() -> None:
+def test_search_follows_a_plan_if_nothing_is_hidden() -> None:
     done = evaluate(searcher("eights-down"), "eights-down", range(20000, 20020), transcripts=True)
     assert sum(game.won for game in done.games) >= 19
     assert all("information: player" in text for text in done.transcripts.values())
 
 
-def test_the_networks_moves_are_kept_to_while_they_win() -> None:
-    """Verified, it wins where the plan does, and plays more of what the network would."""
+def test_verify_keeps_likely_moves_that_win() -> None:
+    """With ``verify``, it still wins, and plays more of the network's likeliest moves."""
 
     def share(player: Searcher) -> float:
-        """Of its moves those that the network finds likeliest; all games are won."""
+        """The share of its moves that are the network's likeliest; all games are won."""
         likeliest = []
 
         def play(observations: Array, masks: Array, *, uniforms: Array, games: Array) -> Array:
@@ -641,31 +646,31 @@ def test_the_networks_moves_are_kept_to_while_they_win() -> None:
     assert share(searcher("eights-down", verify=3000)) > share(searcher("eights-down")) + 0.1
 
 
-def test_where_nothing_happens_any_more_nothing_is_tried() -> None:
+def test_idle_games_are_not_searched() -> None:
     player = searcher("forty-bandits", simulations=4, depth=1, candidates=3)
     batch = Batch(GameSpec(player.variant), 1)
     simulated = []
     for turn in range(60):
-        if turn < 60 - IDLE - 10:
+        if turn < 60 - MAX_IDLE - 10:
             batch.deal(np.array([0]), [turn])
         chosen = player(
             batch.observations(), batch.state.mask, uniforms=np.array([0.3]), games=np.array([-77])
         )
         assert batch.state.mask[0, chosen[0]]
-        simulated.append(player.simulated)
-    # The same position again and again.
+        simulated.append(player.simulated_moves)
+    # The position stays the same.
     assert simulated[9] > simulated[0]
-    assert simulated[-1] == simulated[-9] and player.games[-77].idle > IDLE
+    assert simulated[-1] == simulated[-9] and player.games[-77].idle > MAX_IDLE
 
 
-def test_without_the_solver_it_tries_moves() -> None:
+def test_without_the_solver_moves_are_simulated() -> None:
     player = searcher("eights-down", nodes=0, simulations=4, depth=2)
     done = evaluate(player, "eights-down", range(20000, 20004))
-    assert player.simulated > 0
+    assert player.simulated_moves > 0
     assert any(game.won for game in done.games)
 
 
-def test_no_position_comes_back_while_another_move_is_left() -> None:
+def test_search_avoids_past_positions() -> None:
     player = searcher("forty-thieves", simulations=4, depth=1)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
@@ -678,18 +683,18 @@ def test_no_position_comes_back_while_another_move_is_left() -> None:
         )
         batch.step(chosen, batch.everyone)
     assert len(seen) == 60
-    assert player.games[-5].back == 0
+    assert player.games[-5].repeats == 0
 
 
-def test_trials_are_played_to_their_end() -> None:
-    """By the linear policy, each from where it stands; other games stay where they are."""
+def test_playouts_end_the_games() -> None:
+    """The linear policy plays each of the given games to its end; other games do not change."""
     player = searcher("forty-thieves", playouts=True)
     batch = played(player.variant, 40, 6)
     rules, state = batch.rules, batch.state
     alone = played(player.variant, 40, 6)
     before = state.rows.copy()
     games = np.array([1, 4])
-    moves = rollouts.finish(
+    moves = rollouts.play_to_end(
         rules, state, batch.events, games, player.weights, 20, True, player.line, player.room
     )  # fmt: skip
     moves_alone = 0
@@ -706,9 +711,9 @@ def test_trials_are_played_to_their_end() -> None:
     assert (state.stock[games] == 0).all()
 
 
-def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_playouts_need_no_value_head(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Searcher, "_values", None)
-    player = searcher("forty-thieves", simulations=8, depth=2, playouts=True, least=0.0)
+    player = searcher("forty-thieves", simulations=8, depth=2, playouts=True, min_prob=0.0)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
     for _ in range(10):
@@ -717,7 +722,7 @@ def test_with_playouts_no_value_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
         batch.step(chosen, batch.everyone)
 
 
-def test_a_move_may_be_given_its_time() -> None:
+def test_a_time_limit_of_a_move_is_accepted() -> None:
     player = searcher("busy-aces", simulations=4, depth=2, milliseconds=20.0)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
@@ -727,8 +732,8 @@ def test_a_move_may_be_given_its_time() -> None:
         batch.step(chosen, batch.everyone)
 
 
-def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.search.player.REMEMBERED", 2)
+def test_memory_of_old_games_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.search.player.MAX_GAMES", 2)
     player = searcher("busy-aces", simulations=2, depth=0)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
@@ -745,22 +750,35 @@ def test_old_games_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"depth": -1}, ["depth is -1"]),
         ({"nodes": -1}, ["nodes is -1"]),
         ({"verify": -1}, ["verify is -1"]),
-        ({"least": 1.1}, ["least is 1.1", "0 to 1"]),
+        ({"min_prob": 1.1}, ["min_prob is 1.1", "0 to 1"]),
         ({"prior_weight": -0.1}, ["prior_weight is -0.1"]),
         ({"prior_weight": float("nan")}, ["prior_weight is nan"]),
         ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
     ],
 )
-def test_budget_refuses(budget: dict[str, Any], words: list[str], refuses: Refuses) -> None:
+def test_budget_refuses_values_out_of_range(
+    budget: dict[str, Any], words: list[str], refuses: Refuses
+) -> None:
     refuses(lambda: Budget(**budget), *words)
 
 
-def test_search_goes_by_a_network(refuses: Refuses) -> None:
+def test_the_fingerprint_is_that_of_stored_games() -> None:
+    """It is a hash of the network and of the budget with the names of its fields in the first version."""
+    player = searcher("busy-aces", simulations=32)
+    budget = (
+        "Budget(simulations=32, candidates=6, least=0.003, depth=0, playouts=True, prior_weight=0.001, "
+        "milliseconds=None, nodes=1000000, verify=0)"
+    )
+    data = f"{player.player.fingerprint} {budget}".encode()
+    assert player.fingerprint == hashlib.sha256(data).hexdigest()[:16]
+
+
+def test_search_needs_a_network(refuses: Refuses) -> None:
     spec = GameSpec(get_variant("busy-aces"))
     refuses(lambda: load_search("search", spec, "greedy"), "greedy", "network")
 
 
-def test_it_gives_hints() -> None:
+def test_search_gives_hints() -> None:
     env = SolitaireEnv("eights-down", on_invalid="raise")
     env.reset(options={"deal": 20000})
     spec = GameSpec(env.variant)

@@ -1,4 +1,4 @@
-"""Search is asked in the browser as any other policy."""
+"""The browser's server uses search as any other policy."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def test_hints_and_win_rates_of_search() -> None:
     assert hint["plays"] == advice["plays"] == [move.text for move in table.session.played]
     rate = room.rate(number, table, {"policy": name, "games": 1})["rate"]
     room.worker.submit(lambda: None).result(timeout=300)
-    told = room.job(rate).report()
-    assert told["state"] == "done" and told["played"] == 1, told
+    state = room.job(rate).report()
+    assert state["state"] == "done" and state["played"] == 1, state
     room.close()

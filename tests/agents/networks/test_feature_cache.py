@@ -1,4 +1,4 @@
-"""Positions that are kept: what comes back is what was read, and scores and gradients are torch's."""
+"""The feature cache returns what was read; scores and gradients of the kernels are those of torch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 import torch as th
 
 from agents.networks import NETWORKS, MovesNetwork
-from agents.networks import kept as kept_module
-from agents.networks.kept import KeptFeatures, KeptObservations
+from agents.networks import feature_cache as cache_module
+from agents.networks.feature_cache import FeatureCache, ObservationCache
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.variants import get_variant
@@ -37,43 +37,45 @@ def network_of(name: str, **sizes: Any) -> MovesNetwork:
     network = MovesNetwork(GameSpec(get_variant(name)), **sizes)
     with th.no_grad():
         for weights in network.parameters():
-            # Heads start small, the linear policy's weights at zero: so that no mistake hides there.
+            # Larger weights of the heads and the linear policy, so that errors in them are seen.
             weights += 0.1 * th.randn_like(weights)
     return network
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_features_come_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for rounding, whichever are asked for, in whichever order; with little room at first."""
-    monkeypatch.setattr(kept_module, "ROOM", 8)
+def test_unpack_returns_the_added_features(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Except for rounding; for any positions in any order; the cache grows from a small size."""
+    monkeypatch.setattr(cache_module, "ROOM", 8)
     network = network_of(name)
-    kept = network.make_kept()
+    cache = network.make_cache()
     steps = played(name)
     for number, step in enumerate(steps):
-        assert kept.add(*step).tolist() == list(range(12 * number, 12 * number + 12))
+        assert cache.add(*step).tolist() == list(range(12 * number, 12 * number + 12))
     observations, masks = (np.concatenate(parts) for parts in zip(*steps, strict=True))
     for size in (120, 7, 1):
         rows = np.random.default_rng(size).permutation(120)[:size]
-        seen, read = kept.unpack(rows), network.look(observations[rows], masks[rows])
+        seen, read = cache.unpack(rows), network.read_features(observations[rows], masks[rows])
         for mine, other in zip(seen, read, strict=True):
             assert mine.dtype == other.dtype
             np.testing.assert_allclose(mine, other, atol=1e-6)
-        assert kept.count_moves(rows) == len(read.games)
-    kept.clear()
-    assert kept.size == 0 and kept.add(*steps[3]).tolist() == list(range(12))
-    np.testing.assert_allclose(kept.unpack(np.arange(12)).moves, network.look(*steps[3]).moves, atol=1e-6)
+        assert cache.count_moves(rows) == len(read.games)
+    cache.clear()
+    assert cache.size == 0 and cache.add(*steps[3]).tolist() == list(range(12))
+    np.testing.assert_allclose(
+        cache.unpack(np.arange(12)).moves, network.read_features(*steps[3]).moves, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("hidden", [(16,), (24, 8), (5, 3, 7)])
-def test_scores_and_gradients_are_torchs(name: str, hidden: tuple[int, ...]) -> None:
-    """Those of the same layers without the kernels, in float64."""
+def test_scores_and_gradients_equal_those_of_torch(name: str, hidden: tuple[int, ...]) -> None:
+    """The expected values come from torch layers in float64."""
     network = network_of(name, hidden=hidden, width=6)
-    kept = network.make_kept()
+    cache = network.make_cache()
     for step in played(name, steps=6):
-        kept.add(*step)
+        cache.add(*step)
     rows = np.random.default_rng(0).permutation(72)[:50]
-    found = network.score_kept(kept, rows)
+    found = network.score_cached(cache, rows)
     wanted = [th.randn_like(part) for part in (found.scores, found.features)]
     (found.logs() * wanted[0]).sum().backward(retain_graph=True)
     (found.features * wanted[1]).sum().backward()
@@ -81,7 +83,7 @@ def test_scores_and_gradients_are_torchs(name: str, hidden: tuple[int, ...]) -> 
 
     network.zero_grad()
     slow = network.double()
-    seen = kept.unpack(rows)
+    seen = cache.unpack(rows)
     seen = seen._replace(moves=seen.moves.astype(np.float64), positions=seen.positions.astype(np.float64))
     expected = slow.score_features(seen, th.device("cpu"))
     assert (expected.games == found.games).all() and (expected.actions == found.actions).all()
@@ -92,30 +94,30 @@ def test_scores_and_gradients_are_torchs(name: str, hidden: tuple[int, ...]) -> 
     (expected.features * wanted[1].double()).sum().backward()
     for name, weights in slow.named_parameters():
         assert weights.grad is not None, name
-        # In a narrow layer all units of a random network may be off.
+        # In a narrow layer, all units of a random network may be inactive.
         assert "head" not in name or weights.grad.abs().max() > 0, name
         th.testing.assert_close(gradients[name], weights.grad, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_kept_positions_score_as_others_do(kind: str) -> None:
-    """Also when one move of each is chosen; a move that was not chosen has no score then."""
+def test_cached_positions_score_like_observations(kind: str) -> None:
+    """After ``choose``, only the chosen moves have scores."""
     th.manual_seed(0)
     network = NETWORKS[kind](GameSpec(get_variant("forty-bandits")))
-    kept: Any = network.make_kept()
-    assert isinstance(kept, KeptFeatures if kind == "moves" else KeptObservations)
+    cache: Any = network.make_cache()
+    assert isinstance(cache, FeatureCache if kind == "moves" else ObservationCache)
     steps = played("forty-bandits")
     for step in steps:
-        kept.add(*step)
+        cache.add(*step)
     observations, masks = (np.concatenate(parts) for parts in zip(*steps, strict=True))
     rows = np.array([5, 3, 100, 3])
     expected = network.score(th.from_numpy(observations[rows]), masks[rows])
-    found = network.score_kept(kept, rows)
+    found = network.score_cached(cache, rows)
     for mine, other in zip(found, expected, strict=True):
         th.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
-    assert kept.count_moves(rows) == len(found.games)
+    assert cache.count_moves(rows) == len(found.games)
 
     actions = masks.argmax(1)
-    chosen = network.score_kept(kept.choose(actions), rows)
+    chosen = network.score_cached(cache.choose(actions), rows)
     assert chosen.games.tolist() == [0, 1, 2, 3] and chosen.actions.tolist() == actions[rows].tolist()
     th.testing.assert_close(chosen.scores, found.of(chosen.actions, found.scores), rtol=1e-4, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Kept positions: each is read once when it is played, and learned from in every pass of an update."""
+"""Feature cache: each position is read once when it is played, and reused in every pass of an update."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
@@ -32,7 +32,7 @@ class Packed(NamedTuple):
     """float32 ``[positions, features]``."""
 
 
-class Kept(Protocol):
+class PositionCache(Protocol):
     """Positions and their legal moves in a network's format, numbered in the order of :meth:`add`."""
 
     size: int
@@ -50,12 +50,12 @@ class Kept(Protocol):
         """Total number of legal moves of some positions."""
         ...
 
-    def choose(self, actions: Rows) -> "Kept":
+    def choose(self, actions: Rows) -> "PositionCache":
         """The same positions with one legal move each, int64 ``[size]``."""
         ...
 
 
-class KeptObservations:
+class ObservationCache:
     """Unchanged observations and masks, for networks that read nothing else."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class KeptObservations:
         self._joined: tuple[Array, Array] | None = None
 
     def add(self, observations: Array, masks: Array) -> Rows:
-        """See :class:`Kept`."""
+        """See :class:`PositionCache`."""
         self.observations.append(observations.copy())
         self.masks.append(np.array(masks, dtype=np.int8))
         self._joined = None
@@ -73,7 +73,7 @@ class KeptObservations:
         return np.arange(self.size - len(masks), self.size)
 
     def clear(self) -> None:
-        """See :class:`Kept`."""
+        """See :class:`PositionCache`."""
         self.__init__()  # type: ignore[misc]
 
     def of(self, rows: Rows) -> tuple[Array, Array]:
@@ -84,33 +84,33 @@ class KeptObservations:
         return observations[rows], masks[rows]
 
     def count_moves(self, rows: Rows) -> int:
-        """See :class:`Kept`."""
+        """See :class:`PositionCache`."""
         return int(np.count_nonzero(self.of(rows)[1]))
 
-    def choose(self, actions: Rows) -> "KeptObservations":
-        """See :class:`Kept`."""
+    def choose(self, actions: Rows) -> "ObservationCache":
+        """See :class:`PositionCache`."""
         rows = np.arange(self.size)
         observations, masks = self.of(rows)
-        chosen = KeptObservations()
+        chosen = ObservationCache()
         masks[:] = 0
         masks[rows, actions] = 1
         chosen.add(observations, masks)
         return chosen
 
 
-class KeptFeatures:
+class FeatureCache:
     """The features of positions and of their legal moves.
 
     Parameters
     ----------
-    look
+    read_features
         Reads them from observations and masks.
     sizes
         Number of features of a move, and of a position.
     """
 
-    def __init__(self, look: Callable[[Array, Array], MoveFeatures], sizes: tuple[int, int]) -> None:
-        self.look = look
+    def __init__(self, read_features: Callable[[Array, Array], MoveFeatures], sizes: tuple[int, int]) -> None:
+        self.read_features = read_features
         self.sizes = sizes
         self.packed = Packed(
             np.zeros(ROOM + 1, dtype=np.int64),
@@ -124,12 +124,12 @@ class KeptFeatures:
         self.size = 0
 
     def clear(self) -> None:
-        """See :class:`Kept`."""
+        """See :class:`PositionCache`."""
         self.size = 0
 
     def add(self, observations: Array, masks: Array) -> Rows:
-        """See :class:`Kept`."""
-        return self.add_features(self.look(observations, masks))
+        """See :class:`PositionCache`."""
+        return self.add_features(self.read_features(observations, masks))
 
     def add_features(self, features: MoveFeatures) -> Rows:
         """Add features that were read before."""
@@ -168,11 +168,11 @@ class KeptFeatures:
         return MoveFeatures(games, self.actions[self.moves(rows, ends)], moves, self.packed.positions[rows])
 
     def count_moves(self, rows: Rows) -> int:
-        """See :class:`Kept`."""
+        """See :class:`PositionCache`."""
         return int(self.ends(rows)[-1])
 
-    def choose(self, actions: Rows) -> "KeptFeatures":
-        """See :class:`Kept`; the features of the positions are shared."""
+    def choose(self, actions: Rows) -> "FeatureCache":
+        """See :class:`PositionCache`; the features of the positions are shared."""
         packed, n = self.packed, self.size
         games = np.repeat(np.arange(n), np.diff(packed.move_ends[: n + 1]))
         moves = np.flatnonzero(self.actions[: len(games)] == actions[games])
@@ -180,7 +180,7 @@ class KeptFeatures:
         entry_ends = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(ends - starts, out=entry_ends[1:])
         entries = np.arange(entry_ends[-1]) + np.repeat(starts - entry_ends[:-1], ends - starts)
-        chosen = KeptFeatures(self.look, self.sizes)
+        chosen = FeatureCache(self.read_features, self.sizes)
         chosen.packed = Packed(
             np.arange(n + 1), entry_ends, packed.columns[entries], packed.values[entries], packed.positions
         )
