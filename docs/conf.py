@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"  # autodoc then sees functions, not compiled ones
-os.environ["COLUMNS"] = "100"  # the width of --help
+os.environ["COLUMNS"] = "88"  # the width of --help
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from docutils import nodes
@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 import solitaire_env
 
 project = "solitaire-env"
-author = "solitaire-env authors"
+author = project_copyright = "solitaire-env authors"
 release = solitaire_env.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
