@@ -153,19 +153,17 @@ OTHERS: Final = {
 }
 """The folders that are not layers."""
 
-PICTURES: Final = ("agents", "solitaire_env", "solitaire_env.core")
-"""The containers whose layers are drawn, from above."""
-
 
 def layers() -> dict[str, list[list[str]]]:
-    """The layers of each container, from above: the modules of each layer, by container."""
+    """The modules of each layer, from above, by container in alphabetical order."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    return {
+    found = {
         contract["containers"][0]: [re.split(r" *: *", layer) for layer in contract["layers"]]
         for contract in contracts
         if contract["type"] == "layers"
     }
+    return dict(sorted(found.items()))
 
 
 def _picture(container: str, rows: Sequence[Sequence[str]]) -> str:
@@ -213,10 +211,9 @@ def folders(package: str) -> list[Path]:
 
 def map_page() -> str:
     """``explanation/where-is-what.md``: the layers as a picture, and the folders with their modules."""
-    of = layers()
-    arrow = "\n      |\n      v  imports\n"
+    agents, package, core = (_picture(name, rows) for name, rows in layers().items())
     return NOTE + MAP_PAGE.format(
-        pictures=arrow.join(_picture(name, of[name]) for name in PICTURES),
+        pictures=f"{agents}\n      |\n      v  imports\n{package}\n\nand inside it\n\n{core}",
         folders="\n".join(map(_folder, [*folders("solitaire_env"), *folders("agents")])),
         others=table(
             ["folder", "what it is"], ([f"`{name}`", what] for name, what in OTHERS.items()), texts=2

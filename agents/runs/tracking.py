@@ -19,7 +19,7 @@ ID = "wandb.txt"
 def check_wandb(config: TrainConfig) -> None:
     """Raise an error if a configuration needs Weights & Biases and it is not installed."""
     if config.wandb is not None and find_spec("wandb") is None:
-        raise ImportError("the key wandb needs the package wandb: pip install -e '.[wandb]'")
+        raise ImportError("the configuration's key wandb needs wandb: pip install -e '.[wandb]'")
 
 
 @contextmanager

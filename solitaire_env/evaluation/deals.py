@@ -40,5 +40,5 @@ def parse_deals(text: str) -> list[int | str]:
             raise ValueError(f"deals {shown(part)} are too many, allowed: at most {MAX_DEALS:,} in total")
         deals.extend(names)
     if len(set(deals)) != len(deals):
-        raise ValueError(f"deals {shown(text)} name a deal more than once, allowed: each deal once")
+        raise ValueError(f"deals {shown(text)} name a deal twice, allowed: each deal once")
     return deals

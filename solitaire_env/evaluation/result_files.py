@@ -57,7 +57,7 @@ def read_games(path: Path) -> list[Game]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is not a text file, allowed: JSON lines") from None
+        raise ValueError(f"{path}: it is not text, allowed: JSON lines") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -206,8 +206,8 @@ def test_invalid_arguments_raise_an_error(refuses: Refuses) -> None:
     for depth in (-1, 1.0, True, "2", None):
         refuses(lambda depth=depth: count_nodes(position, depth), f"depth is {depth!r}", "from 0")
         refuses(lambda depth=depth: list(count_unique(position, depth)), f"depth is {depth!r}", "from 0")
-    refuses(lambda: divide(position, 0), "depth is 0", "1 or more")
-    refuses(lambda: count_nodes(position.hidden(), 1), "hidden stock")
+    refuses(lambda: divide(position, 0), "depth is 0", "a whole number from 1")
+    refuses(lambda: count_nodes(position.hidden(), 1), "stock of the position is hidden")
 
 
 # ------------------------------------------------------------------------- the test itself bites

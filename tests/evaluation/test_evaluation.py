@@ -474,7 +474,7 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
         (answers(lambda masks: masks.argmax(1), observation="pixels"), ["'pixels'", "'cards'"]),
         (lambda: evaluate(Whim(), "busy-ace"), ["busy-ace", "busy-aces"]),
         (lambda: evaluate(Whim(), "Solitaire/BusyAce-v0"), ["BusyAce-v0", BUSY_ACES]),
-        (lambda: evaluate(Whim(), BUSY_ACES, [1, 2, 1]), ["twice"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1, 2, 1]), ["1 more than once"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [-1]), ["-1"]),
         (lambda: evaluate(Whim(), BUSY_ACES, ["xyz:1"]), ["xyz"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], num_envs=0), ["num_envs is 0"]),
@@ -482,7 +482,7 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
         (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
         (lambda: evaluate(Whim, BUSY_ACES, [1]), ["is a class", "an SB3 model or a function"]),
         (lambda: evaluate(7, BUSY_ACES, [1]), ["is a int", "a Policy, a name"]),
-        (lambda: evaluate(Whim(by_chance=True), BUSY_ACES, [1]), ["by_chance, which is stochastic now"]),
+        (lambda: evaluate(Whim(by_chance=True), BUSY_ACES, [1]), ["by_chance, which is now called stochastic"]),
         *(
             (
                 lambda limit=limit: evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=limit),

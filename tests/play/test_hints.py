@@ -201,8 +201,8 @@ def test_invalid_class_paths_raise_an_error(refuses: Refuses) -> None:
     [
         ("def policy(:", ["cannot be loaded", "SyntaxError"]),
         ("1 / 0", ["cannot be loaded", "ZeroDivisionError: division by zero"]),
-        ("def policy(): pass", ["cannot be made", "TypeError", "takes 0 positional arguments"]),
-        ("def policy(layout): raise OSError('the disk is gone')", ["cannot be made", "the disk is gone"]),
+        ("def policy(): pass", ["cannot be created", "TypeError", "takes 0 positional arguments"]),
+        ("def policy(layout): raise OSError('the disk is gone')", ["cannot be created", "the disk is gone"]),
         ("def policy(layout): raise ValueError('it plays no such game')", ["it plays no such game"]),
     ],
 )
@@ -220,4 +220,4 @@ def test_modules_that_fail_raise_an_error(
 def test_answers_that_are_no_action_raise_an_error(answer: Any, refuses: Refuses) -> None:
     variant = get_variant("busy-aces")
     adviser = Adviser(lambda observations, masks: answer, variant)
-    refuses(lambda: adviser.advise(start(variant, deal=1)), "the policy answered", "(1,) whole numbers")
+    refuses(lambda: adviser.advise(start(variant, deal=1)), "the policy returned", "(1,) whole numbers")

@@ -291,7 +291,7 @@ def test_illegal_moves_are_refused_with_the_reason(client: TestClient) -> None:
     assert "unknown policy 'x', allowed: 'hint', 'tests." in do(client, told, "hint", 400, policy="x")
     refused(client.post("/api/sessions/none/move", json={"action": "draw"}), 404, "no game 'none'")
     refused(client.get("/api/sessions/none"), 404, "no game 'none'")
-    refused(client.get("/api/rates/none"), 404, "no win rate 'none'")
+    refused(client.get("/api/rates/none"), 404, "no job 'none'")
     assert client.get(f"/api/sessions/{told['id']}").json() == told
 
 
@@ -307,7 +307,7 @@ def test_requests_without_a_json_object_are_refused(client: TestClient) -> None:
     refused(post(b"\xff\xff"), 400, "not JSON")
     refused(post(b"[" * 5000), 400, "not JSON")
     refused(post(b"[]"), 400, "a list, allowed: an object")
-    refused(post(b" " * (serve.MAX_BODY + 1)), 413, f"more than {serve.MAX_BODY} bytes")
+    refused(post(b" " * (serve.MAX_BODY + 1)), 413, f"at most {serve.MAX_BODY} bytes")
     refused(client.delete("/api/sessions"), 405)
 
 
@@ -574,7 +574,7 @@ def test_win_rates_are_cancelled_and_limited(client: TestClient, monkeypatch: py
         assert settled(client, rate)["state"] == "cancelled"
     again = do(client, told, "rates", policy=SLOW, games=1)["rate"]
     client.post(f"/api/rates/{again}/cancel", json={})
-    refused(client.get(f"/api/rates/{first}"), 404, "no win rate")
+    refused(client.get(f"/api/rates/{first}"), 404, "no job")
 
 
 # --------------------------------------------------------------------------------------- command

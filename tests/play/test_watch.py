@@ -389,7 +389,7 @@ def test_other_file_names_are_refused_for_videos(
 ) -> None:
     pytest.importorskip("PIL")
     assert cli.main(["watch", "eights-down", "--deal", "1", "--video", str(tmp_path / name)]) == 2
-    assert "allowed: a name that ends in .mp4 or .gif" in capsys.readouterr().err and not list(
+    assert "allowed: a file name that ends in .mp4 or .gif" in capsys.readouterr().err and not list(
         tmp_path.iterdir()
     )
 

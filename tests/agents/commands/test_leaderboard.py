@@ -275,7 +275,7 @@ DAMAGED: list[tuple[Change, list[str]]] = [
     (lambda rows: rows[2].update(won=not rows[2]["won"]), ["deal 2", "won is"]),
     (lambda rows: rows[2].update(cards_home=53), ["deal 2", "53 of 52"]),
     (lambda rows: rows[2].update(steps=10**6), ["deal 2", "1000000", "1664"]),
-    (lambda rows: rows[2].update(luck=1), ["line 3", "luck"]),
+    (lambda rows: rows.insert(2, {"luck": 1, **rows.pop(2)}), ["line 3", "luck"]),
     (lambda rows: rows[2].pop("steps"), ["line 3", "steps"]),
     (lambda rows: rows[2].update(won=1), ["line 3", "won", "true or false"]),
 ]

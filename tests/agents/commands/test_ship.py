@@ -208,7 +208,7 @@ def test_unsuitable_runs_are_refused(
     runs: Path, run: Path, places: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "config.yaml" in refused(capsys, places)
-    assert "seeds [1, 1]" in refused(capsys, run, runs / "busy-aces-1")
+    assert "seeds of the runs are [1, 1]" in refused(capsys, run, runs / "busy-aces-1")
 
     def configured(**values: Any) -> str:
         config = yaml.safe_load((runs / "busy-aces-1" / "config.yaml").read_text())

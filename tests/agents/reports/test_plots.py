@@ -205,7 +205,7 @@ def test_pictures_without_data_are_left_out(tmp_path: Path) -> None:
         (lambda path: path.mkdir(), ["here: holds neither runs nor results"]),
         (lambda path: make_run(path, []), ["here: nothing to draw: no game has ended yet"]),
         (lambda path: path.write_text("{}\nx\n"), ["here, line 1: not a game of an evaluation"]),
-        (lambda path: path.write_bytes(b"\xff"), ["here: it is not text"]),
+        (lambda path: path.write_bytes(b"\xff"), ["here", "text"]),
         (lambda path: path.write_text(""), ["nothing to draw"]),
         (
             lambda path: (make_run(path, [0.5]) / "curve.csv").write_text("a,b\n1,2\n"),
