@@ -7,7 +7,8 @@
 
 ``../before`` is a clone of another commit with its own environment (``make env`` there). Each side runs
 ``python -m agents.train`` with its own configuration file, alternately; the speed is that of the learning
-curve after the first update. Games on held-out deals, which only choose the best network, do not count.
+curve after the first update. Games on held-out deals, which only choose the best network, do not count. The
+last columns compare the operations of the network with the peak of the processor (:mod:`benchmarks.limit`).
 """
 
 import csv
@@ -23,6 +24,7 @@ from typing import Final
 
 import tyro
 
+from benchmarks.limit import peak_flops, step_flops
 from benchmarks.table import markdown
 from solitaire_env.evaluation.speed import machine
 
@@ -47,23 +49,25 @@ class Arguments:
     """Threads of each training."""
 
 
-def without_held_out(checkout: Path) -> list[str]:
-    """The options that turn off held-out deals; none for a commit that has no such deals."""
-    known = (checkout / "agents" / "config.py").read_text(encoding="utf-8")
-    return ["--held-out-deals", "None"] if "held_out_deals" in known else []
+def options_of(checkout: Path) -> list[str]:
+    """The options that let all layers learn from the first step, without games on held-out deals; their names
+    differ between commits.
+    """
+    keys = (checkout / "agents" / "config.py").read_text(encoding="utf-8")
+    warmup = "--value-warmup-steps" if "value_warmup_steps" in keys else "--value-steps"
+    held_out = ["--held-out-deals", "None"] if "held_out_deals" in keys else []
+    return [warmup, "0", *held_out]
 
 
 def train(checkout: Path, config: str, arguments: Arguments) -> float:
     """Steps per second of one training."""
-    keys = (checkout / "agents" / "config.py").read_text(encoding="utf-8")
-    warmup = "--value-warmup-steps" if "value_warmup_steps" in keys else "--value-steps"  # its former name
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             [
                 ".venv/bin/python", "-m", "agents.train", f"configs/{config}.yaml", "--runs", folder,
-                "--minutes", str(arguments.minutes), "--total-steps", "None", warmup, "0",
+                "--minutes", str(arguments.minutes), "--total-steps", "None",
                 "--threads", str(arguments.threads), "--eval-deals", "0", "--quiet",
-                *without_held_out(checkout),
+                *options_of(checkout),
             ],
             cwd=checkout, check=True, stdout=subprocess.DEVNULL,
             env=os.environ | {"PYTHONPATH": "", "SOLITAIRE_ENV_QUIET": "1"},
@@ -80,29 +84,35 @@ def train(checkout: Path, config: str, arguments: Arguments) -> float:
     return (last - first) / (ended - begun)
 
 
-def compare(config: str, arguments: Arguments) -> list[str]:
-    """A row of the table."""
+def compare(config: str, arguments: Arguments, peak: float) -> list[str]:
+    """A row of the table; ``peak`` in floating-point operations per second."""
     before, now = [], []
     for _ in range(arguments.rounds):
         before.append(train(arguments.against, config, arguments))
         now.append(train(ROOT, config, arguments))
     ratio = median(new / old for old, new in zip(before, now, strict=True))
-    return [config, f"{median(before):,.0f}", f"{median(now):,.0f}", f"{ratio:.2f}"]
+    flops = step_flops(ROOT / "configs" / f"{config}.yaml")
+    share = flops * median(now) / peak
+    speeds = (f"{median(before):,.0f}", f"{median(now):,.0f}", f"{ratio:.2f}")
+    return [config, *speeds, f"{flops / 1e6:.2f}", f"{100 * share:.0f} %"]
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Measure and print the table; the exit status."""
     arguments = tyro.cli(Arguments, prog=PROG, args=args)
     rows = []
+    peak = peak_flops(arguments.threads)
     try:
         for config in arguments.configs:
-            rows.append(compare(config, arguments))
+            rows.append(compare(config, arguments, peak))
             print(" ".join(rows[-1]), file=sys.stderr)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         print(f"{PROG}: {error}", file=sys.stderr)
         return 2
-    print(markdown(("configuration", "before, steps/s", "now, steps/s", "ratio"), rows))
-    print(f"\n{arguments.rounds} rounds of {arguments.minutes} minutes, {arguments.threads} threads each.")
+    head = ("configuration", "before, steps/s", "now, steps/s", "ratio", "MFLOP a step", "of the peak")
+    print(markdown(head, rows))
+    print(f"\nPeak: {peak / 1e9:.0f} GFLOP/s, torch's product of float32 matrices.")
+    print(f"{arguments.rounds} rounds of {arguments.minutes} minutes, {arguments.threads} threads each.")
     print(machine())
     return 0
 
