@@ -496,7 +496,10 @@ def test_a_recording_has_legal_actions_and_repeats_its_games(copy: bool) -> None
         (["play", "busy-aces", "--deal", "ms:0"], ["deal 'ms:0' is out of range, allowed: ms:1 to "]),
         (["play", "busy-aces", "--deal"], ["Missing value for argument", "--deal"]),
         (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
-        (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed for dividing: a whole number from 1"]),
+        (
+            ["perft", "busy-aces", "--depth", "0", "--divide"],
+            ["depth is 0, allowed for dividing: a whole number from 1"],
+        ),
         (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
         (["bench", "--num-envs", "0"], ["num_envs is 0, allowed: a whole number of at least 1"]),
         (["bench", "--num-envs", "many"], ["--num-envs", "'many'"]),

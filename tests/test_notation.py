@@ -220,9 +220,7 @@ def test_unknown_lines_raise_an_error(name: str, more: str, words: tuple[str, ..
 @pytest.mark.parametrize("missing", ["stock", "waste", "foundations", "t1", "t10"])
 def test_missing_lines_raise_an_error(missing: str, refuses: Refuses) -> None:
     lines = [line for line in dealt(THIEVES).splitlines() if not line.startswith(f"{missing}:")]
-    refuses(
-        lambda: parse_position("\n".join(lines)), f"no line {missing!r}", "required: stock, waste"
-    )
+    refuses(lambda: parse_position("\n".join(lines)), f"no line {missing!r}", "required: stock, waste")
 
 
 def test_the_text_of_another_game_raises_an_error(refuses: Refuses) -> None:
