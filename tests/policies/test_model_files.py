@@ -123,7 +123,7 @@ def test_a_model_for_another_game_is_refused(folder: Path, game: str, refuses: R
         (lambda folder: edit_card(folder, sizes={"reach": 101}), [CARD, "reach is 101", "1 to 100"]),
         (lambda folder: edit_card(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
         (lambda folder: edit_card(folder, sizes={}), [WEIGHTS, "not weights of this network"]),
-        (lambda folder: change(folder, lambda t: t * np.float32(np.nan)), [WEIGHTS, "finite numbers"]),
+        (lambda folder: change(folder, lambda t: t * np.float32(np.nan)), [WEIGHTS, "finite 32-bit floats"]),
         (lambda folder: change(folder, np.float64), [WEIGHTS, "finite numbers of 32 bits"]),
         (lambda folder: change_header(folder, b'"F32"', b'"I32"'), [WEIGHTS, "finite numbers of 32 bits"]),
         (lambda folder: edit_weights(folder, more=np.zeros(3, dtype=np.float32)), ["unexpected: more"]),
