@@ -482,7 +482,10 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
         (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
         (lambda: evaluate(Whim, BUSY_ACES, [1]), ["is a class", "an SB3 model or a function"]),
         (lambda: evaluate(7, BUSY_ACES, [1]), ["is a int", "a Policy, a name"]),
-        (lambda: evaluate(Whim(by_chance=True), BUSY_ACES, [1]), ["by_chance, which is now called stochastic"]),
+        (
+            lambda: evaluate(Whim(by_chance=True), BUSY_ACES, [1]),
+            ["by_chance, which is now called stochastic"],
+        ),
         *(
             (
                 lambda limit=limit: evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=limit),

@@ -171,7 +171,9 @@ def test_a_folder_gives_its_best_or_only_game(capsys: pytest.CaptureFixture[str]
     for number in range(9):
         (folder / f"{number}.txt").write_bytes(transcript.read_bytes())
     error = run(capsys, folder, code=2)
-    assert "has 10 transcripts, choose one" in error and "one: 0.txt, 1.txt" in error and "and 2 more" in error
+    assert (
+        "has 10 transcripts, choose one" in error and "one: 0.txt, 1.txt" in error and "and 2 more" in error
+    )
     (folder / "best_game.txt").write_bytes(transcript.read_bytes())
     assert "best_game.html: 83 moves" in run(capsys, folder)
     (folder / "empty").mkdir()
