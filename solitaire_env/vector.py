@@ -54,16 +54,45 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     num_envs
         Number of games.
+    variant
+        Name of the game, such as ``"busy-aces"`` (:mod:`solitaire_env.variants`), or a custom variant.
     max_episode_steps
         Step limit of an episode; None for no limit. ``gym.make_vec`` passes the registered one.
     autoreset_mode
-        ``"NextStep"`` (default), ``"SameStep"`` or ``"Disabled"``, as in Gymnasium's own vector environments.
+        ``"NextStep"`` (default): the step after the end of a game ignores its action and deals the next game;
+        ``"SameStep"``: the step that ends a game also deals the next; ``"Disabled"``: reset ended games with
+        ``reset_mask``. As in Gymnasium's own vector environments.
     copy
-        With False, the returned arrays are views that the next call overwrites, which saves a copy.
+        With False, the returned arrays are views, which the next reset or step overwrites. This saves a copy.
 
-    ``info["action_mask"]`` is ``[num_envs, actions]``, of type ``mask_dtype``; ``reset(options=...)`` takes
-    ``deal`` and ``position``, one for all rows or one per row, and ``reset_mask`` (bool ``[num_envs]``) for
-    the rows to reset.
+    Infos are those of the single environment, with an entry for each game: ``action_mask``
+    ``[num_envs, actions]``, of type ``mask_dtype``; ``invalid_action`` and ``is_success``, bool;
+    ``cards_home``; ``deal``, -1 after a position. For each ``key``, ``_key`` marks the games that have it.
+    With SameStep they are those of the next game where a game has ended: its own are in ``final_info``, and
+    its last observation is in ``final_obs``. Both keys are present only in steps in which a game ends.
+
+    ``reset(options=...)`` takes ``deal`` and ``position``: one for all games, or one for each of the
+    ``num_envs`` games. With ``reset_mask`` (a bool array ``[num_envs]`` with a True), only the marked games
+    are reset, and the values for others are ignored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from solitaire_env import SolitaireVectorEnv
+    >>> env = SolitaireVectorEnv(64, "busy-aces", moves="supermove", autoreset_mode="SameStep")
+    >>> observations, info = env.reset(options={"deal": list(range(64))})
+    >>> ended = won = 0
+    >>> for _ in range(100):
+    ...     actions = info["action_mask"].argmax(1)  # the first legal action of each game
+    ...     observations, rewards, terminated, truncated, info = env.step(actions)
+    ...     over = terminated | truncated
+    ...     ended += int(over.sum())
+    ...     if over.any():
+    ...         won += int(info["final_info"]["is_success"][over].sum())
+    >>> marked = np.arange(64) < 10
+    >>> observations, info = env.reset(options={"deal": 7, "reset_mask": marked})
+    >>> env.deal(3), int(info["cards_home"][3])
+    (7, 0)
     """
 
     metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
@@ -138,7 +167,11 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Start new games in all rows, or in those of ``options["reset_mask"]``."""
+        """Start new games in all rows, or in those of ``options["reset_mask"]``.
+
+        Observations and infos of all games are returned. ``seed`` is a seed for each game, or a single
+        number: then game ``i`` has ``seed + i``. The seed chooses the deals that no option names.
+        """
         options = check_options(options, (*self._reset_options, "reset_mask"))
         mask = self._check_reset_mask(options.get("reset_mask"))
         rows = np.flatnonzero(mask)
@@ -158,7 +191,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         return self._out(self.batch.observations()), self._infos(mask)
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Play one action in every game (int ``[num_envs]``)."""
+        """Play one action in every game (int ``[num_envs]``); ``on_invalid`` decides about illegal ones."""
         self._need_start()
         batch = self.batch
         if self.autoreset_mode is AutoresetMode.DISABLED and self._some_ended:
@@ -218,7 +251,10 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     # -------------------------------------------------------------------------------- the games
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions, bool ``[num_envs, actions]``; the name is that of sb3-contrib."""
+        """The current legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib expects.
+
+        All actions of an ended game are marked, so that a policy can choose one, which is ignored.
+        """
         self._need_start()
         return self.batch.state.mask.astype(np.bool_)
 
@@ -246,7 +282,8 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         """Copy the games of the rows ``sources`` to ``targets`` (int ``[n]`` each).
 
         For search: a copy continues exactly like its source, including future deals. A row may occur several
-        times in ``sources``, but once in ``targets``; rows in both are read first.
+        times in ``sources``, but once in ``targets``; rows in both are read first. Observations and infos
+        that were returned before do not change: the observations of the targets are now those of the sources.
         """
         self._need_start()
         sources = self.batch.check_rows("sources", sources)

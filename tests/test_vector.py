@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import pickle
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from solitaire_env import vector
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
@@ -32,6 +34,10 @@ def started(num_envs: int = 3, name: str = "busy-aces", **arguments: Any) -> Sol
 
 def legal(env: SolitaireVectorEnv, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     return np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+
+
+def test_the_example_of_the_docstring_works() -> None:
+    assert doctest.testmod(vector).failed == 0
 
 
 # ------------------------------------------------------------------------- the same row by row
