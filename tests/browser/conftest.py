@@ -42,8 +42,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def home() -> Iterator[str]:
-    """Address of a server with three policies and a solver."""
-    policies = ["greedy", "tests.play.test_server:First", "tests.play.test_server:Whim"]
+    """Address of a server with four policies and a solver."""
+    policies = ["greedy", "linear", "tests.play.test_server:First", "tests.play.test_server:Whim"]
     app = serve.make_app(policies, solver="tests.play.test_server:Quick")
     with serve.listen("127.0.0.1", 0) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))

@@ -208,7 +208,7 @@ def test_games_are_chosen_and_shared(home: str, open_page: OpenPage) -> None:
 def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> None:
     page = open_page(f"{home}?game=eights-down&deal=132")
     names = page.locator("#policy option")
-    expect(names).to_have_text(["hint", "greedy", "first", "whim"])
+    expect(names).to_have_text(["hint", "greedy", "linear", "first", "whim"])
     page.locator("#policy").select_option(label="first")
     page.keyboard.press("h")
     expect(page.locator("#advice")).to_contain_text("first: ")
@@ -258,12 +258,20 @@ def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> N
     expect(page.locator(".arrow.first")).to_have_count(1)
 
 
-def test_play_on_stops_when_the_policy_repeats_a_position(home: str, open_page: OpenPage) -> None:
-    page = ready(open_page(f"{home}?game=freecell&deal=7"))
-    page.locator("#policy").select_option(label="first")
+@pytest.mark.parametrize(
+    ("deal", "policy"), [("game=freecell&deal=7", "first"), ("game=busy-aces&deal=29", "linear")]
+)
+def test_play_on_stops_when_the_policy_repeats_a_position(
+    home: str, open_page: OpenPage, deal: str, policy: str
+) -> None:
+    page = ready(open_page(f"{home}?{deal}"))
+    if policy == "linear":
+        page.keyboard.press("d")
+        moves(page, 1)
+    page.locator("#policy").select_option(label=policy)
     page.locator("#speed").select_option("20")
     page.locator("#on").click()
-    said = "Stopped: first repeats itself. The position is the same as after move [0-9]+."
+    said = f"Stopped: {policy} repeats itself. The position is the same as after move [0-9]+."
     expect(page.locator("#status")).to_have_text(re.compile(said), timeout=60_000)
     expect(page.locator("#on")).to_have_text("Play on")
 
