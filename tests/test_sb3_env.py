@@ -56,7 +56,7 @@ METHODS = ("action_masks", "position", "deal", "legal_actions", "get_state", "se
 )
 def test_methods_before_reset_raise_an_error(call: Any) -> None:
     env = SolitaireVecEnv("busy-aces", 2, render_mode="rgb_array", render_size=(64, 64))
-    with pytest.raises(gym.error.ResetNeeded, match=r"call reset\(\) before"):
+    with pytest.raises(gym.error.ResetNeeded, match=r"call reset\(\) first"):
         call(env)
     env.reset()
     env.step(env.action_masks().argmax(axis=1))
