@@ -87,7 +87,8 @@ def test_house_rules_are_solved(rules: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("game", "deals", "impossible"),
     [
-        ("freecell", [f"ms:{number}" for number in range(1, 1001)], 0),
+        ("freecell", [f"ms:{number}" for number in range(1, 201)], 0),
+        pytest.param("freecell", [f"ms:{number}" for number in range(201, 1001)], 0, marks=pytest.mark.slow),
         ("freecell", ["ms:11982"], 1),
         ("bakers-game", list(range(200)), 45),
         ("seahaven-towers", list(range(200)), 27),
