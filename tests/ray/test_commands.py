@@ -62,7 +62,7 @@ def test_a_killed_driver_resumes_from_its_rows(two_nodes: Cluster, tmp_path: Pat
         two_nodes.address,
     )
     driver = start(*command)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while not games.exists() or games.read_bytes().count(b"\n") < 20:
         assert driver.poll() is None and time.monotonic() < until
         time.sleep(0.05)
