@@ -97,7 +97,7 @@ def test_the_server_answers_requests(image: Image) -> None:
     finally:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert errors.splitlines() == ["warning: whoever reaches 0.0.0.0 can play here and ask the policies"]
+    assert errors.splitlines() == ["warning: everyone who can reach 0.0.0.0 can play and run the policies"]
 
 
 def test_the_build_context_contains_only_the_package() -> None:
