@@ -91,9 +91,9 @@ class TrainConfig:
     "Solitaire/Family-v0"."""
 
     minutes: float | None = 5.0
-    """Minutes of training, over all resumptions; null: no limit."""
+    """Minutes of training, over all resumptions, or null for no limit."""
     total_steps: int | None = None
-    """Total number of steps of all games; null: no limit."""
+    """Total number of steps of all games, or null for no limit."""
     num_envs: int = 512
     """Number of games in parallel."""
     n_steps: int = 64
