@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from sphinx.ext.napoleon.docstring import GoogleDocstring
+
 os.environ["NUMBA_DISABLE_JIT"] = "1"  # autodoc then sees functions, not compiled ones
 os.environ["COLUMNS"] = "88"  # the width of --help
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -74,3 +76,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("command-help", CommandHelp)
     app.connect("autodoc-process-docstring", headings)
     app.connect("autodoc-skip-member", without_docstring)
+
+
+# Napoleon would read the text before a colon as the type of an attribute. Ours are annotated.
+GoogleDocstring._consume_inline_attribute = lambda self: ("", self._consume_to_end())
