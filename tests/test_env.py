@@ -382,6 +382,13 @@ def test_the_stall_limit_truncates() -> None:
     assert play(env, "draw")[2:4] == (False, False), "the count started again"
 
 
+def test_with_unlimited_redeals_a_card_turned_up_counts_for_the_stall_limit_and_a_draw_does_not() -> None:
+    env = SolitaireEnv("klondike", stall_limit=3)
+    env.reset(options={"deal": 4})
+    ends = [play(env, text)[3] for text in ("draw", "draw", "t2>t4", "draw", "draw", "draw")]
+    assert ends == [False, False, False, False, False, True]
+
+
 def test_gym_make_adds_the_time_limit() -> None:
     env = gym.make("Solitaire/BusyAces-v0", max_episode_steps=2)
     env.reset(seed=0)

@@ -290,7 +290,7 @@ class Searcher(Policy):
         still = np.zeros(self.batch.size, dtype=np.int64)
         for step in range(self.budget.depth + 1):
             still += 1
-            still[(self.batch.events.went_home > 0) | (self.batch.events.drew > 0)] = 0
+            still[(self.batch.events.went_home > 0) | (self.batch.events.advanced > 0)] = 0
             todo &= (state.status == 0) & (still < PATIENCE)
             rows = np.flatnonzero(todo)
             self.simulated_moves += len(rows)

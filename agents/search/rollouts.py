@@ -29,12 +29,12 @@ def perturb(weights: Array, n: int, random: np.random.Generator) -> Array:
 def play_out(  # type: ignore[no-untyped-def]
     rules, state, events, b, weights, patience, autoplay, line, start, room
 ):  # fmt: skip
-    """Play the moves with the highest scores until the game ends, or for ``patience`` moves without a card
-    going home or leaving the stock. Write the actions to ``line`` from index ``start``. With ``autoplay``,
-    safe autoplay follows each move and is not written.
+    """Play the moves with the highest scores until the game ends, or for ``patience`` moves in which no card
+    goes home, leaves the stock or is turned up. Write the actions to ``line`` from index
+    ``start``. With ``autoplay``, safe autoplay follows each move and is not written.
 
     Where redeals are unlimited, one pass through the stock is added to the patience and only cards that go
-    home count; with worrying back, only a new maximum of cards home counts.
+    home or are turned up count; with worrying back, only a new maximum of cards home counts.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def play_out(  # type: ignore[no-untyped-def]
         step(rules, state, events, b, line[length])
         moves += 1
         length += 1
-        went = int(events.drew[b]) if rules.passes else 0
+        went = int(events.advanced[b])
         if autoplay:
             moves += autoplay_safe(rules, state, events, b)
         if int(state.home[b]) > most:

@@ -43,7 +43,7 @@ class IllegalActionError(ValueError):
 @jit_kernel
 def _account(
     pay_progress, pay_win, stall_limit, step_limit, end_invalid,
-    status, went_home, drew, invalid, todo,
+    status, went_home, advanced, invalid, todo,
     steps, stalls, rewards, terminated, truncated, ended, won,
 ):  # fmt: skip
     """Update rewards, limits and ends after a step; the number of episodes that ended. Limit 0 means none."""
@@ -59,7 +59,7 @@ def _account(
                 rewards[b] = pay_progress * int(went_home[b])
                 if int(status[b]) == WON:
                     rewards[b] += pay_win
-            if int(went_home[b]) > 0 or int(drew[b]) != 0:
+            if int(went_home[b]) > 0 or int(advanced[b]) != 0:
                 stalls[b] = 0
             terminated[b] = int(status[b]) != PLAYING or (end_invalid != 0 and int(invalid[b]) != 0)
             truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
@@ -154,7 +154,7 @@ class Batch(Rows):
         self.steps = np.zeros(size, dtype=np.int64)
         """Steps since the deal."""
         self.stalls = np.zeros(size, dtype=np.int64)
-        """Steps since a card last went home or left the stock."""
+        """Steps since a card last went home, left the stock for good or was turned up."""
         self.rewards = np.zeros(size, dtype=np.float64)
         self.terminated = np.zeros(size, dtype=np.bool_)
         self.truncated = np.zeros(size, dtype=np.bool_)

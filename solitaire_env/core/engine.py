@@ -108,8 +108,8 @@ class Events(NamedTuple):
 
     went_home: npt.NDArray[np.int8]
     """A card went to a foundation; -1 if one worried back."""
-    drew: npt.NDArray[np.int8]
-    """A card left the stock."""
+    advanced: npt.NDArray[np.int8]
+    """The game moved on for good: a card left the stock while redeals are limited, or was turned up."""
     invalid: npt.NDArray[np.int8]
     """The action was illegal and changed nothing."""
 
@@ -790,7 +790,7 @@ def _play(rules, state, events, b, action):
     card = int(state.tops[b, _at(source)])
     if action < rules.home_actions:
         _draw(rules, state, b)
-        events.drew[b] = 1
+        events.advanced[b] = 1
     elif action < rules.cell_actions:
         send_home(rules, state, b, source, card)
         events.went_home[b] = 1
@@ -829,7 +829,7 @@ def _no_events(events, b):
     issue 5872).
     """
     events.went_home[b] = 0
-    events.drew[b] = 0
+    events.advanced[b] = 0
     events.invalid[b] = 0
 
 
@@ -1184,34 +1184,44 @@ def _worry_back(rules, state, b, suit, target):
 
 @jit
 def _after_leaving(rules, state, b, pile):
-    """Update a pile that cards have left: its last card is turned up, or the space is filled."""
+    """Update a pile that cards have left: its last card is turned up, or the space is filled.
+
+    Returns whether a card was turned up.
+    """
     height = int(state.heights[b, _at(pile)])
     if height > 0:
-        state.rows[b, _at(pile * rules.pile_capacity + height - 1)] &= DOWN - 1
-    elif rules.fill:
+        place = _at(pile * rules.pile_capacity + height - 1)
+        turned = int(state.rows[b, place]) >= DOWN
+        state.rows[b, place] &= DOWN - 1
+        return turned
+    if rules.fill:
         if int(state.waste[b]) == 0:
             _turn_cards(rules, state, b)
         if int(state.waste[b]) > 0:
             card = playable(rules, state, b, rules.piles)
             carry(rules, state, b, rules.piles, pile, 1, card)
+    return False
 
 
 @jit
 def move_cards(rules, state, b, action):
-    """Move the cards of a legal action of a varied game; the change in the number of cards home.
+    """Move the cards of a legal action of a varied game.
 
     Updates row, counts and foundations, but not playable cards, mask and status.
     """
     source, target, count = decode(rules, state, b, action)
-    return _move_cards(rules, state, b, action, source, target, count)
+    _move_cards(rules, state, b, action, source, target, count)
 
 
 @jit
 def _move_cards(rules, state, b, action, source, target, count):
+    """:func:`move_cards` of a decoded action; returns the events ``went_home`` and ``advanced``."""
     home = 0
+    advanced = False
     if action < rules.home_actions:
         if action == 0:
             _turn_cards(rules, state, b)
+            advanced = rules.passes > 0
         else:
             _redeal(rules, state, b)
     elif action >= rules.worry_actions:
@@ -1227,16 +1237,15 @@ def _move_cards(rules, state, b, action, source, target, count):
         else:
             carry(rules, state, b, source, target, count, card)
         if source < rules.piles:
-            _after_leaving(rules, state, b, source)
-    return home
+            advanced = _after_leaving(rules, state, b, source)
+    return home, int(advanced)
 
 
 @jit_called
 def _play_varied(rules, state, events, b, action):
     """Play a legal action; update mask and status."""
     source, target, count = decode(rules, state, b, action)
-    events.went_home[b] = _move_cards(rules, state, b, action, source, target, count)
-    events.drew[b] = int(action == 0 and rules.has_stock)
+    events.went_home[b], events.advanced[b] = _move_cards(rules, state, b, action, source, target, count)
     for place in (source, target, rules.piles):
         if 0 <= place < rules.sources:
             _update_source(rules, state, b, place, 1)

@@ -199,10 +199,10 @@ def started(variant: Variant, size: int, deal: int = 0) -> Batch:
 def test_inactive_rows_do_not_change() -> None:
     batch = started(get_variant("busy-aces"), 4)
     before = batch.state.rows.copy()
-    batch.events.drew[:] = 1
+    batch.events.advanced[:] = 1
     batch.step(np.zeros(4, dtype=np.int64), np.array([1, 0, 0, 1], dtype=np.int8))
     assert (batch.state.rows != before).any(axis=1).tolist() == [True, False, False, True]
-    assert batch.events.drew.tolist() == [1, 0, 0, 1]
+    assert batch.events.advanced.tolist() == [1, 0, 0, 1]
     assert batch.steps.tolist() == [1, 0, 0, 1]
 
 

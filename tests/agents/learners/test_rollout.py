@@ -42,7 +42,7 @@ def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
         if still == PATIENCE:
             break
         batch.step(linear(batch.observations(), batch.state.mask), batch.everyone)
-        still = 0 if batch.events.went_home[0] or batch.events.drew[0] else still + 1
+        still = 0 if batch.events.went_home[0] or batch.events.advanced[0] else still + 1
     return int(batch.state.home[0]), bool(batch.state.status[0] == 1)
 
 
