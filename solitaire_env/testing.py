@@ -239,13 +239,15 @@ def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator
 
 
 def _check_gymnasium(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """Gymnasium's own checker passes for all observations."""
+    """Gymnasium's own checker passes for all observations. Its check of rendering opens windows, which need a
+    display and wait for the next frame.
+    """
     for observation in observations.OBSERVATIONS:
         for information in observations.INFORMATION:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 env = gym.make(_make_spec(variant), observation=observation, information=information)
-                check_env(env.unwrapped)
+                check_env(env.unwrapped, skip_render_check=True)
                 env.close()
             complaints = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
             expect(f"complaints of check_env, observation {observation!r}", [], complaints)

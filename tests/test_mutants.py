@@ -18,6 +18,7 @@ def add(a, b):
 """
 
 
+@pytest.mark.proof
 def test_every_mutant_changes_its_file() -> None:
     """Each old text is in its file, and no two mutants are the same."""
     mutants_ = listed()

@@ -54,42 +54,41 @@ COMMANDS = {
 
 LISTS = """
 import runpy, sys
-sys.argv = {words!r}
-try:
-    runpy.run_module({module!r}, run_name="__main__", alter_sys=True)
-except SystemExit as end:
-    print(end.code or 0, file=sys.stderr, end=" ")
-else:
-    print(0, file=sys.stderr, end=" ")
-print(*(name for name in {heavy!r} if name in sys.modules), file=sys.stderr)
+for words in {lines!r}:
+    sys.argv = [{module!r}, *words]
+    status = 0
+    try:
+        runpy.run_module({module!r}, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        status = end.code or 0
+    print("\\nended", status, *(name for name in {heavy!r} if name in sys.modules), file=sys.stderr)
 """
 
 
-def heavy_imports(module: str, words: tuple[str, ...]) -> list[str]:
-    """The exit status of a command, and the packages of :data:`HEAVY` that it imports."""
-    script = LISTS.format(words=[module, *words], module=module, heavy=HEAVY)
+def heavy_imports(module: str, *lines: tuple[str, ...]) -> list[list[str]]:
+    """The exit status of each command line, and the packages of :data:`HEAVY` that are then imported. One
+    process runs all, because Python takes longer to start than most of them.
+    """
+    script = LISTS.format(lines=lines, module=module, heavy=HEAVY)
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        input="hint\nquit\n", capture_output=True, text=True, check=False,
+        input="hint\nquit\n" * len(lines), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return done.stderr.splitlines()[-1].split()
+    ends = [line.split()[1:] for line in done.stderr.splitlines() if line.startswith("ended ")]
+    assert len(ends) == len(lines), done.stderr
+    return ends
 
 
 @pytest.mark.parametrize("module", COMMANDS)
 def test_commands_import_no_unused_packages(module: str, tmp_path: Path) -> None:
-    found = {}
-    for words in COMMANDS[module]:
-        words = tuple(word.format(folder=tmp_path) for word in words)
-        status, *imported = heavy_imports(module, words)
-        expected = "2" if words in {("ablations",), ("search-results",)} else "0"
-        if (status, imported) != (expected, []):
-            found[words] = (status, imported)
-    assert not found
+    lines = [tuple(word.format(folder=tmp_path) for word in words) for words in COMMANDS[module]]
+    expected = [["2" if words in {("ablations",), ("search-results",)} else "0"] for words in lines]
+    assert heavy_imports(module, *lines) == expected
 
 
 def test_the_check_detects_an_import() -> None:
-    assert heavy_imports("agents", ("plot", "--help")) == ["0"]
-    assert "torch" in heavy_imports("torch.version", ())
+    assert heavy_imports("agents", ("plot", "--help")) == [["0"]]
+    assert "torch" in heavy_imports("torch.version", ())[0]
 
 
 def test_the_package_does_not_import_torch() -> None:

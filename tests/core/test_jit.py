@@ -66,6 +66,7 @@ def module_name(file: str) -> str:
 
 
 @compiled
+@pytest.mark.proof
 def test_an_edit_in_another_file_recompiles(tmp_path: Path) -> None:
     """Numba's own cache would use the old code. Kernels are appended to copies of the real files."""
     for package in ("solitaire_env", "agents"):

@@ -50,7 +50,7 @@ from solitaire_env.testing import check_state, expect, expect_results
 from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.core.test_random_games import CARDS, taste
-from tests.games import ALL, COMPILED, EACH, EVERY, FURTHER, PLAYED, THE_FIVE
+from tests.games import ALL, COMPILED, EACH, EVERY
 from tests.positions import CASES, fill
 from tests.reference import SUITS, ReferenceGame, ReferenceRules
 
@@ -61,7 +61,7 @@ ENOUGH = 10
 """Moves after which an unfinished game may be replaced by another."""
 
 SETTINGS = settings(
-    max_examples=8 if COMPILED else 2,
+    max_examples=3 if COMPILED else 2,
     stateful_step_count=30,
     derandomize=True,
     database=None,
@@ -70,7 +70,6 @@ SETTINGS = settings(
     # Times measure how busy the machine is, not whether the rules are right.
     suppress_health_check=[HealthCheck.too_slow],
 )
-FEW = settings(SETTINGS, max_examples=3 if COMPILED else 2)
 MANY = settings(SETTINGS, max_examples=60, stateful_step_count=50, derandomize=False, print_blob=True)
 
 
@@ -591,8 +590,7 @@ class Games(RuleBasedStateMachine):
 @pytest.mark.parametrize("name", EACH)
 def test_properties_hold_in_every_position(name: str) -> None:
     games = seed(crc32(name.encode()))(lambda: Games(EVERY[name]))
-    further = name in FURTHER or (name in PLAYED and name not in THE_FIVE)
-    run_state_machine_as_test(games, settings=FEW if further else SETTINGS)
+    run_state_machine_as_test(games, settings=SETTINGS)
 
 
 @pytest.mark.slow

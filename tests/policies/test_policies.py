@@ -98,7 +98,7 @@ def check_greedy(variant: Variant) -> None:
     random = np.random.default_rng(0)
     batch = Batch(spec, 16)
     batch.deal(np.arange(16), list(range(16)))
-    for _ in range(100 if COMPILED else 5):
+    for _ in range(50 if COMPILED else 5):
         observations, masks = batch.observations().copy(), batch.state.mask.copy()
         actions = policy(observations, masks)
         np.testing.assert_array_equal(actions, slow(observations, masks))

@@ -112,6 +112,7 @@ def test_pqn_improves_play() -> None:
     assert logged["train/value_loss"] < 0.1
 
 
+@pytest.mark.proof
 def test_a_pqn_run_can_be_resumed_played_and_continued_by_ppo(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "batch_size": 65, "hidden": [8]}
     path = tmp_path / "pqn.yaml"

@@ -309,6 +309,7 @@ def test_beam_search_keeps_the_known_line(game: str) -> None:
         assert int(batch.state.home[0]) == again.home and spelled
 
 
+@pytest.mark.proof
 def test_beam_search_solves_deals_that_rollouts_do_not() -> None:
     """Deals of Forty Thieves: one that two seconds of rollouts do not win, and an unwinnable one."""
     ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
