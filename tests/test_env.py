@@ -389,6 +389,13 @@ def test_with_unlimited_redeals_a_card_turned_up_counts_for_the_stall_limit_and_
     assert ends == [False, False, False, False, False, True]
 
 
+def test_a_card_that_worries_back_and_goes_home_again_does_not_count_for_the_stall_limit() -> None:
+    env = SolitaireEnv("klondike", stall_limit=3)
+    env.reset(options={"deal": 1})
+    ends = [play(env, text)[3] for text in ("t5>t4", "t7>t6", "t7>f", "fD>t5", "t5>f", "fD>t5")]
+    assert ends == [False, False, False, False, False, True]
+
+
 def test_gym_make_adds_the_time_limit() -> None:
     env = gym.make("Solitaire/BusyAces-v0", max_episode_steps=2)
     env.reset(seed=0)
@@ -618,8 +625,9 @@ def test_the_state_of_a_position_and_of_another_programs_deal_is_restored() -> N
         ("stream", "x", ("stream is 'x'", "a whole number")),
         ("steps", -1, ("steps is -1", "a whole number")),
         ("stalls", 1.5, ("stalls is 1.5", "a whole number")),
+        ("most_home", 53, ("most_home is 53", "0 to 52")),
         ("more", 1, ("more", "variant, row, deal")),
-        (7, 1, ("['variant', 'row', 'deal', 'stream', 'steps', 'stalls', 7]", "variant, row, deal")),
+        (7, 1, ("['variant', 'row', 'deal', 'stream', 'steps', 'stalls', 'most_home', 7]", "variant, row, deal")),
         ("variant", np.array(["eights-down"]), ("state is of variant array(", "'eights-down'")),
         ("variant", "x" * 10_000, ("'xxx", "'eights-down'")),
         ("row", [10**5000], ("[a number of 16610 bits]", "156 whole numbers")),

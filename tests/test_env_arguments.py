@@ -230,12 +230,12 @@ def test_numbers_of_states_may_be_numpy_integers() -> None:
     env = started()
     env.step(0)
     saved = env.get_state()
-    numbers = {key: np.int64(saved[key]) for key in ("steps", "stalls", "deal")}
+    numbers = {key: np.int64(saved[key]) for key in ("steps", "stalls", "most_home", "deal")}
     env.set_state({**saved, **numbers, "stream": np.uint64(saved["stream"])})
     assert env.get_state() == saved and all(type(env.get_state()[key]) is int for key in numbers)
 
 
-@pytest.mark.parametrize("key", ["stream", "steps", "stalls"])
+@pytest.mark.parametrize("key", ["stream", "steps", "stalls", "most_home"])
 @pytest.mark.parametrize("value", [*NO_NUMBERS, -1, 2**64, 10**5000], ids=shown)
 def test_invalid_numbers_of_states_raise_an_error(key: str, value: Any, refuses: Refuses) -> None:
     env = started()

@@ -33,7 +33,7 @@ Start = Position | Deal
 NO_NUMBER: Final = -1
 """Deal number of a game that did not start from one."""
 _INT64: Final = np.dtype(np.int64)
-_STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls")
+_STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls", "most_home")
 
 
 class IllegalActionError(ValueError):
@@ -43,8 +43,8 @@ class IllegalActionError(ValueError):
 @jit_kernel
 def _account(
     pay_progress, pay_win, stall_limit, step_limit, end_invalid,
-    status, went_home, advanced, invalid, todo,
-    steps, stalls, rewards, terminated, truncated, ended, won,
+    status, home, went_home, advanced, invalid, todo,
+    steps, stalls, most_home, rewards, terminated, truncated, ended, won,
 ):  # fmt: skip
     """Update rewards, limits and ends after a step; the number of episodes that ended. Limit 0 means none."""
     episodes = 0
@@ -59,13 +59,16 @@ def _account(
                 rewards[b] = pay_progress * int(went_home[b])
                 if int(status[b]) == WON:
                     rewards[b] += pay_win
-            if int(went_home[b]) > 0 or int(advanced[b]) != 0:
+            # A card that worries back and goes home again is no progress.
+            if int(home[b]) > int(most_home[b]) or int(advanced[b]) != 0:
                 stalls[b] = 0
+            most_home[b] = max(int(most_home[b]), int(home[b]))
             terminated[b] = int(status[b]) != PLAYING or (end_invalid != 0 and int(invalid[b]) != 0)
             truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
         elif int(todo[b]) == DEAL:
             steps[b] = 0
             stalls[b] = 0
+            most_home[b] = home[b]
         ended[b] = terminated[b] or truncated[b]
         won[b] = int(status[b]) == WON
         episodes += int(ended[b])
@@ -154,7 +157,9 @@ class Batch(Rows):
         self.steps = np.zeros(size, dtype=np.int64)
         """Steps since the deal."""
         self.stalls = np.zeros(size, dtype=np.int64)
-        """Steps since a card last went home, left the stock for good or was turned up."""
+        """Steps since the game last advanced: more cards home than before, or ``events.advanced``."""
+        self.most_home = np.zeros(size, dtype=np.int16)
+        """Most cards home since the deal."""
         self.rewards = np.zeros(size, dtype=np.float64)
         self.terminated = np.zeros(size, dtype=np.bool_)
         self.truncated = np.zeros(size, dtype=np.bool_)
@@ -256,6 +261,7 @@ class Batch(Rows):
     def _start(self, rows: npt.NDArray[np.int64]) -> None:
         self.steps[rows] = 0
         self.stalls[rows] = 0
+        self.most_home[rows] = self.state.home[rows]
         self.events.invalid[rows] = 0
         self.won[rows] = self.state.status[rows] == WON
 
@@ -315,7 +321,8 @@ class Batch(Rows):
             arrays = []
         for array in (
             *arrays, *self.events, self.streams, self.deal_numbers,
-            self.steps, self.stalls, self.rewards, self.terminated, self.truncated, self.ended, self.won,
+            self.steps, self.stalls, self.most_home,
+            self.rewards, self.terminated, self.truncated, self.ended, self.won,
         ):  # fmt: skip
             array[targets] = array[sources]
         if self.deal_names:
@@ -374,8 +381,8 @@ class Batch(Rows):
     def _account(self, todo: npt.NDArray[np.int8]) -> int:
         """Update rewards, limits and ends after a step; return the number of episodes that ended."""
         episodes = _accounts(
-            *self.pay, *self._limits, self._end_invalid, self.state.status, *self.events, todo,
-            self.steps, self.stalls,
+            *self.pay, *self._limits, self._end_invalid, self.state.status, self.state.home, *self.events, todo,
+            self.steps, self.stalls, self.most_home,
             self.rewards, self.terminated, self.truncated, self.ended, self.won,
         )  # fmt: skip
         return int(episodes)
@@ -455,6 +462,7 @@ class Batch(Rows):
             "stream": int(self.streams[row]),
             "steps": int(self.steps[row]),
             "stalls": int(self.stalls[row]),
+            "most_home": int(self.most_home[row]),
         }
 
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
@@ -470,6 +478,7 @@ class Batch(Rows):
         self.streams[row] = np.uint64(int(saved["stream"]))
         self.steps[row] = int(saved["steps"])
         self.stalls[row] = int(saved["stalls"])
+        self.most_home[row] = int(saved["most_home"])
 
     def _check_state(self, saved: Any) -> None:
         """Raise an error if a state does not have the format of :meth:`get_state`."""
@@ -480,7 +489,7 @@ class Batch(Rows):
             raise ValueError(
                 f"state is of variant {shown(saved['variant'])}, allowed here: {self.variant.name!r}"
             )
-        for key, most in (("stream", 2**64 - 1), ("steps", 2**62), ("stalls", 2**62)):
+        for key, most in (("stream", 2**64 - 1), ("steps", 2**62), ("stalls", 2**62), ("most_home", self.variant.cards)):
             number = whole_number(saved[key])
             if number is None or not 0 <= number <= most:
                 raise ValueError(
