@@ -18,9 +18,10 @@ SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # implementation alone.
 PACKAGE := -m "not proof and not slow and not oracle and not browser and not container and not reference" \
 	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
-# What shows a game or measures has no kernels of its own.
-KERNELS_ONLY := $(PACKAGE) $(addprefix --ignore=tests/,render play test_cli.py test_docs.py test_family_env.py \
-	test_benchmarks.py test_evaluation_benchmark.py)
+# The tests of the kernels, each of which runs in some of them.
+KERNELS_ONLY := $(PACKAGE) $(addprefix tests/,core evaluation move_features policies test_env.py test_family_policies.py \
+	test_transcripts.py test_vector.py test_vector_rows.py) \
+	$(addprefix --ignore=tests/core/,test_code_cache.py test_concurrency.py test_jit.py)
 # Faults are generated in a copy of the project; an edit of the rules begins a new one.
 GENERATED := .cache/mutants
 
@@ -79,7 +80,7 @@ test-examples: $(COMPILED) $(addsuffix /ready,$(addprefix .venvs/,torchrl tiansh
 	@touch $@
 
 test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-bin)
-	$(PY) -m pytest -m "oracle and not slow" $(ARGS)
+	$(PY) -m pytest $(SPREAD) -m "oracle and not slow" tests/oracles tests/agents/commands/test_fc_solve.py $(ARGS)
 
 test-browser: $(READY)  ## the pages in Chromium (Debian: chromium); screenshots in .cache/screenshots
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[browser]"

@@ -627,7 +627,11 @@ def test_the_state_of_a_position_and_of_another_programs_deal_is_restored() -> N
         ("stalls", 1.5, ("stalls is 1.5", "a whole number")),
         ("most_home", 53, ("most_home is 53", "0 to 52")),
         ("more", 1, ("more", "variant, row, deal")),
-        (7, 1, ("['variant', 'row', 'deal', 'stream', 'steps', 'stalls', 'most_home', 7]", "variant, row, deal")),
+        (
+            7,
+            1,
+            ("['variant', 'row', 'deal', 'stream', 'steps', 'stalls', 'most_home', 7]", "variant, row, deal"),
+        ),
         ("variant", np.array(["eights-down"]), ("state is of variant array(", "'eights-down'")),
         ("variant", "x" * 10_000, ("'xxx", "'eights-down'")),
         ("row", [10**5000], ("[a number of 16610 bits]", "156 whole numbers")),

@@ -489,7 +489,12 @@ class Batch(Rows):
             raise ValueError(
                 f"state is of variant {shown(saved['variant'])}, allowed here: {self.variant.name!r}"
             )
-        for key, most in (("stream", 2**64 - 1), ("steps", 2**62), ("stalls", 2**62), ("most_home", self.variant.cards)):
+        for key, most in (
+            ("stream", 2**64 - 1),
+            ("steps", 2**62),
+            ("stalls", 2**62),
+            ("most_home", self.variant.cards),
+        ):
             number = whole_number(saved[key])
             if number is None or not 0 <= number <= most:
                 raise ValueError(

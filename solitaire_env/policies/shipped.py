@@ -32,8 +32,10 @@ def load_shipped(spec: GameSpec) -> Policy:
             seen = spec.seen(moves=card.get("moves"))
         except ValueError:  # its moves cannot be used here
             continue
-        # Layouts do not contain the building rule.
-        if seen.hash == card.get("layout_hash") and seen.variant.build == get_variant(game).build:
+        # Layouts do not contain these rules.
+        own = get_variant(game)
+        alike = all(getattr(seen.variant, rule) == getattr(own, rule) for rule in ("build", "draw", "passes"))
+        if seen.hash == card.get("layout_hash") and alike:
             return load_network(SHIPPED / game, spec, "shipped")
     raise ValueError(
         f"policy 'shipped' has no network for this game, only for {', '.join(games) or 'none yet'}; "
