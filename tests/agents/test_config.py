@@ -13,8 +13,8 @@ from agents.config import TrainConfig, make_config
 from agents.runs.config_files import dump_config, load_config
 from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.variants import get_variant
-from tests.games import THE_FIVE
 from tests.conftest import Refuses
+from tests.games import THE_FIVE
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
