@@ -1,5 +1,6 @@
 """Evaluation games played by the workers of a Ray cluster."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +13,11 @@ from solitaire_env.evaluation.runner import Finished, Runner
 
 MIN_CHUNK: Final = 128
 """Minimum number of games of a chunk, if that many are left: they share the cost of a round of decisions."""
+MAX_ROUNDS: Final = 8
+"""Maximum number of games of a chunk for each game that is played at a time: with more, fewer are played alone
+at the end of a chunk."""
+SEND_SECONDS: Final = 0.1
+"""A worker sends the games that have ended at most this often: a message costs as much as many fast games."""
 
 
 class PlayJob(NamedTuple):
@@ -53,7 +59,11 @@ def play_on(
             runner.seed, runner.record,
         )  # fmt: skip
         for results in cluster.spread(
-            prepare, job, deals, min_size=min(MIN_CHUNK, runner.num_envs), max_size=runner.num_envs
+            prepare,
+            job,
+            deals,
+            min_size=min(MIN_CHUNK, runner.num_envs),
+            max_size=MAX_ROUNDS * runner.num_envs,
         ):
             for _, played in results:
                 runner.answers += played.answers
@@ -82,12 +92,17 @@ def prepare(job: PlayJob) -> Callable[[list[Deal]], Iterator[list[tuple[int, Pla
         runner = Runner(policy, job.spec, num_envs=job.num_envs, seed=job.seed, record=job.record)
         places: dict[Start, int] = {deal: place for place, deal in enumerate(deals)}
         answers, seconds = 0, 0.0
+        results: list[tuple[int, Played]] = []
+        sent = time.monotonic()
         for ended in runner.play(deals):
-            results = []
             for end in ended:
                 done = Played(end, runner.answers - answers, runner.answer_seconds - seconds)
                 results.append((places[end.start], done))
                 answers, seconds = runner.answers, runner.answer_seconds
+            if results and time.monotonic() - sent > SEND_SECONDS:
+                yield results
+                results, sent = [], time.monotonic()
+        if results:
             yield results
 
     return play

@@ -381,7 +381,8 @@ class Batch(Rows):
     def _account(self, todo: npt.NDArray[np.int8]) -> int:
         """Update rewards, limits and ends after a step; return the number of episodes that ended."""
         episodes = _accounts(
-            *self.pay, *self._limits, self._end_invalid, self.state.status, self.state.home, *self.events, todo,
+            *self.pay, *self._limits, self._end_invalid,
+            self.state.status, self.state.home, *self.events, todo,
             self.steps, self.stalls, self.most_home,
             self.rewards, self.terminated, self.truncated, self.ended, self.won,
         )  # fmt: skip
