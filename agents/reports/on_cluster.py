@@ -14,8 +14,8 @@ from solitaire_env.evaluation.runner import Finished, Runner
 MIN_CHUNK: Final = 128
 """Minimum number of games of a chunk, if that many are left: they share the cost of a round of decisions."""
 MAX_ROUNDS: Final = 8
-"""Maximum number of games of a chunk, in multiples of the games that are played at a time: with more, fewer are
-played alone at the end of a chunk."""
+"""Maximum number of games of a chunk, in multiples of the games that are played at a time: fewer chunks, so
+fewer ends of chunks, where few games are played at a time."""
 SEND_SECONDS: Final = 0.1
 """A worker sends the games that have ended at most this often: a message costs as much as many fast games."""
 
