@@ -21,11 +21,11 @@ from agents.reports.tables import against, signed_rank
 from solitaire_env.evaluation import draw, mcnemar, read_games, summarize
 from solitaire_env.policies import shipped
 from tests.conftest import Refuses
+from tests.games import THE_FIVE
 
 PAGE = leaderboard.PAGE
 MINE = ("--policy", "tests.agents.commands.test_leaderboard:Mine", "--name", "mine", "--author", "Me")
 MADE = ("--made", "the first legal move")
-from tests.games import THE_FIVE
 
 
 class Mine:

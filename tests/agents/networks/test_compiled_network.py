@@ -13,10 +13,10 @@ from solitaire_env.core import Batch, GameSpec
 from solitaire_env.policies.network import load_network
 from solitaire_env.policies.shipped import network_folder, shipped_games
 from solitaire_env.variants import get_variant
+from tests.games import THE_FIVE
 from tests.policies.model_folders import SIZES, played, spec_of, write_model
 
 Array = np.ndarray[Any, Any]
-from tests.games import THE_FIVE
 
 
 def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
