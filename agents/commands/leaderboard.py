@@ -191,8 +191,8 @@ def _training(a: Add, game: str) -> Training | None:
     if (a.steps, a.minutes, a.machine) != (None, None, None):
         return Training(steps=a.steps, minutes=a.minutes, machine=a.machine)
     if a.policy == "linear":
-        tuned = read_json(linear_policy.WEIGHTS)[game]["tuned"]
-        return Training(minutes=round(tuned["seconds"] / 60, 2))
+        entry = read_json(linear_policy.WEIGHTS).get(game)  # None: it plays with those of a similar game
+        return entry and Training(minutes=round(entry["tuned"]["seconds"] / 60, 2))
     folder = shipped_policy.network_folder(a.policy, game)
     return training_of(folder) if (folder / "curve.csv").is_file() else None
 

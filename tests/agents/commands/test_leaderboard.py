@@ -80,7 +80,7 @@ def test_the_page_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_game_has_the_baselines() -> None:
     store = read_store(results.STORE)
-    assert set(store) == {*THE_FIVE, "freecell", "klondike-draw-3"}
+    assert set(store) == {*THE_FIVE, "freecell"}
     for game, entries in store.items():
         assert {"random", "greedy", "linear"} <= {entry.about.policy for entry in entries}, game
         for better, worse in pairwise(entries):
@@ -143,6 +143,10 @@ def test_add_stores_games_and_write_updates_the_page(board: Path, capsys: pytest
     about = json.loads((folder / "mine.json").read_text())
     assert about["training"] == {"steps": 1_500_000, "minutes": 2.5, "machine": "a desk"}
     assert about["speed"]["ms_per_move"] > 0 and about["author"] == "Me" and about["weights"] is None
+
+    assert add("--policy", "linear", env="freecell") == 0
+    about = json.loads((board / "freecell" / "linear.json").read_text())
+    assert about["training"] is None, "it has the weights of a similar game"
 
     assert main(["--check"]) == 1
     assert "python -m agents leaderboard" in capsys.readouterr().err and not leaderboard.PAGE.exists()

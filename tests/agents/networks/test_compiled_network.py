@@ -40,7 +40,7 @@ def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
 
 
 def test_each_of_the_five_games_has_a_shipped_network() -> None:
-    assert set(shipped_games()) == {*THE_FIVE, "freecell", "klondike-draw-3"}
+    assert set(shipped_games()) == {*THE_FIVE, "freecell"}
 
 
 @pytest.mark.parametrize("game", shipped_games())
