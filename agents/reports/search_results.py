@@ -25,7 +25,6 @@ from solitaire_env.evaluation import (
     summarize,
     wilson_interval,
 )
-from solitaire_env.policies.shipped import shipped_games
 
 SEARCH: Final = ROOT / "results" / "search"
 
@@ -117,10 +116,14 @@ def search_table(entries: Mapping[str, Sequence[Entry]]) -> str:
 
 def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
     """Results against time, a panel per game: the network alone, search, and the thoughtful solver."""
-    figure = new_figure(7.5)
-    *panels, last = figure.subplots(3, 2).flat
-    games = [variant for variant in VARIANTS if variant.name in shipped_games()]
-    for variant, axes in zip(games, panels, strict=True):
+    games = [variant for variant in VARIANTS if read_search(variant.name)]
+    rows = len(games) // 2 + 1  # a panel more, for the legend
+    figure = new_figure(2.5 * rows)
+    panels = list(figure.subplots(rows, 2).flat)
+    last = panels[-1]
+    for axes in panels[len(games) :]:
+        axes.axis("off")
+    for variant, axes in zip(games, panels, strict=False):
         # If few games are won, cards home say more.
         found = [one for deal, one in solver_results_of(variant.name).items() if deal in stored.STANDARD]
         winnable = any(one.result == "winnable" for one in found)
@@ -132,7 +135,6 @@ def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
         label = "games won, %" if winnable else "cards home"
         axes.set(title=variant.title, xscale="log", ylabel=label, xlabel="seconds of one core a game")
         axes.set_ylim(0, 1.06 * axes.get_ylim()[1])
-    last.axis("off")
     legend = (
         ("o", COLORS[1], "the network alone"),
         ("D", COLORS[0], "search, which knows what a player knows"),
