@@ -51,8 +51,8 @@ class TrainConfig:
     reward: Literal["progress", "win", "progress+win"] = "progress+win"
     """Reward: "progress" for each card that goes home, "win" for a win, or both."""
     stall_limit: int | None = 40
-    """A game is truncated after this many steps in which no card went home, left the stock (counted only
-    while redeals are limited) or was turned up."""
+    """A game is truncated after this many steps in which no card went home for the first time, left the
+    stock (counted only while redeals are limited) or was turned up."""
 
     safe_autoplay: bool = False
     """Safe autoplay in training and in the model's play: cards whose next lower cards, of all decks, are home
