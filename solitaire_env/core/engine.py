@@ -78,6 +78,9 @@ class State(NamedTuple):
     """By rank, the piles that may give such a card with others on it ``[batch, RANKS]``, as bits."""
     takes: npt.NDArray[np.int64]
     """In varied games, the cards that each tableau pile takes, as bits ``[batch, piles]``; else unused."""
+    movable: npt.NDArray[np.int64]
+    """In varied games, the cards of each source that may move to a pile, with those on them, as bits
+    ``[batch, sources]``; else unused."""
     may_get_full: npt.NDArray[np.int8]
     """1 if a pile might get full, which never happens in a game from a deal ``[batch]``."""
     next_home: npt.NDArray[np.int64]
@@ -128,6 +131,7 @@ def make_state(rules: Rules, batch: int) -> State:
         links=zeros(np.int8, KEYS + rules.sources),
         deeper=zeros(np.int64, RANKS),
         takes=zeros(np.int64, rules.piles),
+        movable=zeros(np.int64, rules.sources),
         may_get_full=zeros(np.int8),
         next_home=zeros(np.int64),
         heights=zeros(np.int8, rules.piles),
@@ -299,12 +303,17 @@ def space_rank(rules, state, b):
 
 
 @jit
+def space_fillers(rules, state, b):
+    """The cards, as bits, that may move to a space, with any cards on them."""
+    if rules.spaces == SPACES_NONE:
+        return 0
+    return 15 << (4 * space_rank(rules, state, b)) if rules.spaces == SPACES_RANK else ~15
+
+
+@jit
 def fills_space(rules, state, b, card):
     """Whether a card, or the sequence that it leads, may move to a space; EMPTY may not."""
-    rank = card >> 2
-    if rules.spaces == SPACES_NONE:
-        return False
-    return rank == space_rank(rules, state, b) if rules.spaces == SPACES_RANK else rank > 0
+    return is_in(card, space_fillers(rules, state, b)) != 0
 
 
 @jit
@@ -325,7 +334,7 @@ def sequence_length(rules, state, b, pile, most):
     if most == 0:
         return 0
     if rules.varied:
-        return _varied_length(rules, state, b, pile, most)
+        return _varied_sequence(rules, state, b, pile, most)[0]
     last = pile * rules.pile_capacity + int(state.heights[b, _at(pile)]) - 1
     key = _key(rules, int(state.rows[b, _at(last)]))
     length = 1
@@ -418,14 +427,21 @@ def _update_source(rules, state, b, source, capacity):
     if source < rules.piles:
         height = int(state.heights[b, _at(source)])
         run = min(height, 1)
-        if rules.moves != ONE_CARD:
-            run = sequence_length(rules, state, b, source, height)
         if rules.varied:
+            cards = 0
+            if height > 0:
+                most = height if rules.moves != ONE_CARD else 1
+                run, cards = _varied_sequence(rules, state, b, source, most)
+            state.movable[b, _at(source)] = cards
             state.takes[b, _at(source)] = cards_below(rules, card, rules.build)
+        elif rules.moves != ONE_CARD:
+            run = sequence_length(rules, state, b, source, height)
         state.runs[b, _at(source)] = run
         state.units[b, _at(source)] = min(run, capacity)
     else:
         state.units[b, _at(source)] = card != 0
+        if rules.varied:
+            state.movable[b, _at(source)] = 1 << card
     state.tops[b, _at(source)] = card
     state.keys[b, _at(source)] = _key(rules, card)
 
@@ -872,6 +888,7 @@ def copy(rules, state, source, target):
         state.tops[target, place] = state.tops[source, place]
         state.keys[target, place] = state.keys[source, place]
         state.units[target, place] = state.units[source, place]
+        state.movable[target, place] = state.movable[source, place]
     for place in range(KEYS + rules.sources):
         state.links[target, place] = state.links[source, place]
     for rank in range(RANKS):
@@ -893,10 +910,14 @@ def copy(rules, state, source, target):
 
 
 @jit
-def _varied_length(rules, state, b, pile, most):
-    """Number of cards at the end of a pile that may move together, at most ``most``; never face-down ones."""
+def _varied_sequence(rules, state, b, pile, most):
+    """The cards at the end of a pile, not empty, that may move together, never face-down ones.
+
+    Returns their number, at most ``most``, and the cards as bits.
+    """
     last = pile * rules.pile_capacity + int(state.heights[b, _at(pile)]) - 1
     card = int(state.rows[b, _at(last)])
+    cards = 1 << card
     length = 1
     while length < most:
         deeper = int(state.rows[b, _at(last - length)])
@@ -904,8 +925,9 @@ def _varied_length(rules, state, b, pile, most):
         if deeper >= DOWN or deeper == FACE_DOWN or not together:
             break
         card = deeper
+        cards |= 1 << card
         length += 1
-    return length
+    return length, cards
 
 
 @jit
@@ -990,21 +1012,6 @@ def last_home(rules, state, b, foundation):
 
 
 @jit
-def _mask_onto(rules, state, b, source, card, count):
-    """Set the entries of a card with ``count - 1`` cards on it, onto the piles that take it; their number."""
-    moves = 0
-    for target in range(rules.piles):
-        if (
-            is_in(card, int(state.takes[b, _at(target)])) != 0
-            and target != source
-            and int(state.heights[b, _at(target)]) + count <= rules.pile_capacity
-        ):
-            state.mask[b, _at(_varied_action(rules, source, target, count))] = 1
-            moves += 1
-    return moves
-
-
-@jit
 def _varied_action(rules, source, target, count):
     """Number of the action that moves ``count`` cards of a source onto a tableau pile."""
     from_piles = rules.piles * (rules.piles - 1)
@@ -1018,39 +1025,83 @@ def _varied_action(rules, source, target, count):
 
 
 @jit
-def _mask_varied_pile(rules, state, b, pile, accepted, capacity):
-    """Set the entries of a tableau pile onto piles and to a space; their number."""
+def _takes_all(rules, state, b, movable, run, target):
+    """1 if a pile takes one of the cards ``movable`` (bits) and has room for ``run`` cards, else 0."""
+    room = int(state.heights[b, _at(target)]) + run <= rules.pile_capacity
+    return int((movable & int(state.takes[b, _at(target)])) != 0) & int(room)
+
+
+@jit
+def _mask_onto(rules, state, b, source, tallest):
+    """Set the legal entries from a source to the piles that take its cards; their number.
+
+    ``tallest`` is the number of cards in the fullest pile.
+    """
     moves = 0
-    height = int(state.heights[b, _at(pile)])
-    run = int(state.runs[b, _at(pile)])
-    last = pile * rules.pile_capacity + height - 1
-    units = min(run, capacity)
-    state.units[b, _at(pile)] = units
-    for count in range(1, units + 1):
-        card = int(state.rows[b, _at(last + 1 - count)])
-        if is_in(card, accepted) != 0:
-            moves += _mask_onto(rules, state, b, pile, card, count)
-    if int(state.spaces[b]) > 0:
-        # A whole pile moving to a space only renames the pile: that is not a move.
-        most = min(run, height - 1, carry_limit(rules, state, b, 1))
-        for count in range(1, most + 1):
-            if fills_space(rules, state, b, int(state.rows[b, _at(last + 1 - count)])):
-                action = rules.space_actions + pile * rules.space_counts + min(count, rules.space_counts) - 1
-                state.mask[b, _at(action)] = 1
-                moves += 1
+    movable = int(state.movable[b, _at(source)])
+    units = int(state.units[b, _at(source)])
+    single = source >= rules.piles
+    run = 1 if single else int(state.runs[b, _at(source)])
+    counts = rules.tableau_counts
+    if single or (counts == 1 and units == run and tallest + run <= rules.pile_capacity):
+        # The usual case, without branches: each pile has one entry, and room.
+        first = _varied_action(rules, source, 0, 1)
+        for target in range(min(source, rules.piles)):
+            legal = _takes_all(rules, state, b, movable, run, target)
+            state.mask[b, _at(first + target)] = legal
+            moves += legal
+        for target in range(source + 1, rules.piles):
+            legal = _takes_all(rules, state, b, movable, run, target)
+            state.mask[b, _at(first + target - 1)] = legal
+            moves += legal
+        return moves
+    top = source * rules.pile_capacity + int(state.heights[b, _at(source)]) - 1
+    targets = 0
+    for target in range(rules.piles):
+        targets |= int((movable & int(state.takes[b, _at(target)])) != 0) << target
+    targets &= ~(1 << source)
+    while targets != 0:
+        target = lowest_bit(targets)
+        targets &= targets - 1
+        cards = int(state.takes[b, _at(target)])
+        entry = _varied_action(rules, source, target, 1)
+        for k in range(min(units, rules.pile_capacity - int(state.heights[b, _at(target)]))):
+            legal = is_in(int(state.rows[b, _at(top - k)]), cards)
+            state.mask[b, _at(entry + min(k, counts - 1))] |= legal
+            moves += legal
+    return moves
+
+
+@jit
+def _mask_varied_space(rules, state, b, source):
+    """Set the legal entries from a source to a space; their number."""
+    if source >= rules.piles:
+        action = rules.space_actions + rules.piles * (rules.space_counts - 1) + source
+        state.mask[b, _at(action)] = 1
+        return 1
+    moves = 0
+    # A whole pile moving to a space only renames the pile: that is not a move.
+    height = int(state.heights[b, _at(source)])
+    top = source * rules.pile_capacity + height - 1
+    first = rules.space_actions + source * rules.space_counts
+    fillers = space_fillers(rules, state, b)
+    for k in range(min(int(state.runs[b, _at(source)]), height - 1, carry_limit(rules, state, b, 1))):
+        legal = is_in(int(state.rows[b, _at(top - k)]), fillers)
+        state.mask[b, _at(first + min(k, rules.space_counts - 1))] |= legal
+        moves += legal
     return moves
 
 
 @jit
 def _finish_varied(rules, state, b, moves):
-    """See :func:`_finish`; ``moves`` are the entries onto piles and to spaces."""
+    """See :func:`_finish`; ``moves`` are legal moves that are known, not always all."""
     state.status[b] = PLAYING
     if int(state.home[b]) == rules.cards:
         state.status[b] = WON
     elif moves == 0:
-        legal = 0
-        for action in range(rules.tableau_actions):
-            legal |= int(state.mask[b, _at(action)])
+        legal = np.int8(0)
+        for action in range(rules.actions):
+            legal = np.int8(legal | state.mask[b, action])
         if legal == 0:
             state.status[b] = STUCK
     if int(state.status[b]) != PLAYING:
@@ -1065,39 +1116,90 @@ def _can_redeal(rules, state, b):
 
 
 @jit
-def _mask_varied(rules, state, b):
-    """Rewrite the whole mask; the number of entries onto piles and to spaces."""
-    state.mask[b, :] = 0
-    if rules.has_stock:
-        state.mask[b, 0] = int(state.stock[b]) > 0
-        if rules.passes != 1:
-            state.mask[b, 1] = _can_redeal(rules, state, b)
-    moves = 0
-    accepted = 0
+def _mask_stock(rules, state, b):
+    """Entries of the stock; whether any is legal."""
+    if rules.has_stock == 0:
+        return 0
+    draw = int(int(state.stock[b]) > 0)
+    state.mask[b, 0] = draw
+    if rules.passes == 1:
+        return draw
+    redeal = int(_can_redeal(rules, state, b))
+    state.mask[b, 1] = redeal
+    return draw | redeal
+
+
+@jit
+def _accepted(rules, state, b):
+    """The cards that any tableau pile takes, as bits, and the number of cards in the fullest pile."""
+    cards = 0
+    tallest = 0
     for pile in range(rules.piles):
-        accepted |= int(state.takes[b, _at(pile)])
+        cards |= int(state.takes[b, _at(pile)])
+        tallest = max(tallest, int(state.heights[b, _at(pile)]))
+    return cards, tallest
+
+
+@jit
+def _mask_varied_source(rules, state, b, source, accepted, tallest):
+    """Set the legal entries from a source to piles and to a space; their number."""
+    moves = 0
+    movable = int(state.movable[b, _at(source)])
+    if movable & accepted:
+        moves += _mask_onto(rules, state, b, source, tallest)
+    if int(state.spaces[b]) > 0 and movable & space_fillers(rules, state, b):
+        moves += _mask_varied_space(rules, state, b, source)
+    return moves
+
+
+@jit
+def _mask_worrying(rules, state, b, accepted):
+    """Set the legal entries from the foundations; their number."""
+    moves = 0
+    for foundation in range(SUITS * rules.decks):
+        card = last_home(rules, state, b, foundation)
+        if is_in(card, accepted) != 0:
+            first = rules.worry_actions + foundation // rules.decks * rules.piles
+            for target in range(rules.piles):
+                legal = _takes_all(rules, state, b, 1 << card, 1, target)
+                state.mask[b, _at(first + target)] |= legal
+                moves += legal
+    return moves
+
+
+@jit
+def _mask_varied(rules, state, b):
+    """Rewrite the whole mask; the number of legal entries that are known."""
+    state.mask[b, :] = 0
+    moves = _mask_stock(rules, state, b)
+    accepted, tallest = _accepted(rules, state, b)
     capacity = carry_limit(rules, state, b, 0)
     for source in range(rules.sources):
-        card = int(state.tops[b, _at(source)])
-        if card != 0:
-            _mask_home(rules, state, b, source)
-            if rules.cells and source < rules.first_cell:
-                _mask_cell(rules, state, b, source)
-            if source < rules.piles:
-                moves += _mask_varied_pile(rules, state, b, source, accepted, capacity)
-            else:
-                if is_in(card, accepted) != 0:
-                    moves += _mask_onto(rules, state, b, source, card, 1)
-                if int(state.spaces[b]) > 0 and fills_space(rules, state, b, card):
-                    action = rules.space_actions + rules.piles * (rules.space_counts - 1) + source
-                    state.mask[b, _at(action)] = 1
-                    moves += 1
+        _mask_home(rules, state, b, source)
+        if rules.cells and source < rules.first_cell:
+            _mask_cell(rules, state, b, source)
+        if source < rules.piles:
+            state.units[b, _at(source)] = min(int(state.runs[b, _at(source)]), capacity)
+        moves += _mask_varied_source(rules, state, b, source, accepted, tallest)
     if rules.worrying_back:
-        for foundation in range(SUITS * rules.decks):
-            card = last_home(rules, state, b, foundation)
-            if is_in(card, accepted) != 0:
-                moves += _mask_onto(rules, state, b, rules.sources + foundation // rules.decks, card, 1)
+        moves += _mask_worrying(rules, state, b, accepted)
     return moves
+
+
+@jit
+def _mask_waste(rules, state, b):
+    """Rewrite the entries of stock and waste; the number of legal ones that are known."""
+    waste = rules.piles
+    first = _varied_action(rules, waste, 0, 1)
+    for target in range(rules.piles):
+        state.mask[b, _at(first + target)] = 0
+    if rules.spaces != SPACES_NONE:
+        state.mask[b, _at(rules.space_actions + rules.piles * rules.space_counts)] = 0
+    _mask_home(rules, state, b, waste)
+    if rules.cells:
+        _mask_cell(rules, state, b, waste)
+    accepted, tallest = _accepted(rules, state, b)
+    return _mask_stock(rules, state, b) + _mask_varied_source(rules, state, b, waste, accepted, tallest)
 
 
 @jit
@@ -1246,7 +1348,12 @@ def _play_varied(rules, state, events, b, action):
     """Play a legal action; update mask and status."""
     source, target, count = decode(rules, state, b, action)
     events.went_home[b], events.advanced[b] = _move_cards(rules, state, b, action, source, target, count)
-    for place in (source, target, rules.piles):
+    if action < rules.home_actions:
+        _update_source(rules, state, b, rules.piles, 1)
+        _finish_varied(rules, state, b, _mask_waste(rules, state, b))
+        return
+    # A space may have been filled from the waste.
+    for place in (source, target, rules.piles if rules.fill else -1):
         if 0 <= place < rules.sources:
             _update_source(rules, state, b, place, 1)
     _finish_varied(rules, state, b, _mask_varied(rules, state, b))
