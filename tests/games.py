@@ -163,20 +163,22 @@ OTHERS = [name for name in SHOWN if name not in ALL]
 """The published games that are not in ALL."""
 
 
-LEFT_TO_PROOFS = [*OTHERS, *(name for name in SHORT if not _is_sampled(name))]
-"""Games that tests which take long leave to the proofs and the slow tests."""
+LEFT_TO_PROOFS = [*OPTIONS, *list(FURTHER)[1::2]]
+"""Games that tests which take long leave to the proofs."""
+SPLIT = [*OTHERS, *(name for name in SHORT if not _is_sampled(name))]
+"""Games that tests which take long leave to the proofs, every third, and to the slow tests."""
 
 
 def _marks(name: str) -> Any:
     """The marks of a game in tests that take long."""
-    if name not in LEFT_TO_PROOFS:
-        return ()
-    return pytest.mark.slow if LEFT_TO_PROOFS.index(name) % 3 else pytest.mark.proof
+    if name in SPLIT:
+        return pytest.mark.slow if SPLIT.index(name) % 3 else pytest.mark.proof
+    return pytest.mark.proof if name in LEFT_TO_PROOFS else ()
 
 
 EACH = [pytest.param(name, marks=_marks(name)) for name in [*ALL, *OTHERS]]
-"""The names of EVERY, for tests that take long: of most short packs and the published games outside ALL, a
-third is left to the proofs, the other two thirds to the slow tests."""
+"""The names of EVERY, for tests that take long: PLAYED and some of the short and extreme packs. The others
+are left to the proofs and the slow tests."""
 
 RECORDED = [*PLAYED, *(pytest.param(name, marks=pytest.mark.proof) for name in OPTIONS)]
 """The names of the games that are recorded to their end, for tests that take long: house rules are left to

@@ -905,8 +905,13 @@ def copy(rules, state, source, target):
 
 # ---------------------------------------------------------------------------------- varied games
 #
-# Games with any rule of ``Rules.varied``. Their mask is rewritten after each move: a card of a source is
-# first searched in the set of cards that any pile takes, and only then pile by pile.
+# Games with any rule of ``Rules.varied``. Their mask is rewritten after each move; after a draw, only the
+# entries of stock and waste. A source whose cards no pile takes is skipped; the others are compared with each
+# pile, as sets of cards and without branches.
+#
+# Tried, with instructions and wrongly predicted branches of a step by callgrind (Klondike with three cards a
+# draw; Yukon, of whose instructions 2,506 clear the mask): only the entries that a move changes (2,881 and
+# 26; 4,450 and 27); the whole mask (2,107 and 15; 5,468 and 20), which is faster.
 
 
 @jit

@@ -54,7 +54,9 @@ def layers() -> list[str]:
 compiled = pytest.mark.skipif(not COMPILED, reason="interpreted kernels run in one thread")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc has the number of threads")
-each_layer = pytest.mark.parametrize("layer", layers())
+each_layer = pytest.mark.parametrize(
+    "layer", [pytest.param(layer, marks=pytest.mark.proof if k else ()) for k, layer in enumerate(layers())]
+)
 fork_first = pytest.mark.parametrize(
     "method",
     [

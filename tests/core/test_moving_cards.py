@@ -23,7 +23,7 @@ from solitaire_env.core.engine import (
 )
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
-from tests.games import EVERY
+from tests.games import EACH, EVERY
 
 CARDS = ("heights", "waste", "home", "spaces", "empty_cells", "next_home")
 """Arrays that follow from the cards and are updated as they move."""
@@ -73,7 +73,7 @@ def copy_row(rules, state, source, target):  # type: ignore[no-untyped-def]
             state.takes[target, pile] = state.takes[source, pile]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", EACH)
 def test_moved_cards_are_where_a_step_puts_them(name: str) -> None:
     variant = EVERY[name]
     batch = Batch(GameSpec(variant), 2)

@@ -93,7 +93,10 @@ POLICIES = [f"{PATH}:Stochastic", f"{PATH}:Stateful", f"{PATH}:Supermoves"]
 LIMIT = 150
 
 
-@pytest.fixture(scope="module", params=POLICIES)
+@pytest.fixture(
+    scope="module",
+    params=[POLICIES[0], *(pytest.param(name, marks=pytest.mark.proof) for name in POLICIES[1:])],
+)
 def played(request: pytest.FixtureRequest) -> tuple[str, dict[int, Transcript]]:
     """A policy's name, and its games as the evaluation plays them."""
     done = evaluate(request.param, BUSY_ACES, DEALS, transcripts=True, max_episode_steps=LIMIT)

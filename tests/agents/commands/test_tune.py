@@ -258,7 +258,7 @@ def test_a_missing_configuration_is_refused() -> None:
     assert outcome.status == 2 and "--study" in outcome.err
 
 
-@pytest.mark.parametrize("module", ["optuna", "wandb"])
+@pytest.mark.parametrize("module", ["optuna", pytest.param("wandb", marks=pytest.mark.proof)])
 def test_a_missing_package_is_named_with_its_extra(module: str) -> None:
     code = (
         f"import sys, runpy; sys.modules['{module}'] = None; "
