@@ -1164,7 +1164,7 @@ def _mask_worrying(rules, state, b, accepted):
     for foundation in range(SUITS * rules.decks):
         card = last_home(rules, state, b, foundation)
         if is_in(card, accepted) != 0:
-            first = rules.worry_actions + foundation // rules.decks * rules.piles
+            first = _varied_action(rules, rules.sources + foundation // rules.decks, 0, 1)
             for target in range(rules.piles):
                 legal = _takes_all(rules, state, b, 1 << card, 1, target)
                 state.mask[b, _at(first + target)] |= legal
