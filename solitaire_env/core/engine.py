@@ -10,7 +10,7 @@ The legal-action mask is updated incrementally. A move changes the cards of at m
 moves that these make legal are cleared before and set after it; entries to spaces or cells change when the
 first space or cell appears or the last one is filled, those of long sequences when the supermove capacity
 changes. Games with further rules (``Rules.varied``: face-down cards, redeals, groups out of order, ...) have
-their own step, see "varied games", which rewrites the whole mask.
+their own step, see "varied games", which after most moves rewrites the whole mask.
 """
 
 from collections.abc import Iterable, Sequence
@@ -911,7 +911,7 @@ def copy(rules, state, source, target):
 #
 # Tried, with instructions and wrongly predicted branches of a step by callgrind (Klondike with three cards a
 # draw; Yukon, of whose instructions 2,506 clear the mask): only the entries that a move changes (2,881 and
-# 26; 4,450 and 27); the whole mask (2,107 and 15; 5,468 and 20), which is faster.
+# 26; 4,450 and 27); the whole mask (2,108 and 15; 5,468 and 20), which is faster.
 
 
 @jit
