@@ -1,10 +1,11 @@
 """A policy that searches with the information of a player.
 
 Before each move it simulates the likeliest candidates of a network on sampled stock orders: every order of
-the unseen cards has the same probability. In each simulation the network plays some moves and its value
-estimates the position reached, or the linear policy plays to the end. Candidates share the stock orders, and
-each round drops the worse half of them (sequential halving: Karnin, Koren, Somekh, "Almost Optimal
-Exploration in Multi-Armed Bandits", 2013), so that most simulations are spent where the choice is close.
+the unseen cards has the same probability. After a redeal it remembers the order of the stock. In each
+simulation the network plays some moves and its value estimates the position reached, or the linear policy
+plays to the end. Candidates share the stock orders, and each round drops the worse half of them (sequential
+halving: Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed Bandits", 2013), so that most
+simulations are spent where the choice is close.
 
 It reads only the ``cards`` observation, which does not contain the stock. Where nothing is hidden it searches
 for a winning line (:mod:`agents.search.solver`) and follows it.
@@ -26,7 +27,7 @@ from agents.search.budget import Budget
 from agents.search.positions import SALT, keys_of
 from agents.search.rollouts import play_to_end
 from agents.search.solver import Solver
-from agents.search.stocks import draw_stocks, unseen, write_games
+from agents.search.stocks import draw_stocks, remembered_order, unseen, write_games
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
@@ -60,6 +61,8 @@ class Memory:
     """Cards home and cards in the stock after the last move."""
     idle: int = 0
     """Number of consecutive moves that did not change ``progress``."""
+    order: Array | None = None
+    """The order of the stock after a redeal, the next card last; None while cards were never drawn."""
     plan: dict[bytes, int] | None = None
     """Actions of a winning line, by observation; None before a line was searched."""
 
@@ -180,6 +183,8 @@ class Searcher(Policy):
             progress = int(observation[rules.row_foundations :].sum(dtype=np.int64))
         memory.idle = memory.idle + 1 if progress == memory.progress else 0
         memory.progress = progress
+        if self.variant.passes != 1:
+            memory.order = remembered_order(rules, observation, memory.order)
         if self.solver is not None:
             if memory.plan is None:
                 memory.plan = self._plan(self._row(observation), self.budget.nodes)
@@ -203,7 +208,7 @@ class Searcher(Policy):
             return int(likely[0])
         # A tiny probability may be rounded to 0.
         bonus = self.budget.prior_weight * np.log(probabilities[likely].clip(min=np.finfo(np.float64).tiny))
-        return self._compare(observation, likely, bonus, random)
+        return self._compare(observation, likely, bonus, random, memory.order)
 
     def _probabilities(self, observation: Array, mask: Array) -> Array:
         """The network's probabilities of all actions, float64 ``[actions]``."""
@@ -233,14 +238,25 @@ class Searcher(Policy):
             fresh[start : start + len(part)] = drawn | [int(key) not in memory.visited for key in keys[:-1]]
         return order[fresh], probabilities
 
-    def _compare(self, observation: Array, actions: Array, bonus: Array, random: np.random.Generator) -> int:
-        """The candidate with the highest mean plus bonus, float64 ``[candidates]``."""
+    def _compare(
+        self,
+        observation: Array,
+        actions: Array,
+        bonus: Array,
+        random: np.random.Generator,
+        order: Array | None,
+    ) -> int:
+        """The candidate with the highest mean plus bonus, float64 ``[candidates]``.
+
+        ``order`` is that of the stock, if it is remembered.
+        """
         trials = Trials(actions, np.zeros(len(actions)), np.zeros(len(actions), dtype=np.int64))
         left = np.arange(len(actions))
         for each in self._rounds(len(actions)):
             for many in each:
                 n = max(1, min(many, self.batch.size) // len(left))
-                self._simulate(observation, trials, left, n, random)
+                stocks = draw_stocks(self.batch.rules, observation, n, random, order)
+                self._simulate(observation, trials, left, stocks, random)
             means = trials.sums[left] / trials.counts[left] + bonus[left]
             left = left[np.sort(np.argsort(-means, kind="stable")[: (len(left) + 1) // 2])]
         return int(actions[left[0]])
@@ -280,11 +296,11 @@ class Searcher(Policy):
         return todo
 
     def _simulate(
-        self, observation: Array, trials: Trials, left: Array, n: int, random: np.random.Generator
+        self, observation: Array, trials: Trials, left: Array, orders: Array, random: np.random.Generator
     ) -> None:
-        """Run ``n`` simulations of each remaining candidate, on the same stock orders."""
-        state, rules = self.batch.state, self.batch.rules
-        stocks = np.tile(draw_stocks(rules, observation, n, random), (len(left), 1))
+        """Simulate each remaining candidate on each order of the hidden cards, int8 ``[n, cards]``."""
+        state, rules, n = self.batch.state, self.batch.rules, len(orders)
+        stocks = np.tile(orders, (len(left), 1))
         todo = self._place(observation, stocks, trials.actions[left].repeat(n))
         generator = th.Generator().manual_seed(int(random.integers(2**62)))
         still = np.zeros(self.batch.size, dtype=np.int64)

@@ -30,9 +30,41 @@ def unseen(rules: Any, observation: Array) -> Array:
     return np.repeat(np.arange(64, dtype=np.int8), left)
 
 
-def draw_stocks(rules: Any, observation: Array, n: int, random: np.random.Generator) -> Array:
-    """``n`` random orders of the unseen cards, int8 ``[n, cards]``."""
-    return random.permuted(unseen(rules, observation)[None].repeat(n, 0), axis=1)
+def remembered_order(rules: Any, observation: Array, before: Array | None) -> Array | None:
+    """The order of a stock that was drawn before, int8 ``[cards]``, next card last; None in the first pass.
+
+    While the stock is empty, the waste shows the order that a redeal gives it.
+
+    Parameters
+    ----------
+    observation
+        ``cards``, int8 ``[size]``, of a game with redeals.
+    before
+        The order at the last observation of the game.
+    """
+    if observation[rules.row_stock_count] > 0:
+        return before
+    waste = observation[rules.row_waste : rules.row_foundations]
+    return waste[waste > 0][::-1].copy()
+
+
+def draw_stocks(
+    rules: Any, observation: Array, n: int, random: np.random.Generator, order: Array | None = None
+) -> Array:
+    """``n`` random orders of the unseen cards, int8 ``[n, cards]``, see :func:`write_games`.
+
+    If the order of the stock is remembered, only the face-down cards differ.
+    """
+    cards = unseen(rules, observation)
+    if order is None:
+        return random.permuted(cards[None].repeat(n, 0), axis=1)
+    face_down = np.count_nonzero(observation[: rules.row_cells] == FACE_DOWN) if rules.hides else 0
+    stock = order[: len(cards) - face_down]
+    # Foundations that do not show the suits of their cards may leave the wrong one of two cards unseen.
+    counts = np.bincount(cards, minlength=64) - np.bincount(stock, minlength=64)
+    rest = np.repeat(np.arange(64, dtype=np.int8), counts.clip(min=0))
+    hidden = random.permuted(rest[None].repeat(n, 0), axis=1)[:, :face_down]
+    return np.hstack((hidden, stock[None].repeat(n, 0)), dtype=np.int8)
 
 
 def write_games(rules: Any, rows: Array, observations: Array, orders: Array) -> None:

@@ -15,7 +15,7 @@ from agents.networks.player import NetworkPlayer
 from agents.search.budget import Budget
 from agents.search.player import Searcher
 from agents.search.solver import Solver
-from agents.search.stocks import draw_stocks, unseen, write_games
+from agents.search.stocks import draw_stocks, remembered_order, unseen, write_games
 from agents.solve import check_line
 from solitaire_env.core import supermoves
 from solitaire_env.core.batch import Batch
@@ -124,14 +124,61 @@ def test_hidden_cards_are_sampled_together(name: str) -> None:
     assert len({games.state.rows[n].tobytes() for n in range(20)}) == 20
 
 
+def untrained(name: str) -> Searcher:
+    """A search player with a small random network."""
+    spec = GameSpec(get_variant(name))
+    th.manual_seed(0)
+    player = NetworkPlayer(MovesNetwork(spec, hidden=(8,), width=8, dig_out=1, family=1), spec, "untrained")
+    return Searcher(spec.variant, player, Budget(simulations=4, candidates=2, nodes=200))
+
+
+@pytest.mark.parametrize("name", [name for name in VARIED if get_variant(name).passes != 1])
+def test_stock_is_remembered_after_a_redeal(name: str) -> None:
+    variant = get_variant(name)
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.zeros(1, dtype=np.int64), [3])
+    rules, random = batch.rules, np.random.default_rng(3)
+    games = Batch(GameSpec(variant), 3)
+    order = None
+    remembered = 0
+    for move in range(300 if COMPILED else 60):
+        row, observation = batch.state.rows[0], batch.observations()[0]
+        order = remembered_order(rules, observation, order)
+        if order is not None:
+            remembered += int(batch.state.stock[0]) > 0
+            orders = draw_stocks(rules, observation, 3, random, order)
+            write_games(rules, games.state.rows, observation, orders)
+            games.derive(np.arange(3))
+            np.testing.assert_array_equal(games.observations(), np.tile(observation, (3, 1)))
+            stock = row[rules.row_stock :]
+            np.testing.assert_array_equal(games.state.rows[:, rules.row_stock :], np.tile(stock, (3, 1)))
+        # Draws and redeals more often than other moves.
+        legal = np.flatnonzero(batch.state.mask[0])
+        action = legal[0] if legal[0] < 2 and move % 4 else random.choice(legal)
+        batch.step(np.array([action]), batch.everyone)
+        if batch.state.status[0] != PLAYING:
+            break
+    assert remembered > 5
+
+
+def test_search_forgets_the_stock_of_an_ended_game() -> None:
+    searcher = untrained("klondike")
+    batch = Batch(GameSpec(searcher.variant), 1)
+    batch.deal(np.zeros(1, dtype=np.int64), [2])
+    game = np.zeros(1, dtype=np.int64)
+    while searcher.games.get(0) is None or searcher.games[0].order is None:
+        searcher(batch.observations(), batch.state.mask, uniforms=np.zeros(1), games=game)
+        batch.step(np.zeros(1, dtype=np.int64), batch.everyone)
+    searcher.ended([0])
+    batch.deal(np.zeros(1, dtype=np.int64), [3])
+    searcher(batch.observations(), batch.state.mask, uniforms=np.zeros(1), games=game)
+    assert searcher.games[0].order is None
+
+
 @pytest.mark.parametrize("name", ["klondike", "yukon", "zebra", "emperor", "penguin"])
 def test_search_plays_varied_games(name: str) -> None:
-    variant = get_variant(name)
-    th.manual_seed(0)
-    network = MovesNetwork(GameSpec(variant), hidden=(8,), width=8, dig_out=1, family=1)
-    player = NetworkPlayer(network, GameSpec(variant), "untrained")
-    searcher = Searcher(variant, player, Budget(simulations=4, candidates=2, nodes=200))
-    batch = Batch(GameSpec(variant), 1)
+    searcher = untrained(name)
+    batch = Batch(GameSpec(searcher.variant), 1)
     batch.deal(np.zeros(1, dtype=np.int64), [2])
     for move in range(8 if COMPILED else 3):
         [action] = searcher(
