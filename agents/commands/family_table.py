@@ -1,6 +1,7 @@
 """How well a network plays every game: ``python -m agents family-table runs/family-1``.
 
-The network, ``greedy`` and ``random`` play numbered deals of each game. Each game's row is stored in
+The network, ``greedy`` and ``random`` play numbered deals of each game, ``shipped`` those of the games that
+have their own network. Each game's row is stored in
 ``results/family/`` when it is finished; run the same command to resume. Then
 ``docs/reference/family.md`` is written from the rows; ``--check`` plays nothing and checks that the page is
 up to date.
@@ -8,6 +9,7 @@ up to date.
 
 import os
 import sys
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.model_files import read_card
 from solitaire_env.policies.network import KIND
+from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.util.files import model_folder, write_json, write_text
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS
@@ -49,21 +52,23 @@ def run(a: Arguments) -> int:
     if a.model is not None:
         _begin(a.model, force=a.force)
     line = ProgressLine(a.quiet)
-    for name in family.POLICIES:
+    for name in (*family.POLICIES, family.SPECIALISTS):
         policy = str(a.model) if name == family.NETWORK else name
+        games = _games(shipped_games()) if name == family.SPECIALISTS else _games()
         if name != family.NETWORK or a.model is not None:
             path = family.rows_file(name)
-            family.play_games(policy, _games(), a.deals, path, line, name=name, force=a.force)
+            family.play_games(policy, games, a.deals, path, line, name=name, force=a.force)
     write_text(family.PAGE, family.page())
     print(f"written: {os.path.relpath(family.PAGE)}")
     return 0
 
 
-def _games() -> list[tuple[Variant, Moves | None]]:
-    """Every game, and the action set of policies that leave it open."""
+def _games(names: Collection[str] | None = None) -> list[tuple[Variant, Moves | None]]:
+    """Every game, or those of the names, and the action set of policies that leave it open."""
     return [
         (variant, "supermove" if variant.moves == "one card" and variant.takes_supermoves else None)
         for variant in VARIANTS
+        if names is None or variant.name in names
     ]
 
 

@@ -15,6 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from agents.config import TrainConfig
 from agents.policies import make_policy
+from agents.reports.model_card import training_of
 from agents.reports.stored import ROOT, STRICT, Training, read_stored, sentence
 from agents.reports.tables import cost, table
 from solitaire_env.core.spec import GameSpec
@@ -23,6 +24,7 @@ from solitaire_env.evaluation import evaluate, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.family import TRAIN
 from solitaire_env.policies import Policy
+from solitaire_env.policies.shipped import network_folder
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, bar
 from solitaire_env.variants import VARIANTS, get_variant
@@ -32,7 +34,9 @@ PAGE = ROOT / "docs" / "reference" / "family.md"
 NETWORK: Final = "network"
 """Name of the trained network in the rows."""
 POLICIES: Final = (NETWORK, "greedy", "random")
-"""The policies of the page."""
+"""The policies that play every game."""
+SPECIALISTS: Final = "shipped"
+"""The policy that has its own network for each of some games."""
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -205,9 +209,13 @@ def _with_interval(share: float, interval: tuple[float, float]) -> str:
     return f"{_percent(share)} [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
 
 
-def games_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
-    """A Markdown table with a row per game: games won, and cards home, by each policy."""
+def games_table(
+    rows: Mapping[str, Rows], games: Sequence[str], trained: Mapping[str, str] | None = None
+) -> str:
+    """A Markdown table with a row per game: games won, and cards home, by each policy, and a last column."""
     head = ["", *(f"won: {name}" for name in rows), *(f"cards home: {name}" for name in rows)]
+    if trained is not None:
+        head.append("trained")
     lines = []
     for game in games:
         of_game = [of_policy.get(game) for of_policy in rows.values()]
@@ -215,7 +223,8 @@ def games_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
             "-" if row is None else _with_interval(row.won / row.played, row.win_interval) for row in of_game
         ]
         home = ["-" if row is None else _with_interval(row.cards_home, row.cards_interval) for row in of_game]
-        lines.append([get_variant(game).title, *won, *home])
+        last = [] if trained is None else [trained[game]]
+        lines.append([get_variant(game).title, *won, *home, *last])
     return table(head, lines)
 
 
@@ -284,6 +293,13 @@ TRAINED: Final = """One network was trained on {games} games ({cost}). It reads 
 legal move in every game, the rules of the game among them, and has the same weights for all: so it also plays
 games that it never saw.
 """
+BESIDE: Final = """## Beside specialists
+
+`shipped` has its own network for each of these games. The last column has the cost of its training, with that
+of the network that it started from, if there is one.
+
+{table}
+"""
 NOT_TRAINED: Final = "No network has been stored yet.\n"
 
 
@@ -300,7 +316,9 @@ def page() -> str:
         If the policies were not played on the same deals.
     """
     rows = {name: of_policy for name in POLICIES if (of_policy := read_rows(rows_file(name)))}
-    deals = sorted({row.deals for of_policy in rows.values() for row in of_policy.values()})
+    specialists = read_rows(rows_file(SPECIALISTS))
+    played = (*rows.values(), specialists)
+    deals = sorted({row.deals for of_policy in played for row in of_policy.values()})
     if len(deals) != 1:
         raise ValueError(f"{RESULTS}: rows are of deals {' and '.join(deals) or 'none'}, allowed: the same")
     network, trained = NOT_TRAINED, TRAIN
@@ -311,4 +329,8 @@ def page() -> str:
         names = ("Games that the network never saw", "Games that it was trained on")
     splits = ([v.name for v in VARIANTS if v.name not in trained], trained)
     parts = [_part(name, rows, games) for name, games in zip(names, splits, strict=True) if games]
+    if NETWORK in rows and specialists:
+        both = {NETWORK: rows[NETWORK], SPECIALISTS: specialists}
+        trained_by = {game: cost(training_of(network_folder(SPECIALISTS, game))) for game in specialists}
+        parts.append(BESIDE.format(table=games_table(both, list(specialists), trained_by)))
     return NOTE + PAGE_TEXT.format(network=network, deals=deals[0], parts="\n".join(parts))

@@ -271,6 +271,12 @@ def test_the_table_is_written_from_stored_rows(
 ) -> None:
     assert table(run).status == 0
     page = (tmp_path / "family.md").read_text()
+    page, specialists = page.split("## Beside specialists")
+    assert "| trained |" in specialists and "| FreeCell |" in specialists and "Double Rail" not in specialists
+    shipped = read_rows(tmp_path / "results" / "shipped.jsonl")
+    assert {game: row.fingerprint for game, row in shipped.items()} == {
+        game: load_policy("shipped", game).fingerprint for game in ("freecell", "busy-aces")
+    }
     seen, trained = page.split("## Games that it was trained on")
     assert "Double Rail" in seen and "FreeCell" in trained and "Double Rail" not in trained
     rows = read_rows(tmp_path / "results" / "network.jsonl")
@@ -308,7 +314,8 @@ def test_an_interrupted_table_resumes(
     assert table().status == 130
     assert list(read_rows(tmp_path / "results" / "greedy.jsonl")) == ["double-rail"]
     assert table().status == 0
-    assert asked == ["double-rail", *2 * ["freecell"], "busy-aces", "double-rail", "freecell", "busy-aces"]
+    games = ["double-rail", "freecell", "busy-aces"]
+    assert asked == ["double-rail", "freecell", "freecell", "busy-aces", *games, "freecell", "busy-aces"]
     assert "No network has been stored yet." in (tmp_path / "family.md").read_text()
 
 
