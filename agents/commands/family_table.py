@@ -78,12 +78,16 @@ def _begin(model: Path, *, force: bool) -> None:
     card = read_card(folder, (KIND,))
     if card["games"] is None:
         raise ValueError(f"{model}: trained on a single game, allowed: a network trained on many")
-    is_run = (model / "versions.json").is_file()
-    training = training_of(model) if is_run else stored.Training(steps=card["steps"])
     weights = stored.weights_hash(folder) or ""
-    about = family.About(games=tuple(card["games"]), training=training, weights=weights)
     rows, path = family.rows_file(family.NETWORK), family.about_file()
-    if rows.is_file() and (not path.is_file() or stored.read_stored(path, family.About).weights != weights):
+    before = stored.read_stored(path, family.About) if path.is_file() else None
+    same = before is not None and before.weights == weights
+    if (model / "versions.json").is_file():
+        training = training_of(model)
+    else:  # A model folder does not have the cost of its training.
+        training = before.training if before is not None and same else stored.Training(steps=card["steps"])
+    about = family.About(games=tuple(card["games"]), training=training, weights=weights)
+    if rows.is_file() and not same:
         if not force:
             raise ValueError(f"{rows}: another network played these games; --force plays all games again")
         rows.unlink()

@@ -148,10 +148,11 @@ def model_card(folder: Path, entry: Entry | None) -> str:
 def _again(folder: Path, config: TrainConfig) -> str:
     """The commands that train it, and its initial networks."""
     game, commands = config.variant.name, []
+    history = {record.name: load_config(record / "config.yaml").name for record in history_of(folder)}
     for part in (*history_of(folder), folder):
         path = Path("solitaire_env/policies/weights", game, part.relative_to(folder), "config.yaml")
-        folders = load_config(part / "config.yaml").init_folders
-        init_from = ",".join(f"runs/{game}-{folder.name}" for folder in folders)
+        numbers = [init.name for init in load_config(part / "config.yaml").init_folders]
+        init_from = ",".join(f"runs/{history.get(number, game)}-{number}" for number in numbers)
         commands.append(
             f"python -m agents.train {path.as_posix()}" + (f" --init-from {init_from}" if init_from else "")
         )

@@ -271,6 +271,7 @@ def test_the_table_is_written_from_stored_rows(
 ) -> None:
     assert table(run).status == 0
     page = (tmp_path / "family.md").read_text()
+    page_of_run = page
     page, specialists = page.split("## Beside specialists")
     assert "| trained |" in specialists and "| FreeCell |" in specialists and "Double Rail" not in specialists
     shipped = read_rows(tmp_path / "results" / "shipped.jsonl")
@@ -296,6 +297,9 @@ def test_the_table_is_written_from_stored_rows(
         assert table(run).status == 0
     (tmp_path / "family.md").write_text("old")
     assert table("--check").status == 1
+    # A model folder alone does not have the cost of its training, which stays.
+    assert table(run / "model").status == 0
+    assert (tmp_path / "family.md").read_text() == page_of_run
 
 
 def test_an_interrupted_table_resumes(
