@@ -16,10 +16,12 @@ from agents.commands.leaderboard import main
 from agents.evaluate import main as evaluate_main
 from agents.reports import leaderboard
 from agents.reports import stored as results
+from agents.reports.model_card import model_card
 from agents.reports.stored import Entry, read_store
 from agents.reports.tables import against, signed_rank
 from solitaire_env.evaluation import draw, mcnemar, read_games, summarize
 from solitaire_env.policies import shipped
+from solitaire_env.policies.shipped import SHIPPED
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
 
@@ -363,3 +365,10 @@ def test_signed_rank_equals_the_exact_distribution() -> None:
     other = [g.__class__(**{**g.__dict__, "cards_home": g.cards_home - k}) for k, g in enumerate(games, 1)]
     # All eight differences have the same sign: 2 of the 2 ** 8 outcomes are as extreme.
     assert math.isclose(signed_rank(games, other), 2 / 2**8)
+
+
+def test_cards_name_the_runs_that_a_training_starts_from() -> None:
+    for game in ("freecell", "klondike-draw-3"):
+        card = model_card(SHIPPED / game, None)
+        assert f"weights/{game}/history/1/config.yaml\n" in card
+        assert f"weights/{game}/config.yaml --init-from runs/family-1\n" in card
