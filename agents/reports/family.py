@@ -254,17 +254,17 @@ def _better(one: Row, other: Row) -> int:
     return 0
 
 
-def _verdict(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
-    """In which games the network is better and worse than greedy, in words."""
-    network, greedy = rows.get(NETWORK, {}), rows.get("greedy", {})
-    both = [game for game in games if game in network and game in greedy]
+def _verdict(rows: Mapping[str, Rows], games: Sequence[str], than: str = "greedy") -> str:
+    """In which games the network is better and worse than another policy, in words."""
+    network, other = rows.get(NETWORK, {}), rows.get(than, {})
+    both = [game for game in games if game in network and game in other]
     if not both:
         return ""
-    signs = {game: _better(network[game], greedy[game]) for game in both}
+    signs = {game: _better(network[game], other[game]) for game in both}
     titles = {sign: [get_variant(game).title for game in both if signs[game] == sign] for sign in (1, 0, -1)}
-    text = f"Against greedy it plays better in {len(titles[1])} of {len(both)} games, worse in "
+    text = f"Against {than} it plays better in {len(titles[1])} of {len(both)} games, worse in "
     text += f"{len(titles[-1])}; in {len(titles[0])} the intervals overlap."
-    for sign, what in ((-1, "**Worse than greedy:**"), (0, "No difference is seen in")):
+    for sign, what in ((-1, f"**Worse than {than}:**"), (0, "No difference is seen in")):
         if titles[sign]:
             text += f" {what} {', '.join(titles[sign])}."
     return text + "\n\n"
@@ -296,15 +296,27 @@ games that it never saw.
 BESIDE: Final = """## Beside specialists
 
 `shipped` has its own network for each of these games. The last column has the cost of its training, with that
-of the network that it started from, if there is one.
+of the network that it started from, if there is one. For the network of many games it was
+{cost} in all.
 
-{table}
+{verdict}{table}
 """
 NOT_TRAINED: Final = "No network has been stored yet.\n"
 
 
 def _part(title: str, rows: Mapping[str, Rows], games: Sequence[str]) -> str:
     return f"## {title}\n\n{means_table(rows, games)}\n\n{_verdict(rows, games)}{games_table(rows, games)}\n"
+
+
+def _beside_specialists(rows: Mapping[str, Rows]) -> str:
+    games = list(rows[SPECIALISTS])
+    return BESIDE.format(
+        cost=cost(read_stored(about_file(), About).training),
+        verdict=_verdict(rows, games, SPECIALISTS),
+        table=games_table(
+            rows, games, {game: cost(training_of(network_folder(SPECIALISTS, game))) for game in games}
+        ),
+    )
 
 
 def page() -> str:
@@ -330,7 +342,5 @@ def page() -> str:
     splits = ([v.name for v in VARIANTS if v.name not in trained], trained)
     parts = [_part(name, rows, games) for name, games in zip(names, splits, strict=True) if games]
     if NETWORK in rows and specialists:
-        both = {NETWORK: rows[NETWORK], SPECIALISTS: specialists}
-        trained_by = {game: cost(training_of(network_folder(SPECIALISTS, game))) for game in specialists}
-        parts.append(BESIDE.format(table=games_table(both, list(specialists), trained_by)))
+        parts.append(_beside_specialists({NETWORK: rows[NETWORK], SPECIALISTS: specialists}))
     return NOTE + PAGE_TEXT.format(network=network, deals=deals[0], parts="\n".join(parts))
