@@ -39,8 +39,8 @@ def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
         assert (masks[np.arange(len(masks)), drawn] == 1).all()
 
 
-def test_each_of_the_five_games_has_a_shipped_network() -> None:
-    assert set(shipped_games()) == {*THE_FIVE, "freecell"}
+def test_the_five_games_and_two_more_have_a_shipped_network() -> None:
+    assert set(shipped_games()) == {*THE_FIVE, "freecell", "klondike-draw-3"}
 
 
 @pytest.mark.parametrize("game", shipped_games())
