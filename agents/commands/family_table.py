@@ -1,10 +1,9 @@
 """How well a network plays every game: ``python -m agents family-table runs/family-1``.
 
 The network, ``greedy`` and ``random`` play numbered deals of each game, ``shipped`` those of the games that
-have their own network. Each game's row is stored in
-``results/family/`` when it is finished; run the same command to resume. Then
-``docs/reference/family.md`` is written from the rows; ``--check`` plays nothing and checks that the page is
-up to date.
+have their own network. Each game's row is stored in ``results/family/`` when it is finished; run the same
+command to resume. Then ``docs/reference/family.md`` is written from the rows; ``--check`` plays nothing and
+checks that the page is up to date.
 """
 
 import os
@@ -30,7 +29,7 @@ from solitaire_env.variants import VARIANTS
 
 @dataclass
 class Arguments:
-    """Play every game with a network, greedy and random; store the results; write the page."""
+    """Play every game with a network, greedy, random and shipped; store the results; write the page."""
 
     model: tyro.conf.Positional[Path | None] = None
     """Run or model folder of a network that was trained on many games; without it only the others play."""

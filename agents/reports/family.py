@@ -212,7 +212,10 @@ def _with_interval(share: float, interval: tuple[float, float]) -> str:
 def games_table(
     rows: Mapping[str, Rows], games: Sequence[str], trained: Mapping[str, str] | None = None
 ) -> str:
-    """A Markdown table with a row per game: games won, and cards home, by each policy, and a last column."""
+    """A Markdown table with a row per game: games won, and cards home, by each policy.
+
+    ``trained`` has the cost of a training by game, for a last column.
+    """
     head = ["", *(f"won: {name}" for name in rows), *(f"cards home: {name}" for name in rows)]
     if trained is not None:
         head.append("trained")
@@ -309,6 +312,7 @@ def _part(title: str, rows: Mapping[str, Rows], games: Sequence[str]) -> str:
 
 
 def _beside_specialists(rows: Mapping[str, Rows]) -> str:
+    """The part of the page that compares the network with the networks of single games."""
     games = list(rows[SPECIALISTS])
     return BESIDE.format(
         cost=cost(read_stored(about_file(), About).training),
