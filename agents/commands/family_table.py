@@ -80,13 +80,14 @@ def _begin(model: Path, *, force: bool) -> None:
     weights = stored.weights_hash(folder) or ""
     rows, path = family.rows_file(family.NETWORK), family.about_file()
     before = stored.read_stored(path, family.About) if path.is_file() else None
-    same = before is not None and before.weights == weights
+    if before is not None and before.weights != weights:
+        before = None
     if (model / "versions.json").is_file():
         training = training_of(model)
     else:  # A model folder does not have the cost of its training.
-        training = before.training if before is not None and same else stored.Training(steps=card["steps"])
+        training = stored.Training(steps=card["steps"]) if before is None else before.training
     about = family.About(games=tuple(card["games"]), training=training, weights=weights)
-    if rows.is_file() and not same:
+    if rows.is_file() and before is None:
         if not force:
             raise ValueError(f"{rows}: another network played these games; --force plays all games again")
         rows.unlink()

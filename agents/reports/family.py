@@ -311,11 +311,11 @@ def _part(title: str, rows: Mapping[str, Rows], games: Sequence[str]) -> str:
     return f"## {title}\n\n{means_table(rows, games)}\n\n{_verdict(rows, games)}{games_table(rows, games)}\n"
 
 
-def _beside_specialists(rows: Mapping[str, Rows]) -> str:
+def _beside_specialists(rows: Mapping[str, Rows], about: About) -> str:
     """The part of the page that compares the network with the networks of single games."""
     games = list(rows[SPECIALISTS])
     return BESIDE.format(
-        cost=cost(read_stored(about_file(), About).training),
+        cost=cost(about.training),
         verdict=_verdict(rows, games, SPECIALISTS),
         table=games_table(
             rows, games, {game: cost(training_of(network_folder(SPECIALISTS, game))) for game in games}
@@ -337,14 +337,14 @@ def page() -> str:
     deals = sorted({row.deals for of_policy in played for row in of_policy.values()})
     if len(deals) != 1:
         raise ValueError(f"{RESULTS}: rows are of deals {' and '.join(deals) or 'none'}, allowed: the same")
+    about = read_stored(about_file(), About) if NETWORK in rows else None
     network, trained = NOT_TRAINED, TRAIN
     names = ("Games of the split `test`", "Games of the split `train`")
-    if NETWORK in rows:
-        about = read_stored(about_file(), About)
+    if about is not None:
         network, trained = TRAINED.format(games=len(about.games), cost=cost(about.training)), about.games
         names = ("Games that the network never saw", "Games that it was trained on")
     splits = ([v.name for v in VARIANTS if v.name not in trained], trained)
     parts = [_part(name, rows, games) for name, games in zip(names, splits, strict=True) if games]
-    if NETWORK in rows and specialists:
-        parts.append(_beside_specialists({NETWORK: rows[NETWORK], SPECIALISTS: specialists}))
+    if about is not None and specialists:
+        parts.append(_beside_specialists({NETWORK: rows[NETWORK], SPECIALISTS: specialists}, about))
     return NOTE + PAGE_TEXT.format(network=network, deals=deals[0], parts="\n".join(parts))
