@@ -268,8 +268,7 @@ def _hide_cards(rules, rows, out, start, stop):
         for place in range(rules.row_cells):
             card = rows[b, place]
             out[b, place] = FACE_DOWN if card >= DOWN else card
-        for place in range(rules.row_cells, out.shape[1]):
-            out[b, place] = rows[b, place]
+        engine.write_row(rows[b, rules.row_cells : out.shape[1]], out[b, rules.row_cells :])
 
 
 @jit_parallel
