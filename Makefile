@@ -28,7 +28,7 @@ GENERATED := .cache/mutants
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
 	test-oracles test-browser test-container test-ray test-examples lint types layers mutants mutants-generated fuzz docs docs-serve linkcheck dist bench bench-peers \
-	bench-training bench-ray \
+	bench-family bench-training bench-ray \
 	instructions clean
 
 help:  ## this list
@@ -175,6 +175,9 @@ bench: $(READY)  ## speed and size of our environments
 
 bench-peers: $(PEERS)/ready  ## the same beside EnvPool, Pgx, Jumanji and OpenSpiel: the table and chart of ratios
 	$(PEERS)/bin/python -m benchmarks --peers --out benchmarks/results $(ARGS)
+
+bench-family: $(PEERS)/ready  ## every game beside EnvPool: a table of ratios
+	$(PEERS)/bin/python -m benchmarks --peers --parts every --rounds 3 --out benchmarks/results/family $(ARGS)
 
 bench-training: $(BEFORE)/ready  ## training, evaluation and start-up beside commit 4fe2c13: three tables of ratios
 	$(PY) -m benchmarks.learning --against $(BEFORE) $(ARGS)

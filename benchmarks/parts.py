@@ -1,6 +1,6 @@
 """The parts of the benchmark, and the bars that they must reach."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from tyro.conf import FlagCreatePairsOff
 
 from benchmarks import GAMES, ours, peers, startup, training
-from benchmarks.rounds import Contestant, Speeds
+from benchmarks.rounds import Contestant, Speed, Speeds
 from benchmarks.table import Row, limit_row, rate_row, ratio_row, slowdown_row
 from solitaire_env import VARIANTS
 from solitaire_env.core import get_num_threads, set_num_threads
@@ -33,7 +33,7 @@ class Arguments:
     parts: tuple[str, ...] = ("vector", "scaling", "single", "copy-rows", "memory", "training", "startup")
     """Parts to run."""
     games: tuple[str, ...] = GAMES
-    """Games of the part vector, "all" for every one; the other parts use the first."""
+    """Games of the part vector, "all" for every one; the part every has all, the others use the first."""
     num_envs: int = 1024
     """Number of games, and of environments of other libraries."""
     threads: int = min(2, get_num_threads())
@@ -83,7 +83,7 @@ def vector(arguments: Arguments) -> Part:
         names = [f"{title}{kind}" for kind in kinds for title in titles.values()]
         if not arguments.peers:
             return [rate_row(name, speeds[name], "steps/s") for name in names]
-        envpool = max((speeds[name] for name in peers.ENVPOOL), key=lambda speed: speed.median)
+        envpool = _faster(speeds, peers.ENVPOOL)
         first = env_variant("forty-thieves").title
         further = {variant.title for variant in variants.values() if is_varied(variant)}
         of_envpool = [
@@ -108,6 +108,30 @@ def vector(arguments: Arguments) -> Part:
         return [*of_envpool[:1], *of_others, *of_envpool[1:]]
 
     return Part(contestants, rows, charted=True)
+
+
+def every(arguments: Arguments) -> Part:
+    """Every game, observations not copied; with EnvPool."""
+    num_envs, threads, calls = arguments.num_envs, arguments.threads, arguments.calls
+    contestants = [
+        ours.vector(variant.title, variant.name, num_envs, threads, calls, copy=False) for variant in VARIANTS
+    ]
+    if arguments.peers:
+        contestants += [peers.envpool(name, num_envs, threads, calls) for name in peers.ENVPOOL]
+
+    def rows(speeds: Speeds) -> list[Row]:
+        titles = sorted((variant.title for variant in VARIANTS), key=lambda title: -speeds[title].median)
+        if not arguments.peers:
+            return [rate_row(title, speeds[title], "steps/s") for title in titles]
+        envpool = _faster(speeds, peers.ENVPOOL)
+        return [ratio_row(f"{title} / EnvPool CartPole-v1", speeds[title], envpool, 8) for title in titles]
+
+    return Part(contestants, rows)
+
+
+def _faster(speeds: Speeds, names: Sequence[str]) -> Speed:
+    """The speed of the fastest of some contestants."""
+    return max((speeds[name] for name in names), key=lambda speed: speed.median)
 
 
 def _bar(kind: str, *, first: bool, further: bool) -> float | None:
@@ -229,6 +253,7 @@ def start(arguments: Arguments) -> Part:
 
 PARTS: Final[dict[str, Callable[[Arguments], Part]]] = {
     "vector": vector,
+    "every": every,
     "scaling": scaling,
     "single": single,
     "copy-rows": copy_rows,

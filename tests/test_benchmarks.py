@@ -15,6 +15,7 @@ from benchmarks import __main__ as command
 from benchmarks import episodes, ours, parts, peers, startup, table, training
 from benchmarks.parts import Arguments
 from benchmarks.rounds import Contestant, Speed, take_turns
+from solitaire_env import get_variant
 from solitaire_env.evaluation.speed import TIMED
 
 SMALL = ["--games", "eights-down", "--num-envs", "4", "--threads", "1", "--calls", "5"]
@@ -116,6 +117,20 @@ def test_ratios_are_to_the_faster_mode_of_envpool(monkeypatch: pytest.MonkeyPatc
     assert rows["Forty Thieves, features / EnvPool CartPole-v1"][2:] == ("10.00", ">= 5", "yes")
     assert rows["Forty Thieves / OpenSpiel Klondike"][2:] == ("10.00", ">= 400", "no")
     assert rows["Forty Thieves / Jumanji Game2048-v1"][2:] == ("10.00", "-", "-")
+
+
+def test_every_game_is_compared_with_envpool_the_fastest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = tuple(get_variant(name) for name in ("klondike", "busy-aces"))
+    monkeypatch.setattr(parts, "VARIANTS", some)
+    monkeypatch.setattr(peers, "envpool", lambda name, *_: Contestant(name, 1, lambda: 1.0, peer=True))
+    part = parts.every(Arguments(num_envs=2, calls=1, peers=True))
+    assert [c.name for c in part.contestants] == ["Klondike", "Busy Aces", *peers.ENVPOOL]
+    rates = dict(zip((contestant.name for contestant in part.contestants), (700, 900, 50, 100), strict=True))
+    rows = part.rows({name: speed(rate) for name, rate in rates.items()})
+    assert [row.what.split(" / ")[0] for row in rows] == ["Busy Aces", "Klondike"]
+    assert [row[2:] for row in rows] == [("9.00", ">= 8", "yes"), ("7.00", ">= 8", "no")]
+    alone = parts.every(Arguments(num_envs=2, calls=1))
+    assert [c.name for c in alone.contestants] == ["Klondike", "Busy Aces"]
 
 
 def test_scaling_compares_threads_and_numbers_of_games() -> None:
