@@ -7,7 +7,8 @@
 
 Callgrind (Debian package ``valgrind``) runs the steps on a simulated processor and counts instructions:
 always the same number, within 0.1 %, whatever else the machine does. The count ignores the cost of cache
-misses, wrongly predicted branches and slow instructions; ``benchmarks.throughput`` measures that.
+misses, wrongly predicted branches and slow instructions, and it counts loops one entry at a time that newer
+processors run as vectors; ``python -m benchmarks`` measures all of that.
 
 - Kernels are compiled for a generic x86-64 (``NUMBA_CPU_NAME=generic``): callgrind does not support AVX-512,
   and the numbers do not depend on the machine. They depend on the versions of numba and LLVM, which
