@@ -66,7 +66,7 @@ def test_the_command_writes_the_table_and_a_chart(tmp_path: Path, capsys: pytest
     [
         (["--games", "pyramid"], "unknown variant 'pyramid', allowed: one of the 76 games"),
         (["--games"], "--games is empty, allowed: one game or more"),
-        (["--parts", "speed"], "--parts has 'speed', allowed: vector, scaling, "),
+        (["--parts", "speed"], "--parts has 'speed', allowed: vector, every, scaling, "),
         (["--threads", "0"], "number of threads is 0, allowed: 1 to"),
         (["--rounds", "0"], "--rounds is 0, allowed: at least 1"),
         (["--calls", "0"], "--calls is 0, allowed: at least 1"),
