@@ -25,7 +25,6 @@ from solitaire_env.core._jit import (
     jit_flagged,
     jit_kernel,
     jit_parallel,
-    jit_part,
     jit_wrapping,
     lowest_bit,
     prange,
@@ -850,7 +849,7 @@ def _no_events(events, b):
     events.invalid[b] = 0
 
 
-@jit_part
+@jit
 def step(rules, state, events, b, action):
     """Play an action of the space if it is legal; otherwise change nothing and set ``events.invalid``."""
     _no_events(events, b)
@@ -1499,7 +1498,7 @@ def _derive_parts(rules, state, b):
         _mask_all(rules, state, b)
 
 
-@jit_part
+@jit
 def derive(rules, state, b):
     """Update everything after a change of ``state.rows`` in a game."""
     _derive_parts(rules, state, b)
@@ -1536,7 +1535,7 @@ def _next_dealt(rules, deals, b, k, base):
     return k
 
 
-@jit_part
+@jit_called
 def _deal(rules, deals, state, b):
     """Deal a pack row by row, one card to each pile in a row, then to the cells; the rest is the stock.
 
