@@ -1,6 +1,7 @@
 """The native vector environment: many games of one variant in one compiled step."""
 
-from typing import Any, Final, Literal
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -43,8 +44,27 @@ from solitaire_env.util.numbers import whole_number
 
 Array = npt.NDArray[Any]
 
-_MARKS: Final = ("_action_mask", "_invalid_action", "_is_success", "_cards_home", "_deal")
+_INFOS: Final = ("action_mask", "invalid_action", "is_success", "cards_home", "deal")
+_MARKS: Final = tuple(f"_{name}" for name in _INFOS)
 """Infos that mark the rows with a value of the info of that name."""
+
+
+class _Views(NamedTuple):
+    """Read-only views of the arrays that reset and step return: making them in each step takes longer."""
+
+    results: tuple[Array, ...]
+    """Observations, rewards, terminated and truncated."""
+    infos: dict[str, Array]
+    """By the names in :data:`_INFOS`."""
+    all: Array
+    """Marks all games."""
+
+
+def read_only(array: Array) -> Array:
+    """A view of an array of the engine for users: a wrong card there could make the engine loop forever."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
@@ -63,7 +83,8 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         ``"SameStep"``: the step that ends a game also deals the next; ``"Disabled"``: reset ended games with
         ``reset_mask``. As in Gymnasium's own vector environments.
     copy
-        With False, the returned arrays are views, which the next reset or step overwrites. This saves a copy.
+        With False, the returned arrays are read-only views, which the next reset or step overwrites. This
+        saves a copy.
 
     Infos are those of the single environment, with an entry for each game: ``action_mask``
     ``[num_envs, actions]``, of type ``mask_dtype``; ``invalid_action`` and ``is_success``, bool;
@@ -155,7 +176,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self.copy = copy
         self.mask_dtype = check_mask_dtype(mask_dtype)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self._all = np.ones(self.num_envs, dtype=np.bool_)
         # What the next step does to each game: a finished game is dealt again, or must be reset first.
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
         self._some_ended = False
@@ -188,7 +208,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self._set_todo(rows, PLAY)
         self._forget_moves(rows)
         self._started = True
-        return self._out(self.batch.observations()), self._infos(mask)
+        return self._results()[0], self._infos(mask)
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play one action in every game (int ``[num_envs]``); ``on_invalid`` decides about illegal ones."""
@@ -203,9 +223,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         last = self._last if self.render_mode is None else self._last_moves(actions)
         ended = batch.step(actions, self._todo)
         self._last = last
-        rewards, terminated, truncated = (
-            self._out(array) for array in (batch.rewards, batch.terminated, batch.truncated)
-        )
         infos: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             if ended:
@@ -216,8 +233,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             # True is 1: PLAY becomes DEAL.
             np.add(batch.ended, PLAY, out=self._todo)
             self._some_ended = ended > 0
-        infos.update(self._infos(self._all))
-        return self._out(batch.observations()), rewards, terminated, truncated, infos
+        infos.update(self._infos(self._views.all))
+        observations, rewards, terminated, truncated = self._results()
+        return observations, rewards, terminated, truncated, infos
 
     def render(self) -> tuple[Any, ...] | None:
         """The boards, one per game: as text, or as pixels, uint8 ``[height, width, 3]`` each."""
@@ -318,24 +336,40 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         self._todo[rows] = todo
         self._some_ended = bool((self._todo != PLAY).any())
 
-    def _out(self, array: Array) -> Array:
-        return array.copy() if self.copy else array
+    @cached_property
+    def _views(self) -> _Views:
+        batch = self.batch
+        infos = (
+            batch.state.mask.view(self.mask_dtype),
+            batch.events.invalid.view(np.bool_),
+            batch.won,
+            batch.state.home,
+            batch.deal_numbers,
+        )
+        results = batch.observations(), batch.rewards, batch.terminated, batch.truncated
+        return _Views(
+            tuple(map(read_only, results)),
+            dict(zip(_INFOS, map(read_only, infos), strict=True)),
+            read_only(np.ones(self.num_envs, dtype=np.bool_)),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy makes views of its own arrays."""
+        return {name: value for name, value in self.__dict__.items() if name != "_views"}
+
+    def _results(self) -> tuple[Array, ...]:
+        """Observations, rewards, terminated and truncated."""
+        self.batch.observations()  # writes to the array of the view
+        views = self._views.results
+        return tuple([view.copy() for view in views]) if self.copy else views
 
     def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """Infos in Gymnasium's vector format: an array per key, and ``_key`` for the rows that have it."""
-        batch = self.batch
-        infos: dict[str, Any] = {
-            "action_mask": batch.state.mask if self.mask_dtype == "int8" else batch.state.mask.view(np.bool_),
-            "invalid_action": batch.events.invalid.view(np.bool_),
-            "is_success": batch.won,
-            "cards_home": batch.state.home,
-            "deal": batch.deal_numbers,
-        }
+        infos = self._views.infos
         if self.copy:
-            infos = {key: array.copy() for key, array in infos.items()}
+            infos = {key: view.copy() for key, view in infos.items()}
             mask = mask.copy()
-        infos.update(dict.fromkeys(_MARKS, mask))
-        return infos
+        return infos | dict.fromkeys(_MARKS, mask)
 
     def _final(self) -> dict[str, Any]:
         """The last observations and infos of finished games, before new ones are dealt."""
@@ -349,7 +383,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _check_reset_mask(self, mask: Any) -> npt.NDArray[np.bool_]:
         if mask is None:
-            return self._all
+            return np.ones(self.num_envs, dtype=np.bool_)
         if (
             not isinstance(mask, np.ndarray)
             or mask.shape != (self.num_envs,)

@@ -15,7 +15,7 @@ from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.move_features.table import MoveTable, highest_values, lowest_values
 from solitaire_env.util.messages import shown
-from solitaire_env.vector import SolitaireVectorEnv
+from solitaire_env.vector import SolitaireVectorEnv, read_only
 
 Array = npt.NDArray[Any]
 
@@ -208,8 +208,8 @@ class VectorMoveFeatures(_VectorWrapper):
     ----------
     env
         A :class:`~solitaire_env.vector.SolitaireVectorEnv`, wrapped or not, with ``observation="cards"``. If
-        it has ``copy=False``, the observation is a view that the next call overwrites, which is several times
-        as fast.
+        it has ``copy=False``, the observation is a read-only view that the next call overwrites, which is
+        several times as fast.
 
     Raises
     ------
@@ -233,7 +233,7 @@ class VectorMoveFeatures(_VectorWrapper):
 
     def _observations(self) -> Array:
         table = self._table.read()
-        return table.copy() if self._copy else table
+        return table.copy() if self._copy else read_only(table)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import doctest
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium as gym
@@ -16,10 +17,12 @@ from solitaire_env import vector
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
+from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.registration import env_id
 from solitaire_env.testing import check_state, check_vector
 from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
+from solitaire_env.wrappers import VectorMoveFeatures
 from tests.conftest import Refuses
 from tests.games import ALL, PLAYED
 
@@ -88,7 +91,7 @@ def test_without_copies_the_values_are_the_same(variant: Any, mode: AutoresetMod
                 np.testing.assert_array_equal(a, b)
             assert one[4].keys() == other[4].keys()
             np.testing.assert_array_equal(one[4]["action_mask"], other[4]["action_mask"])
-            assert other[4]["action_mask"] is viewed.batch.state.mask
+            assert np.shares_memory(other[4]["action_mask"], viewed.batch.state.mask)
             assert first is None or np.shares_memory(first, other[0])
             first = other[0]
             ended = one[2] | one[3]
@@ -114,6 +117,46 @@ def test_copies_can_be_written_to() -> None:
     assert env.position(0) == text and (env.action_masks() == mask).all()
     assert env.step(mask.argmax(axis=1))[4]["_action_mask"].all()
     assert before.any()
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """All arrays in results, or in an environment of ours."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield value
+    elif isinstance(value, dict):
+        yield from arrays_in(list(value.values()))
+    elif isinstance(value, (list, tuple, np.ndarray)):
+        for item in value:
+            yield from arrays_in(item)
+    elif type(value).__module__.startswith("solitaire_env"):
+        yield from arrays_in(vars(value))
+
+
+VIEWS: list[tuple[Any, dict[str, Any]]] = [
+    (SolitaireVectorEnv, {"variant": "freecell"}),
+    (SolitaireVectorEnv, {"variant": "klondike", "mask_dtype": "bool", "autoreset_mode": "SameStep"}),
+    (SolitaireVectorEnv, {"variant": "busy-aces", "observation": "features"}),
+    (FamilyVectorEnv, {"games": ("klondike", "freecell")}),
+    (VectorMoveFeatures, {"variant": "freecell"}),
+]
+
+
+@pytest.mark.parametrize("copied", [None, copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+@pytest.mark.parametrize(("kind", "keywords"), VIEWS)
+def test_views_are_read_only(kind: Any, keywords: dict[str, Any], copied: Any) -> None:
+    """A card that a user changes in the engine's arrays could make it loop forever. Of a copy too."""
+    made = SolitaireVectorEnv if kind is VectorMoveFeatures else kind
+    env: Any = made(3, copy=False, max_episode_steps=2, **keywords)
+    env = VectorMoveFeatures(env) if kind is VectorMoveFeatures else env
+    env.reset(seed=0)
+    env = env if copied is None else copied(env)
+    held = list(arrays_in(env))
+    for results in (env.reset(seed=1), *(env.step(np.zeros(3, dtype=np.int64)) for _ in range(4))):
+        for array in arrays_in(results):
+            assert not array.flags.writeable or not any(np.shares_memory(array, own) for own in held)
+        assert np.shares_memory(results[-1]["action_mask"], env.unwrapped.batch.state.mask)
+        with pytest.raises(ValueError, match="read-only"):
+            results[0][:] //= 2
 
 
 def test_rows_are_seeded_as_single_environments() -> None:

@@ -92,7 +92,7 @@ class NetworkPlayer(Policy):
         """
         if self._explained is None or not np.array_equal(self._explained[0], observations):
             choices = self.choices(observations, masks)
-            seen = self.network.score(th.from_numpy(np.ascontiguousarray(observations)), choices)
+            seen = self.network.score(th.tensor(observations), choices)
             scores = seen.dense(masks.shape[1])
             values = None if self.value is None else self.value(seen.features)[:, 0].numpy()
             if self.temperature is not None:

@@ -365,11 +365,15 @@ lowest_bit: Kernel = _lowest_bit if _INTERPRETED else intrinsic(_count_trailing_
 """The index of the lowest set bit of a nonzero int64: one machine instruction."""
 
 
+def _writable(argument: Any) -> Any:
+    return np.require(argument, requirements="W") if isinstance(argument, np.ndarray) else argument
+
+
 def typed_once(kernel: Kernel) -> Kernel:
     """The kernel, with its argument types checked in the first call only.
 
     All kernels have one signature, and finding it again takes numba 1-4 us a call. The caller guarantees the
-    types: the same in every call, arrays C-contiguous.
+    types: the same in every call, arrays C-contiguous. An array that the kernel only reads may be read-only.
     """
     if isinstance(kernel, ParallelKernel):
         return ParallelKernel(typed_once(kernel.alone), typed_once(kernel.spread))
@@ -379,7 +383,8 @@ def typed_once(kernel: Kernel) -> Kernel:
         nonlocal compiled
         if compiled is not None:
             return compiled(*args)
-        result = kernel(*args)
+        # Read-only arrays have another type, for which numba would compile the kernel again.
+        result = kernel(*map(_writable, args))
         overloads = getattr(kernel, "overloads", None)  # none when interpreted
         compiled = next(iter(overloads.values())).entry_point if overloads else kernel
         return result

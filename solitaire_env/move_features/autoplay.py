@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import State, jit, jit_inline, jit_kernel, make_state
+from solitaire_env.core import State, jit, jit_inline, jit_kernel, make_state, typed_once
 from solitaire_env.core.engine import place_home, step
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
@@ -110,6 +110,9 @@ def _autoplay_seen(rules, state, observations, masks, chosen):  # type: ignore[n
                 break
 
 
+_autoplay_all_seen = typed_once(_autoplay_seen)
+
+
 class SafeAutoplay:
     """Safe moves home for callers that only have observations.
 
@@ -133,9 +136,9 @@ class SafeAutoplay:
             int8 or bool ``[n, actions]``; of finished games no action is safe.
         """
         chosen = np.full(len(masks), -1, dtype=np.int64)
-        observations = np.ascontiguousarray(observations)
+        observations = np.ascontiguousarray(observations, dtype=np.int8)
         masks = np.ascontiguousarray(masks).view(np.int8)
-        _autoplay_seen(self.rules, make_state(self.rules, 1), observations, masks, chosen)
+        _autoplay_all_seen(self.rules, make_state(self.rules, 1), observations, masks, chosen)
         return chosen
 
     def keep(self, observations: Array, masks: Array) -> Array:

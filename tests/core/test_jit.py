@@ -15,9 +15,17 @@ from types import ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
-from solitaire_env.core import code_cache, get_num_threads, max_threads, set_num_threads
+from solitaire_env.core import (
+    code_cache,
+    get_num_threads,
+    jit_kernel,
+    max_threads,
+    set_num_threads,
+    typed_once,
+)
 from solitaire_env.core.code_cache import Folders
 from tests.games import COMPILED
 
@@ -36,6 +44,24 @@ def run(script: str, folder: Path, check: bool = True, **environ: str) -> subpro
         text=True,
         check=check,
     )
+
+
+@compiled
+def test_read_only_arrays_have_no_code_of_their_own() -> None:
+    """Users pass views, and compiling takes up to minutes."""
+
+    def total(numbers):  # type: ignore[no-untyped-def]
+        return numbers.sum()
+
+    numbers = np.arange(3)
+    for kinds in ((False, True), (True, False)):
+        kernel = jit_kernel(total)
+        call = typed_once(kernel)
+        for writable in kinds:
+            numbers.setflags(write=writable)
+            assert call(numbers) == 3
+        [signature] = kernel.signatures  # type: ignore[attr-defined]
+        assert signature[0].mutable
 
 
 # ---------------------------------------------------------------------------- an edit is seen
