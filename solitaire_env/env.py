@@ -291,9 +291,10 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     mask_dtype
         Type of ``info["action_mask"]``: ``"int8"``, for ``action_space.sample``, or ``"bool"``, for TorchRL.
     render_mode
-        None; ``"ansi"``: :meth:`render` returns the board as text; ``"rgb_array"``: as pixels, uint8
-        ``[height, width, 3]``; ``"human"``: a window shows every reset and step, ``metadata["render_fps"]``
-        per second, until :meth:`close` or the user closes it.
+        None; ``"ansi"``: :meth:`render` returns the board as text, in ASCII if standard output cannot print
+        ``♣♦♥♠``; ``"ascii"``: always in ASCII; ``"rgb_array"``: as pixels, uint8 ``[height, width, 3]``;
+        ``"human"``: a window shows every reset and step, ``metadata["render_fps"]`` per second, until
+        :meth:`close` or the user closes it; without a display there is a warning and no window.
     render_size
         Width and height of the picture in pixels.
 
@@ -407,7 +408,12 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
 
             self._screen = Screen(self.variant.title)
         if not self._screen.closed:
-            self._screen.show(self._picture("human"), self.metadata["render_fps"])
+            try:
+                self._screen.show(self._picture("human"), self.metadata["render_fps"])
+            except OSError as error:
+                # Gymnasium's check_env resets every environment in this mode, on servers too.
+                gym.logger.warn(f"render_mode='human' shows nothing: {error}")
+                self._screen.close()
 
     def _repr_html_(self) -> str | None:
         """The board as SVG, for a notebook; None before the first reset."""

@@ -234,7 +234,7 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
     max_episode_steps
         Step limit for all games, instead of the registered ones.
     render_mode
-        None, ``"ansi"`` or ``"rgb_array"``.
+        None, ``"ansi"``, ``"ascii"`` or ``"rgb_array"``.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}

@@ -24,6 +24,7 @@ from solitaire_env.registration import resolve_variant, spec_arguments, step_lim
 from solitaire_env.render import (
     RENDER_FPS,
     SIZE,
+    TEXT_MODES,
     VECTOR_RENDER_MODES,
     VectorRenderMode,
     check_render_mode,
@@ -197,7 +198,7 @@ class SolitaireVecEnv(VecEnv):
         """All boards in the render mode: as one text, or tiled in one picture, uint8 ``[h, w, 3]``."""
         if self.render_mode is None:
             return None
-        if self.render_mode == "ansi":
+        if self.render_mode in TEXT_MODES:
             return "\n\n".join(map(self._picture, range(self.num_envs)))
         return super().render(mode)
 

@@ -153,7 +153,7 @@ def test_env_method_calls_methods_of_single_games() -> None:
     drawn.reset()
     assert [image.shape for image in drawn.get_images()] == [(90, 120, 3)] * 2
     assert drawn.render().shape == (180, 120, 3)
-    with pytest.raises(ValueError, match="unknown render_mode 'human', allowed: None, 'ansi', 'rgb_array'"):
+    with pytest.raises(ValueError, match="unknown render_mode 'human', allowed: None, 'ansi', 'ascii'"):
         native(2, render_mode="human")
     assert env.render() is None and env.get_images() == [None] * 3
     assert env.settings.max_episode_steps == step_limit(env.variant)

@@ -23,13 +23,8 @@ def board(env: SolitaireEnv, last: Played | None = None, words: bool = True) -> 
     caption = f"{last.words} ({last.text})" if last is not None and words else None
     move = None if last is None else last.move
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    try:
-        "♣▒·".encode(sys.stdout.encoding or "ascii")
-        symbols = True
-    except UnicodeEncodeError:
-        symbols = False
     position = parse_position(env.position(hidden=True), env.variant)
-    return render_ansi(position, caption, color=color, symbols=symbols, move=move)
+    return render_ansi(position, caption, color=color, move=move)
 
 
 def print_continuation(session: Session) -> None:

@@ -11,8 +11,9 @@ from solitaire_env.notation import Move, Position, action_text, describe_action,
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import Variant
 
-RenderMode = Literal["ansi", "rgb_array", "human"]
-VectorRenderMode = Literal["ansi", "rgb_array"]
+RenderMode = Literal["ansi", "ascii", "rgb_array", "human"]
+VectorRenderMode = Literal["ansi", "ascii", "rgb_array"]
+TEXT_MODES: Final = ("ansi", "ascii")
 RENDER_MODES: Final = get_args(RenderMode)
 VECTOR_RENDER_MODES: Final = get_args(VectorRenderMode)
 RENDER_FPS: Final = 4
@@ -37,7 +38,7 @@ def check_render_mode(mode: Any, allowed: tuple[str, ...] = RENDER_MODES) -> str
         return None
     if mode not in allowed:
         raise ValueError(f"unknown render_mode {shown(mode)}, allowed: None, {', '.join(map(repr, allowed))}")
-    if mode != "ansi":
+    if mode not in TEXT_MODES:
         need("PIL", f"render_mode={mode!r}")
     if mode == "human":
         need("pygame", f"render_mode={mode!r}")
@@ -77,12 +78,12 @@ def render(
     deal: int | str | None = None,
     size: tuple[int, int] = SIZE,
 ) -> Any:
-    """A position as text (mode ``ansi``) or as pixels, uint8 ``[height, width, 3]`` (any other mode)."""
+    """A position as text (:data:`TEXT_MODES`) or as pixels, uint8 ``[height, width, 3]`` (other modes)."""
     words, move = last or (None, None)
-    if mode == "ansi":
+    if mode in TEXT_MODES:
         from solitaire_env.render.ansi import render_ansi
 
-        return render_ansi(position, words, move=move)
+        return render_ansi(position, words, symbols=False if mode == "ascii" else None, move=move)
     from solitaire_env.render.board import headline
     from solitaire_env.render.picture import render_rgb
 

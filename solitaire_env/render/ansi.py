@@ -1,5 +1,7 @@
 """A position as a text board, at most 80 columns wide for up to 20 tableau piles."""
 
+import sys
+
 from solitaire_env.core.cards import (
     DOWN,
     EMPTY,
@@ -24,11 +26,20 @@ _WIDTH = 4
 _RED, _BOLD, _DIM, _REVERSE, _PLAIN = "\033[31m", "\033[1m", "\033[2m", "\033[7m", "\033[0m"
 
 
+def _prints(text: str) -> bool:
+    """Whether standard output can print a text; text in memory, or no output at all, takes any."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def render_ansi(
     position: Position,
     last_action: str | None = None,
     color: bool = False,
-    symbols: bool = True,
+    symbols: bool | None = None,
     move: Move | None = None,
 ) -> str:
     """The board as lines of text: foundations, stock and waste, cells, tableau, playable cards lowest.
@@ -43,10 +54,12 @@ def render_ansi(
         Red suits in red, playable cards in bold and labels dimmed, by ANSI escapes; the cards of the last
         move in reverse.
     symbols
-        Suits as ``♣♦♥♠``; else as ``CDHS``, and everything in ASCII.
+        Suits as ``♣♦♥♠``; else as ``CDHS``, and everything in ASCII. None: as standard output can print it.
     move
         The last move: each of its cards has a ``*`` before it.
     """
+    if symbols is None:
+        symbols = _prints(f"{SUIT_SYMBOLS}▒·")
     suits = SUIT_SYMBOLS if symbols else SUIT_NAMES
     back, nothing = ("▒▒", "·") if symbols else ("??", ".")
     moved = moved_cards(position, move)

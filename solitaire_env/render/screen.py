@@ -1,6 +1,7 @@
 """A window on the desktop, by pygame-ce."""
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from solitaire_env.render.picture import Rgb
@@ -52,8 +53,11 @@ class Screen:
             return
         height, width, _ = picture.shape
         if self._window is None:
-            pygame.display.init()
-            if pygame.display.get_driver() in _UNSEEN and "SDL_VIDEODRIVER" not in os.environ:
+            with suppress(pygame.error):
+                pygame.display.init()
+            if not pygame.display.get_init() or (
+                pygame.display.get_driver() in _UNSEEN and "SDL_VIDEODRIVER" not in os.environ
+            ):
                 raise OSError("no display: a window needs one; a video or a text board does not")
             self._window = pygame.Window(self.title, (width, height), resizable=self.resizable)
             self._clock = pygame.Clock()

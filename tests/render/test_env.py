@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import pickle
 import subprocess
 import time
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +18,20 @@ import imageio.v3 as iio
 import numpy as np
 import pygame
 import pytest
+from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import RecordVideo
 from imageio_ffmpeg import get_ffmpeg_exe
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
+from solitaire_env.family import FamilyEnv, FamilyVectorEnv
 from solitaire_env.notation import parse_position
 from solitaire_env.registration import env_id
-from solitaire_env.render import RENDER_FPS, RENDER_MODES, SIZE, VECTOR_RENDER_MODES
+from solitaire_env.render import RENDER_FPS, RENDER_MODES, SIZE, TEXT_MODES, VECTOR_RENDER_MODES
 from solitaire_env.render.board import headline
 from solitaire_env.render.picture import render_rgb
 from solitaire_env.render.screen import Screen
+from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
 from tests.games import PLAYED, PUBLISHED
@@ -60,9 +66,9 @@ def test_modes_are_listed_in_one_place() -> None:
 @pytest.mark.parametrize(
     ("make", "mode", "allowed"),
     [
-        (SolitaireEnv, "rgb", "None, 'ansi', 'rgb_array', 'human'"),
-        (SolitaireEnv, ["ansi"], "None, 'ansi', 'rgb_array', 'human'"),
-        (SolitaireVectorEnv, "human", "None, 'ansi', 'rgb_array'"),
+        (SolitaireEnv, "rgb", "None, 'ansi', 'ascii', 'rgb_array', 'human'"),
+        (SolitaireEnv, ["ansi"], "None, 'ansi', 'ascii', 'rgb_array', 'human'"),
+        (SolitaireVectorEnv, "human", "None, 'ansi', 'ascii', 'rgb_array'"),
     ],
 )
 def test_invalid_modes_raise_an_error(make: Any, mode: Any, allowed: str, refuses: Refuses) -> None:
@@ -90,6 +96,24 @@ def test_text_marks_the_cards_of_the_last_move() -> None:
     assert board.count("*") == 1 and board.endswith("last move: draw a card from the stock (draw)")
     waste = next(line for line in board.splitlines() if line.startswith("waste"))
     assert "*" in waste.split()[1] and all(len(line) <= 80 for line in board.splitlines())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [SolitaireEnv, FamilyEnv, SolitaireVectorEnv, FamilyVectorEnv, partial(SolitaireVecEnv, "freecell")],
+)
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_text_can_be_printed(make: Any, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code page 1252, that of a redirected output on Windows, has no suits."""
+    boards: dict[str, Any] = {}
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+        for mode in TEXT_MODES:
+            env = make(render_mode=mode)
+            env.reset()
+            boards[mode] = env.render()
+            print(boards[mode] if isinstance(boards[mode], str) else boards[mode][0])
+    assert str(boards["ascii"]).isascii() and str(boards["ansi"]).isascii() == (encoding != "utf-8")
 
 
 def test_an_illegal_action_marks_nothing() -> None:
@@ -319,6 +343,20 @@ def test_no_window_opens_without_a_display(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("SDL_VIDEODRIVER")
     with pytest.raises(OSError, match="no display: a window needs one"):
         Screen("unseen").show(picture)
+    monkeypatch.setenv("SDL_VIDEODRIVER", "unknown")
+    pygame.display.quit()
+    with pytest.raises(OSError, match="no display: a window needs one"):
+        Screen("unseen").show(picture)
+
+
+@pytest.mark.parametrize("name", [BUSY, "Solitaire/Family-v0"])
+def test_gymnasiums_check_passes_without_a_display(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It resets environments in all modes."""
+    monkeypatch.delenv("SDL_VIDEODRIVER")
+    env = gym.make(name).unwrapped
+    human = "human" in env.metadata["render_modes"]
+    with pytest.warns(UserWarning, match="no display") if human else nullcontext():
+        check_env(env)
 
 
 def test_copies_of_an_environment_have_their_own_windows() -> None:
