@@ -59,7 +59,8 @@ class Variant:
     through empty cells and spaces (a supermove); any sequence; or any face-up card with all cards on it, in
     order or not."""
     sequence: SequenceBuild = "as build"
-    """Building rule of sequences that move together, if it differs from ``build``."""
+    """Building rule of sequences that move together, if it differs from ``build``; with supermoves it may
+    only be stricter."""
     face_down: int | str | tuple[int, ...] = 0
     """The cards of each pile that are dealt face down: their number at the bottom, one for all piles or one
     for each; or rows, counted from the bottom, as text: ``"rows 2, 4, 6"``. The last card of a pile is always
@@ -182,7 +183,7 @@ class Variant:
         )
         for field, value, fits, needs in _CONDITIONS:
             if getattr(self, field) == value and not fits(self):
-                raise ValueError(f"variant {self.name!r}: {field}={value!r} needs {needs}")
+                raise ValueError(f"variant {self.name!r}: {field}={value!r} needs {needs.format(v=self)}")
         if not self.stock and (self.draw, self.passes) != (1, 1):
             raise ValueError(f"variant {self.name!r}: there is no stock, so draw and passes must be 1")
         if self.pile_capacity > MAX_PILE_CAPACITY:
@@ -245,6 +246,11 @@ class Variant:
         return self.build if self.sequence == "as build" else self.sequence
 
     @property
+    def builds_sequences(self) -> bool:
+        """Whether every sequence that moves together could be built card by card."""
+        return _SUIT_PAIRS[self.run_build] <= _SUIT_PAIRS[self.build]
+
+    @property
     def face_down_rows(self) -> tuple[frozenset[int], ...] | None:
         """For each pile, the places, from 0 at the bottom, of the cards that are dealt face down; None if
         ``face_down`` is invalid.
@@ -282,7 +288,8 @@ class Variant:
         shortcut.
         """
         one_way = not self.wraps or (self.decks == 1 and self.run_build == "same suit")
-        return self.moves in ("one card", "supermove") and self.fill == "none" and one_way
+        single = self.moves in ("one card", "supermove") and self.builds_sequences
+        return single and self.fill == "none" and one_way
 
     def with_rules(
         self, *, build: Build | None = None, spaces: Spaces | None = None, moves: Moves | None = None
@@ -296,9 +303,20 @@ class Variant:
         return "\n".join(_describe(self))
 
 
+_SUIT_PAIRS: Final = {
+    "same suit": {"itself"},
+    "same color": {"itself", "same color"},
+    "alternate color": {"other color"},
+    "other suit": {"same color", "other color"},
+    "any suit": {"itself", "same color", "other color"},
+}
+"""The suits that go onto a card by each building rule: its own, its color's other one, the other color."""
+
 _CONDITIONS: Final[tuple[tuple[str, Any, Callable[[Variant], bool], str], ...]] = (
     ("fill", "waste", lambda v: v.stock > 0, "a stock"),
     ("moves", "any group", lambda v: v.sequence == "as build", "sequence='as build'"),
+    ("moves", "supermove", lambda v: v.builds_sequences,
+     "sequences that build={v.build!r} allows card by card, not sequence={v.sequence!r}"),
     ("base", "dealt", lambda v: v.tableau[0] > 0 and not v.aces_home, "a card in t1, and aces_home=False"),
     ("foundation_build", "alternate color", lambda v: not (v.wraps or v.worrying_back),
      "base='ace' and worrying_back=False"),

@@ -399,7 +399,10 @@ def test_an_unknown_name_raises_an_error(refuses: Refuses) -> None:
         ({}, "Cards on a foundation stay there."),
         ({"worrying_back": True}, "The last card of a foundation may go back onto a card of the tableau."),
         ({"moves": "sequence", "sequence": "any suit"}, "whole or in part. A sequence is in any suit."),
-        ({"moves": "supermove", "sequence": "any suit"}, " A sequence is in any suit."),
+        (
+            {"moves": "supermove", "build": "any suit", "sequence": "same suit"},
+            " A sequence is in the same suit.",
+        ),
         ({"moves": "any group"}, "any face-up card moves with all cards on it, in order or not."),
         ({"moves": "any group", "spaces": "kings"}, "only a 3, with the cards on it, may fill"),
         (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from itertools import product
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,9 +13,12 @@ from solitaire_env.core import engine, supermoves
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING, Action, action_layout, make_rules
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.core.variant import Variant
+from solitaire_env.core.variant import Build, SequenceBuild, Variant
 from solitaire_env.policies.drawing import draw
+from solitaire_env.testing import check_supermoves
+from tests.conftest import Refuses
 from tests.games import COMPILED, FURTHER, ODD, OPTIONS, PLAYED
+from tests.reference import builds
 
 GAMES = {
     f"{name}, {build}": variant.with_rules(moves="supermove", build=build)
@@ -23,6 +27,29 @@ GAMES = {
     for build in sorted({"same suit", "any suit", variant.build})
     if not variant.wraps or build == "same suit"
 }
+
+
+@pytest.mark.parametrize("sequence", get_args(SequenceBuild))
+@pytest.mark.parametrize("build", get_args(Build))
+def test_sequences_are_built_card_by_card(build: Any, sequence: Any, refuses: Refuses) -> None:
+    """A looser sequence is refused; every stricter one moves as single cards."""
+    run = build if sequence == "as build" else sequence
+    pairs = product(("4C", "4D", "4H", "4S"), ("5C", "5D", "5H", "5S"))
+    looser = any(builds(card, onto, run) and not builds(card, onto, build) for card, onto in pairs)
+    one_card = Variant("rules", "Rules", 1, (5,) * 4, cells=3, build=build, sequence=sequence, ranks=5)
+    assert one_card.takes_supermoves != looser
+    if looser:
+        refuses(
+            lambda: one_card.with_rules(moves="supermove"), "needs sequences", f"{build=}", f"{sequence=}"
+        )
+        return
+    batch, random = Batch(GameSpec(one_card.with_rules(moves="supermove")), 8), np.random.default_rng(0)
+    batch.deal(np.arange(8), list(range(8)))
+    several = 0
+    for step in range(40 if COMPILED else 3):
+        several += check_supermoves(batch, step % 8)
+        batch.step(draw(batch.state.mask, random.random(8)), batch.everyone)
+    assert several or not COMPILED
 
 
 def recursively(variant: Variant, state: engine.State, row: int, number: int) -> list[int]:
