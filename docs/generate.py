@@ -18,7 +18,7 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import STEPS_PER_CARD, env_id
 from solitaire_env.render.ansi import render_ansi
-from solitaire_env.variants import VARIANTS, Variant
+from solitaire_env.variants import VARIANTS, WORRIES, Variant
 
 DOCS: Final = Path(__file__).parent
 EXAMPLES: Final = sorted((DOCS.parent / "examples").glob("*.py"))
@@ -38,8 +38,9 @@ KINDS: Final = {
 GAMES_PAGE: Final = """
 # The games
 
-{count} published games. Each has a page with its rules and their sources, and agrees with PySolFC, another
-program, in every position that was compared: see
+{count} published games. Each has a page with its rules, their sources and the differences in other programs.
+In {worries} of them PySolFC lets cards leave the foundations again; here they stay. Apart from the
+differences on the pages, the legal moves are those of PySolFC in every position that was compared: see
 [how the rules are tested](../explanation/correctness.md).
 
 {tables}
@@ -128,6 +129,7 @@ def games_page() -> str:
         tables.append(f"## {title}\n\n{table(['', *SIZES.values()], rows)}")
     return NOTE + GAMES_PAGE.format(
         count=len(VARIANTS),
+        worries=sum(WORRIES in variant.differs for variant in VARIANTS),
         tables="\n\n".join(tables),
         steps=STEPS_PER_CARD,
         pages="\n".join(f"games/{variant.name}" for variant in VARIANTS),

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from solitaire_env.variants import VARIANTS, Variant
+from solitaire_env.variants import VARIANTS, WORRIES, Variant
 from tests.family_positions import (
     ACE_FROM_OTHER_SUIT,
     NO_VARIANT,
     FamilyPosition,
+    by_game_number,
+    compared_worries,
     family_positions,
     lines,
     unused,
@@ -47,6 +49,17 @@ def test_legal_actions_equal_pysolfc(variant: Variant) -> None:
         assert sorted(reference.legal_actions()) == list(position.legal), (
             f"{position.label}\n{position.position}"
         )
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_a_variant_lists_moves_from_foundations_that_only_pysolfc_has(variant: Variant) -> None:
+    own = [line for line in lines() if by_game_number().get(line["id"]) == variant]
+    theirs = any(move not in list(compared_worries(variant, line)) for line in own for move in line["worry"])
+    if variant.worrying_back:
+        assert theirs <= any("worry" in sentence for sentence in variant.differs)
+        assert WORRIES not in variant.differs
+    else:
+        assert (WORRIES in variant.differs) == theirs
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
