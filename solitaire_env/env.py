@@ -12,7 +12,7 @@ from solitaire_env import notation
 from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.deals import Deal, check_deal
 from solitaire_env.core.family import FamilyBatch
-from solitaire_env.core.layout import Information, Observation
+from solitaire_env.core.layout import Information, Observation, action_number
 from solitaire_env.core.observations import cards_high, decode_cards
 from solitaire_env.core.position import Position
 from solitaire_env.core.rewards import RewardName
@@ -30,8 +30,8 @@ from solitaire_env.render import (
     last_move,
     render,
 )
+from solitaire_env.util.arguments import check_choice
 from solitaire_env.util.messages import shown
-from solitaire_env.util.numbers import whole_number
 
 
 def observation_space(spec: GameSpec) -> Box:
@@ -46,12 +46,9 @@ MaskDtype = Literal["int8", "bool"]
 """Types of the mask in the infos."""
 
 
-def check_mask_dtype(mask_dtype: Any) -> MaskDtype:
+def check_mask_dtype(mask_dtype: MaskDtype) -> MaskDtype:
     """Check the type of masks."""
-    if not isinstance(mask_dtype, str) or mask_dtype not in get_args(MaskDtype):
-        allowed = ", ".join(map(repr, get_args(MaskDtype)))
-        raise ValueError(f"unknown mask_dtype {shown(mask_dtype)}, allowed: {allowed}")
-    return mask_dtype  # type: ignore[return-value]
+    return check_choice("mask_dtype", mask_dtype, get_args(MaskDtype))
 
 
 _ROW_0 = np.zeros(1, dtype=np.int64)
@@ -102,14 +99,6 @@ def row_info(batch: Batch | FamilyBatch, row: int, mask_type: np.dtype[Any]) -> 
     }
 
 
-def action_number(action: Any) -> int:
-    """Check the action that a user passed, and return its number."""
-    number = whole_number(action)
-    if number is None:
-        raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")
-    return number
-
-
 class BatchRow:
     """One game of a batch, with the methods that all environments have in common.
 
@@ -154,7 +143,7 @@ class BatchRow:
 
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""
-        return notation.action_text(self.batch.variant, action_number(action))
+        return notation.action_text(self.batch.variant, action)
 
     def parse_action(self, text: str) -> int:
         """Number of an action from its text."""

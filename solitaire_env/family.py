@@ -4,7 +4,7 @@ For learning across rules, and for playing games that were never seen in trainin
 :data:`TEST` are constant lists of games.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import gymnasium as gym
@@ -14,16 +14,16 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import Deal, check_deal
 from solitaire_env.core.family import FamilyBatch, FamilyLayout, FamilyStart
-from solitaire_env.core.layout import Information
+from solitaire_env.core.layout import Information, action_number
 from solitaire_env.core.rewards import RewardName
 from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     BatchRow,
     MaskDtype,
-    action_number,
     check_mask_dtype,
     check_options,
     check_started,
@@ -42,6 +42,7 @@ from solitaire_env.render import (
     last_move,
     render,
 )
+from solitaire_env.util.arguments import check_choice, check_count
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS
 from solitaire_env.vector import SolitaireVectorEnv
@@ -71,11 +72,10 @@ def read_games(games: Games) -> tuple[Variant, ...]:
         If the split is unknown, or the list is empty or names a game twice.
     """
     if isinstance(games, str):
-        if games not in SPLITS:
-            raise ValueError(
-                f"unknown split {shown(games)}, allowed: {', '.join(map(repr, SPLITS))} or a list of games"
-            )
+        check_choice("split", games, SPLITS)
         games = SPLITS[games]
+    if not isinstance(games, Iterable):
+        raise TypeError(f"games are a {type(games).__name__}, allowed: a split or a list of games")
     variants = tuple(resolve_variant(game) for game in games)
     names = [variant.name for variant in variants]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -101,7 +101,7 @@ def _make_batch(
                 reward=reward,
                 on_invalid=on_invalid,
                 stall_limit=stall_limit,
-                max_episode_steps=max_episode_steps or step_limit(variant),
+                max_episode_steps=step_limit(variant) if max_episode_steps is None else max_episode_steps,
             ),
         )
         for variant in read_games(games)
@@ -335,11 +335,11 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""
-        return self.layout.texts[action]
+        return self.layout.texts[self._number(action)]
 
     def parse_action(self, text: str) -> int:
         """Number of an action from its text."""
-        if text not in self.layout.numbers:
+        if not isinstance(text, str) or text not in self.layout.numbers:
             raise ValueError(
                 f"no game has action {shown(text)}, allowed: such as {', '.join(self.layout.texts[:3])}"
             )
@@ -347,7 +347,15 @@ class FamilyEnv(gym.Env[npt.NDArray[Any], np.int64]):
 
     def describe_action(self, action: int) -> str:
         """A legal action in this position, in words."""
-        return self.game.describe_action(int(self.layout.own_actions[self.batch.games[0], action]))
+        own = int(self.layout.own_actions[self.batch.games[0], self._number(action)])
+        if own < 0:
+            raise IllegalActionError(
+                f"{self.variant.name} has no action {self.action_text(action)}, allowed: its legal ones"
+            )
+        return self.game.describe_action(own)
+
+    def _number(self, action: Any) -> int:
+        return check_count("action", action, 0, len(self.layout.texts) - 1)
 
     def position(self, hidden: bool = False) -> str:
         """The position text, in full; with ``hidden=True`` as the player sees it."""

@@ -22,9 +22,10 @@ from typing import Final, NamedTuple
 
 from solitaire_env.core import engine
 from solitaire_env.core.cards import EMPTY_NAME, HIDDEN_NAME, SUIT_NAMES, SUITS, card_name, parse_card
-from solitaire_env.core.layout import action_layout, make_rules, source_name
+from solitaire_env.core.layout import ActionLayout, action_layout, make_rules, source_name
 from solitaire_env.core.position import Pile, Position, position_faults, position_from_row, position_to_row
 from solitaire_env.core.variant import Variant
+from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.variants import get_variant
 
 __all__ = [
@@ -54,7 +55,7 @@ MAX_TEXT: int = 20_000
 
 def format_position(position: Position) -> str:
     """The position text, without a trailing newline."""
-    v = position.variant
+    v = check_kind("position", position, Position).variant
     lines = [f"variant: {v.name}"]
     if v.stock:
         lines.append(_line("stock", position.stock))
@@ -90,8 +91,9 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
     ValueError
         The message names the line and what is allowed there.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"position is a {type(text).__name__}, allowed: position text")
+    check_kind("position", text, str, "position text")
+    if variant is not None:
+        check_kind("variant", variant, Variant)
     if len(text) > MAX_TEXT:
         raise ValueError(f"position text has {len(text)} characters, allowed: at most {MAX_TEXT}")
     fields: dict[str, list[str]] = {}
@@ -107,7 +109,7 @@ def parse_position(text: str, variant: Variant | None = None) -> Position:
         fields[name] = rest.split()
     named = " ".join(fields.pop("variant", []))
     if not named:
-        raise ValueError("position text has no line 'variant: name'")
+        raise ValueError("position text has no line 'variant: name', allowed: text with one")
     if variant is None:
         variant = get_variant(named)
     elif named != variant.name:
@@ -212,12 +214,26 @@ def _parse_foundations(words: list[str], variant: Variant) -> tuple[Pile, ...]:
 
 def action_text(variant: Variant, number: int) -> str:
     """The unique text of an action."""
-    return action_layout(variant).text(number)
+    return _layout(variant).text(number)
 
 
 def parse_action(variant: Variant, text: str) -> int:
     """Number of an action from its text, the inverse of :func:`action_text`."""
-    return action_layout(variant).parse(text)
+    return _layout(variant).parse(text)
+
+
+def _layout(variant: Variant) -> ActionLayout:
+    return action_layout(check_kind("variant", variant, Variant))
+
+
+def _check_legal(variant: Variant, state: engine.State, row: int, number: int) -> str:
+    """Check that an action is legal in a game; return its kind."""
+    kind = _layout(variant).decode(number).kind
+    check_kind("state", state, engine.State)
+    check_count("row", row, 0, len(state.status) - 1)
+    if state.rows.shape[1] != make_rules(variant).row_size or state.mask[row, number] == 0:
+        raise ValueError(f"{action_text(variant, number)} is not legal there, allowed: a legal action")
+    return kind
 
 
 class Move(NamedTuple):
@@ -233,8 +249,8 @@ class Move(NamedTuple):
 
 def move_of(variant: Variant, state: engine.State, row: int, number: int) -> Move:
     """The cards that a legal action moves, and the piles; a drawn card is named even if hidden."""
+    kind = _check_legal(variant, state, row, number)
     r = make_rules(variant)
-    kind = action_layout(variant).decode(number).kind
     if kind == "draw":
         end = r.row_stock + int(state.stock[row])
         drawn = state.rows[row, max(r.row_stock, end - r.draw) : end]
@@ -257,13 +273,13 @@ def move_of(variant: Variant, state: engine.State, row: int, number: int) -> Mov
 
 def pile_name(variant: Variant, source: int) -> str:
     """Name of the pile of a source: ``t1``.., ``waste``, ``c1``.."""
-    name = source_name(variant, source)
+    name = source_name(check_kind("variant", variant, Variant), source)
     return "waste" if name == "w" else name
 
 
 def describe_action(variant: Variant, state: engine.State, row: int, number: int) -> str:
     """A legal action in a position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
-    kind = action_layout(variant).decode(number).kind
+    kind = _check_legal(variant, state, row, number)
     if kind == "draw":
         return f"draw {('a card', 'two cards', 'three cards')[variant.draw - 1]} from the stock"
     if kind == "redeal":

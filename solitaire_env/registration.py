@@ -5,6 +5,7 @@ from typing import Any, Final
 import gymnasium as gym
 
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant, variant_from_dict, variant_to_dict
+from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import one_of_many, shown
 from solitaire_env.variants import VARIANTS, add_variant, get_variant, known_variants
 
@@ -21,14 +22,14 @@ card (Busy Aces: 783 steps for 104 cards, the longest seen); the limit is four t
 
 def env_id(variant: Variant) -> str:
     """The Gymnasium id of a variant, from its title: ``Solitaire/FortyThieves-v0``."""
-    title = variant.title.replace("'", "")
+    title = check_kind("variant", variant, Variant).title.replace("'", "")
     words = "".join(c if c.isalnum() else " " for c in title).split()
     return f"{NAMESPACE}/{''.join(word[0].upper() + word[1:] for word in words)}-v{VERSION}"
 
 
 def is_family(game: str) -> bool:
     """Whether an id, with or without ``solitaire_env:``, is that of the environment of many games."""
-    return game.removeprefix("solitaire_env:") == FAMILY_ID
+    return check_kind("game", game, str, "an id").removeprefix("solitaire_env:") == FAMILY_ID
 
 
 def env_variant(id_or_name: str) -> Variant:
@@ -66,7 +67,7 @@ def resolve_variant(
 
 def step_limit(variant: Variant) -> int:
     """The registered ``max_episode_steps`` of a variant."""
-    return STEPS_PER_CARD * variant.cards
+    return STEPS_PER_CARD * check_kind("variant", variant, Variant).cards
 
 
 def spec_arguments(variant: Variant) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from solitaire_env.render import (
     check_render_size,
     render,
 )
+from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.numbers import whole_number
 from solitaire_env.wrappers import move_space
 
@@ -130,6 +131,21 @@ class SolitaireVecEnv(VecEnv):
         self._started[:] = time.perf_counter()
         self.reset_infos = [{"deal": deal} for deal in batch.deal_numbers.tolist()]
         return batch.observations().copy()
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Set the options of the next reset: one dict for all games, or a list of one for each."""
+        if not isinstance(options, list):
+            check_kind("options", options, (dict, type(None)), "a dict, a list of them or None")
+        elif len(options) != self.num_envs:
+            raise ValueError(
+                f"{len(options)} options were given, "
+                f"allowed: one, or one for each of the {self.num_envs} games"
+            )
+        super().set_options(options)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Set the seeds of the next reset: game ``i`` has ``seed + i``; None for random ones."""
+        return super().seed(None if seed is None else check_count("seed", seed))
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Store the actions, int ``[num_envs]``."""

@@ -35,6 +35,7 @@ from solitaire_env.notation import (
     position_to_row,
 )
 from solitaire_env.registration import spec_arguments
+from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.variants import Variant, variant_from_dict, variant_to_dict
 
 GAMES = 8
@@ -105,6 +106,9 @@ def check_variant(variant: Variant, *, seed: int = 0, steps: int = 100) -> None:
     AssertionError
         With the expected and actual values, and the position text.
     """
+    check_kind("variant", variant, Variant)
+    check_count("steps", steps)
+    seed = check_count("seed", seed)
     for check in _CHECKS:
         check(variant, np.random.default_rng(seed), steps)
 

@@ -36,10 +36,11 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.deals import MAX_DEAL, Deal
-from solitaire_env.core.observations import INFORMATION, check_observation
+from solitaire_env.core.observations import INFORMATION
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.registration import env_id
+from solitaire_env.util.arguments import check_choice, check_kind
 from solitaire_env.util.messages import one_of_many, shown
 from solitaire_env.variants import Build, Moves, Spaces, Variant, known_variants
 
@@ -114,7 +115,7 @@ class Step(NamedTuple):
 
 def format_transcript(transcript: Transcript) -> str:
     """The transcript of a game, see the module."""
-    t = transcript
+    t = check_kind("transcript", transcript, Transcript)
     head = (
         env_id(t.variant),
         t.variant.build,
@@ -126,7 +127,7 @@ def format_transcript(transcript: Transcript) -> str:
     )
     head_lines = [f"{name}: {value}" for name, value in zip(_HEAD, head, strict=True)]
     if t.information is not None:
-        check_observation("cards", t.information)
+        check_choice("information", t.information, INFORMATION)
         head_lines.append(f"information: {t.information}")
     parts = ["\n".join(head_lines), t.start]
     if t.thoughts and len(t.thoughts) != len(t.actions):
@@ -151,7 +152,7 @@ def format_thought(thought: Thought) -> str:
     ValueError
         If its value is beyond :data:`MAX_VALUE`, a probability is invalid, or it is empty.
     """
-    value, actions = thought
+    value, actions = check_kind("thought", thought, Thought)
     if value is None and not actions:
         raise ValueError("the thought is empty, allowed: a value, actions or both")
     parts = []
@@ -175,7 +176,7 @@ def parse_thought(text: str) -> Thought:
         The message names the wrong part and what is allowed.
     """
     value, actions = None, []
-    parts = text.split("; ")
+    parts = check_kind("thought", text, str, "text").split("; ")
     for place, part in enumerate(parts):
         if place == 0 and (found := _VALUE.fullmatch(part)) and abs(float(found[1])) <= MAX_VALUE:
             value = float(found[1]) + 0.0
@@ -211,8 +212,9 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     ValueError
         The message names the line, its content and what is allowed.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"transcript is a {type(text).__name__}, allowed: text")
+    check_kind("transcript", text, str, "text")
+    if variant is not None:
+        check_kind("variant", variant, Variant)
     if len(text) > MAX_TEXT:
         raise ValueError(f"transcript has {len(text)} characters, allowed: at most {MAX_TEXT}")
     lines = text.rstrip("\n").split("\n")
@@ -309,7 +311,7 @@ def replay(transcript: Transcript) -> Iterator[Step]:
     ImportError
         If another program's deal is named, and pysol-cards is not installed.
     """
-    t = transcript
+    t = check_kind("transcript", transcript, Transcript)
     env = SolitaireEnv(t.variant, on_invalid="raise")
     start = _read_start(t.start, t.variant)
     _, info = env.reset(options={"position": start} if t.deal is None else {"deal": t.deal})

@@ -9,6 +9,7 @@ The rules are those of PySolFC, except for what ``differs`` lists.
 from typing import Final
 
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant, variant_from_dict, variant_to_dict
+from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import one_of_many, shown
 
 __all__ = [
@@ -486,6 +487,7 @@ def known_variants() -> tuple[Variant, ...]:
 
 def add_variant(variant: Variant) -> None:
     """Add a custom variant by its name; an existing name raises an error."""
+    check_kind("variant", variant, Variant)
     for known in known_variants():
         if known.name == variant.name and known != variant:
             raise ValueError(

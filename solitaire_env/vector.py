@@ -39,6 +39,7 @@ from solitaire_env.render import (
     last_move,
     render,
 )
+from solitaire_env.util.arguments import check_flag
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
@@ -173,7 +174,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
             allowed = ", ".join(repr(mode.value) for mode in AutoresetMode)
             raise ValueError(f"unknown autoreset_mode {shown(autoreset_mode)}, allowed: {allowed}") from None
         self.num_envs = self.batch.size
-        self.copy = copy
+        self.copy = check_flag("copy", copy)
         self.mask_dtype = check_mask_dtype(mask_dtype)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         # What the next step does to each game: a finished game is dealt again, or must be reset first.

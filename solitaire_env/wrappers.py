@@ -14,6 +14,7 @@ from solitaire_env.env import MaskDtype, SolitaireEnv, check_mask_dtype
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.move_features.table import MoveTable, highest_values, lowest_values
+from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv, read_only
 
@@ -66,6 +67,8 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
         dtype: npt.DTypeLike | None = "float32",
         mask_dtype: MaskDtype = "int8",
     ) -> None:
+        for name, key in (("obs_key", obs_key), ("mask_key", mask_key)):
+            check_kind(name, key, str)
         if obs_key == mask_key:
             raise ValueError(f"obs_key and mask_key are both {obs_key!r}, allowed: two different keys")
         self.dtype = None if dtype is None else _number_type(dtype)

@@ -70,7 +70,7 @@ def test_the_command_writes_the_table_and_a_chart(tmp_path: Path, capsys: pytest
         (["--threads", "0"], "number of threads is 0, allowed: 1 to"),
         (["--rounds", "0"], "--rounds is 0, allowed: at least 1"),
         (["--calls", "0"], "--calls is 0, allowed: at least 1"),
-        (["--num-envs", "0"], "num_envs is 0, allowed: a whole number of at least 1"),
+        (["--num-envs", "0"], "num_envs is 0, allowed: a whole number from 1"),
         ([*SMALL, "--parts", "vector", "--peers"], "--peers needs envpool"),
         ([*SMALL, "--parts", "training"], "the part training needs sb3_contrib"),
         ([*SMALL, "--parts", "memory", "--out", __file__], "File exists"),

@@ -501,7 +501,7 @@ def test_a_recording_has_legal_actions_and_repeats_its_games(copy: bool) -> None
             ["depth is 0, allowed for dividing: a whole number from 1"],
         ),
         (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
-        (["bench", "--num-envs", "0"], ["num_envs is 0, allowed: a whole number of at least 1"]),
+        (["bench", "--num-envs", "0"], ["num_envs is 0, allowed: a whole number from 1"]),
         (["bench", "--num-envs", "many"], ["--num-envs", "'many'"]),
         (["bench", "--num-envs", str(10**15)], [str(10**15)]),
         (["bench", "--seconds", "0"], ["--seconds is 0.0, allowed: more than 0"]),

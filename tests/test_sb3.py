@@ -179,7 +179,7 @@ def test_unknown_attributes_raise_an_error(call: Any, words: str) -> None:
     [
         (lambda: SolitaireVecEnv("Solitaire/BusyAce-v0"), ["Solitaire/BusyAce-v0", BUSY_ACES]),
         (lambda: SolitaireVecEnv("busy-ace"), ["busy-ace", "busy-aces"]),
-        (lambda: SolitaireVecEnv(BUSY_ACES, 0), ["num_envs is 0", "at least 1"]),
+        (lambda: SolitaireVecEnv(BUSY_ACES, 0), ["num_envs is 0", "from 1"]),
         (lambda: native(build="by color"), ["by color", "same suit"]),
         (lambda: native(observation="pixels"), ["pixels", "'cards', 'features'"]),
         (lambda: native(max_episode_steps=0), ["max_episode_steps is 0", "from 1 to"]),

@@ -367,9 +367,9 @@ def test_rows_out_of_range_raise_an_error(row: int, refuses: Refuses) -> None:
 @pytest.mark.parametrize(
     ("argument", "value", "allowed"),
     [
-        ("num_envs", 0, "at least 1"),
-        ("num_envs", 1.5, "at least 1"),
-        ("num_envs", True, "at least 1"),
+        ("num_envs", 0, "from 1"),
+        ("num_envs", 1.5, "from 1"),
+        ("num_envs", True, "from 1"),
         ("autoreset_mode", "Never", "'NextStep', 'SameStep', 'Disabled'"),
         ("max_episode_steps", 0, "from 1 to"),
         ("stall_limit", -1, "from 1 to"),

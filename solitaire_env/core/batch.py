@@ -25,6 +25,7 @@ from solitaire_env.core.position import (
 )
 from solitaire_env.core.rewards import get_reward
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.util.arguments import check_count
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
 
@@ -92,14 +93,6 @@ _accounts = typed_once(_account)
 _find_illegal = typed_once(_first_illegal)
 
 
-def check_size(num_envs: Any) -> int:
-    """Check a number of games, a whole number from 1."""
-    number = whole_number(num_envs)
-    if number is None or number < 1:
-        raise ValueError(f"num_envs is {shown(num_envs)}, allowed: a whole number of at least 1")
-    return number
-
-
 class Rows:
     """Common part of a batch of one game and of several: numbered rows, each with a stream."""
 
@@ -137,7 +130,7 @@ class Batch(Rows):
     """``size`` games of one variant. The arrays are reused: copy what you keep."""
 
     def __init__(self, spec: GameSpec, size: int) -> None:
-        size = check_size(size)
+        size = check_count("num_envs", size, 1)
         variant, settings = spec.variant, spec.settings
         self.spec = spec
         self.variant = variant
@@ -496,11 +489,7 @@ class Batch(Rows):
             ("stalls", 2**62),
             ("most_home", self.variant.cards),
         ):
-            number = whole_number(saved[key])
-            if number is None or not 0 <= number <= most:
-                raise ValueError(
-                    f"state {key} is {shown(saved[key])}, allowed: a whole number from 0 to {most}"
-                )
+            check_count(f"state {key}", saved[key], 0, most)
         codes, size = saved["row"], self.rules.row_size
         if (
             not isinstance(codes, list)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from solitaire_env.core import engine
 from solitaire_env.core.variant import Variant
+from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
@@ -40,6 +41,7 @@ def check_deal_number(number: int) -> int:
 
 def check_deal(variant: Variant, deal: Deal) -> Deal:
     """Check a deal of the variant, and return numbers as an int; this does not need pysol-cards."""
+    check_kind("variant", variant, Variant)
     if not isinstance(deal, str):
         return check_deal_number(deal)
     _read_name(variant, deal)
@@ -48,6 +50,7 @@ def check_deal(variant: Variant, deal: Deal) -> Deal:
 
 def ordered_pack(variant: Variant) -> npt.NDArray[np.int8]:
     """The cards of a variant before the shuffle, int8 ``[cards]``."""
+    check_kind("variant", variant, Variant)
     return np.tile(np.arange(4, 4 * variant.ranks + 4, dtype=np.int8), variant.decks)
 
 
@@ -80,9 +83,10 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
         A deal number, ``"ms:N"`` (Microsoft FreeCell's deals) or ``"pysol:N"`` (PySolFC's), which need the
         extra ``solitaire-env[deals]``.
     """
+    deal = check_deal(variant, deal)
     if isinstance(deal, str):
         return _other_programs_order(variant, deal)
-    order: npt.NDArray[np.int8] = shuffled(variant, [check_deal_number(deal)])[0]
+    order: npt.NDArray[np.int8] = shuffled(variant, [deal])[0]
     return order
 
 

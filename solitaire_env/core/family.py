@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import deals, engine
-from solitaire_env.core.batch import NO_NUMBER, Batch, IllegalActionError, Rows, Start, check_size
+from solitaire_env.core.batch import NO_NUMBER, Batch, IllegalActionError, Rows, Start
 from solitaire_env.core.cards import SUITS
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import (
@@ -30,6 +30,7 @@ from solitaire_env.core.observations import cards_high
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
+from solitaire_env.util.arguments import check_count
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_numbers
 
@@ -180,7 +181,7 @@ class FamilyBatch(Rows):
     """
 
     def __init__(self, specs: Sequence[GameSpec], size: int, layout: "FamilyLayout | None" = None) -> None:
-        self.size = check_size(size)
+        self.size = check_count("num_envs", size, 1)
         self.specs = tuple(specs)
         self.settings = specs[0].settings
         variants = [spec.variant for spec in specs]

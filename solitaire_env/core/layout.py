@@ -16,11 +16,13 @@ back, then the suits of the foundations.
 
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from solitaire_env.core.cards import SUIT_NAMES, SUITS
 from solitaire_env.core.variant import Variant
+from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number
 
 SAME_SUIT: Final = 0
 ALTERNATE_COLOR: Final = 1
@@ -131,7 +133,7 @@ class Rules(NamedTuple):
 @cache
 def make_rules(variant: Variant) -> Rules:
     """The integers of a variant."""
-    has_stock = int(variant.stock > 0)
+    has_stock = int(check_kind("variant", variant, Variant).stock > 0)
     base = {"ace": 1, "dealt": 0}.get(str(variant.base), variant.base)
     assert isinstance(base, int)
     space_rank = variant.ranks
@@ -246,6 +248,14 @@ class Action(NamedTuple):
     """Number of cards that move, if the player chooses it; else 1, and the position determines it."""
 
 
+def action_number(action: Any) -> int:
+    """Check that the action that a user passed is a whole number, and return it as an int."""
+    number = whole_number(action)
+    if number is None:
+        raise TypeError(f"action {shown(action)} is a {type(action).__name__}, allowed: a whole number")
+    return number
+
+
 class ActionLayout:
     """Numbers of the actions of a variant, ``0 .. size - 1``.
 
@@ -304,11 +314,13 @@ class ActionLayout:
 
     def decode(self, number: int) -> Action:
         """The action with that number."""
-        if not 0 <= number < self.size:
+        whole = action_number(number)
+        if not 0 <= whole < self.size:
             raise ValueError(
-                f"action {number} is outside the space of {self.variant.name}, allowed: 0..{self.size - 1}"
+                f"action {shown(whole)} is outside the space of {self.variant.name}, "
+                f"allowed: 0..{self.size - 1}"
             )
-        return self._actions[number]
+        return self._actions[whole]
 
     def encode(self, action: Action) -> int:
         """The number of an action, the inverse of :meth:`decode`."""
@@ -352,6 +364,7 @@ def source_name(variant: Variant, source: int) -> str:
     foundations of a suit.
     """
     r = make_rules(variant)
+    check_count("source", source, 0, r.sources + SUITS - 1)
     if source < r.piles:
         return f"t{source + 1}"
     if source >= r.sources:

@@ -38,16 +38,6 @@ SOURCE_FEATURES: Final = 8
 CARD_FEATURES: Final = 4
 
 
-def check_observation(observation: str, information: str) -> None:
-    """Raise an error for an unknown kind of observation or information."""
-    if observation not in OBSERVATIONS:
-        raise ValueError(
-            f"unknown observation {observation!r}, allowed: {', '.join(map(repr, OBSERVATIONS))}"
-        )
-    if information not in INFORMATION:
-        raise ValueError(f"unknown information {information!r}, allowed: {', '.join(map(repr, INFORMATION))}")
-
-
 @cache
 def cards_high(variant: Variant, information: Information = "player") -> npt.NDArray[np.int8]:
     """Highest value of each entry of the ``cards`` observation, int8 ``[size]``."""
@@ -73,11 +63,7 @@ def decode_cards(variant: Variant, observation: npt.NDArray[np.int8]) -> Positio
     TypeError, ValueError
         If it has the wrong type or shape, or is no possible position of the game.
     """
-    try:
-        row = np.asarray(observation)
-    except ValueError:  # lists of different lengths, or too deep
-        raise TypeError(f"observation is a {type(observation).__name__}, allowed: an array") from None
-    return read_row(variant, row, "observation")
+    return read_row(variant, observation, "observation")
 
 
 @cache

@@ -10,6 +10,7 @@ If two programs disagree, :func:`divide` finds the action of the position where 
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +19,13 @@ from solitaire_env.core import engine
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.layout import PLAY, PLAYING, Rules, action_layout, make_rules
 from solitaire_env.core.position import Position, position_to_row
+from solitaire_env.util.arguments import check_count, check_kind
 
 Rows = npt.NDArray[np.int8]
 """Position rows ``[n, row_size]``, see :mod:`solitaire_env.core.layout`."""
 
+MAX_DEPTH: Final = 1000
+"""Maximum depth, far beyond what can be counted."""
 _CHUNK = 2**12
 """Positions that are processed together; the arrays of their successors are dozens of times larger."""
 
@@ -36,7 +40,7 @@ def count_nodes(position: Position, depth: int) -> int:
     ValueError
         If the stock is hidden, or the depth is not a whole number from 0.
     """
-    rules = make_rules(position.variant)
+    rules = make_rules(check_kind("position", position, Position).variant)
     return _play_out(rules, _set_up(rules, np.tile(_row(position), (_checked(depth) + 1, 1))))
 
 
@@ -55,7 +59,7 @@ def divided(position: Position, depth: int) -> Iterator[tuple[str, int]]:
     """The results of :func:`divide`, action by action as they are counted."""
     if _checked(depth) == 0:
         raise ValueError("depth is 0, allowed for dividing: a whole number from 1")
-    rules = make_rules(position.variant)
+    rules = make_rules(check_kind("position", position, Position).variant)
     rows = np.tile(_row(position), (depth, 1))
     _, actions, after = next(successors(rules, rows[:1]))
     for action, row in zip(actions.tolist(), after, strict=True):
@@ -78,7 +82,7 @@ def count_unique(
     ValueError
         As :func:`count_nodes`.
     """
-    rules = make_rules(position.variant)
+    rules = make_rules(check_kind("position", position, Position).variant)
     rows = _row(position)[None]
 
     def after_all() -> Iterator[Rows]:
@@ -108,9 +112,7 @@ def _row(position: Position) -> Rows:
 
 
 def _checked(depth: int) -> int:
-    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
-        raise ValueError(f"depth is {depth!r}, allowed: a whole number from 0")
-    return depth
+    return check_count("depth", depth, 0, MAX_DEPTH)
 
 
 # ------------------------------------------------------------------------ reachable positions

@@ -20,6 +20,7 @@ from solitaire_env.core.cards import (
 )
 from solitaire_env.core.layout import MAX_STOCK_COUNT, make_rules
 from solitaire_env.core.variant import Variant
+from solitaire_env.util.arguments import check_kind
 
 Pile = tuple[int, ...]
 """Card codes, bottom card first."""
@@ -121,7 +122,7 @@ def _cards_at_home(position: Position, suit: int, place: int) -> Pile:
 
 def position_faults(position: Position) -> list[str]:
     """The faults of a position, a sentence each; empty if it is valid."""
-    v = position.variant
+    v = check_kind("position", position, Position).variant
     faults = []
     for what, count, allowed in (
         ("tableau piles", len(position.tableau), v.piles),
@@ -213,7 +214,7 @@ def _place_faults(position: Position) -> tuple[int, list[str]]:
 
 def position_to_row(position: Position) -> npt.NDArray[np.int8]:
     """The position row, int8 ``[row_size]``. The stock must be known."""
-    r = make_rules(position.variant)
+    r = make_rules(check_kind("position", position, Position).variant)
     row = np.zeros(r.row_size, dtype=np.int8)
 
     def put(start: int, codes: Pile) -> None:
@@ -243,7 +244,11 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
     ValueError
         If the shape is wrong, or an entry is not a whole number from -128 to 127.
     """
-    r = make_rules(variant)
+    r = make_rules(check_kind("variant", variant, Variant))
+    try:
+        row = np.asarray(row)
+    except ValueError:  # lists of different lengths, or too deep
+        raise TypeError(f"a row of {variant.name} is a {type(row).__name__}, allowed: an array") from None
     if row.dtype.kind not in "iu":
         raise ValueError(f"a row of {variant.name} is of {row.dtype}, allowed: whole numbers")
     if row.shape not in ((r.row_size,), (r.row_stock,)):
@@ -290,7 +295,7 @@ def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position
         whole = len(row) > make_rules(variant).row_stock
         if whole and FACE_DOWN in (*position.stock, *chain(*position.tableau)):
             faults = ["its stock has face-down cards"]
-        elif position_to_row(position)[: len(row)].tolist() != row.tolist():
+        elif not np.array_equal(position_to_row(position)[: len(row)], row):
             faults = ["its row has gaps or a wrong stock count"]
     if faults:
         raise ValueError(f"{what} is not possible: {'; '.join(faults[:3])}")

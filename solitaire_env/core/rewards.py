@@ -2,6 +2,8 @@
 
 from typing import Final, Literal, NamedTuple
 
+from solitaire_env.util.arguments import check_choice
+
 RewardName = Literal["progress", "win", "progress+win"]
 """Names of the schemes."""
 
@@ -25,6 +27,4 @@ REWARDS: Final[dict[RewardName, Reward]] = {
 
 def get_reward(name: RewardName) -> Reward:
     """The scheme with that name."""
-    if name not in REWARDS:
-        raise ValueError(f"unknown reward {name!r}, allowed: {', '.join(map(repr, REWARDS))}")
-    return REWARDS[name]
+    return REWARDS[check_choice("reward", name, REWARDS)]

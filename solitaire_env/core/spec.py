@@ -15,10 +15,11 @@ from solitaire_env.core.layout import (
     make_rules,
     observation_layout,
 )
-from solitaire_env.core.observations import check_observation, feature_layout, observation_size
-from solitaire_env.core.rewards import RewardName, get_reward
+from solitaire_env.core.observations import INFORMATION, OBSERVATIONS, feature_layout, observation_size
+from solitaire_env.core.rewards import REWARDS, RewardName
 from solitaire_env.core.supermoves import expands
 from solitaire_env.core.variant import Moves, Variant
+from solitaire_env.util.arguments import check_choice, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
@@ -55,12 +56,13 @@ class Settings:
     max_episode_steps: int | None = None
 
     def __post_init__(self) -> None:
-        check_observation(self.observation, self.information)
-        get_reward(self.reward)
-        if self.on_invalid not in INVALID:
-            raise ValueError(
-                f"unknown on_invalid {shown(self.on_invalid)}, allowed: {', '.join(map(repr, INVALID))}"
-            )
+        for name, words in (
+            ("observation", OBSERVATIONS),
+            ("information", INFORMATION),
+            ("reward", REWARDS),
+            ("on_invalid", INVALID),
+        ):
+            check_choice(name, getattr(self, name), words)
         for name in ("stall_limit", "max_episode_steps"):
             object.__setattr__(self, name, check_limit(name, getattr(self, name)))
 
@@ -79,6 +81,10 @@ class GameSpec:
 
     variant: Variant
     settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        check_kind("variant", self.variant, Variant)
+        check_kind("settings", self.settings, Settings)
 
     @cached_property
     def rules(self) -> Rules:
@@ -171,8 +177,8 @@ class GameSpec:
         return GameSpec(
             variant,
             Settings(
-                observation=observation or self.settings.observation,
-                information=information or self.settings.information,
+                observation=self.settings.observation if observation is None else observation,
+                information=self.settings.information if information is None else information,
             ),
         )
 

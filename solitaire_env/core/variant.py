@@ -10,6 +10,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
 from solitaire_env.core.cards import RANK_NAMES
+from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import shown
 
 Build = Literal["same suit", "alternate color", "any suit", "other suit", "same color"]
@@ -449,6 +450,7 @@ def _describe(v: Variant) -> list[str]:
 
 def variant_to_dict(variant: Variant) -> dict[str, Any]:
     """Plain data (JSON-able) for :func:`variant_from_dict`."""
+    check_kind("variant", variant, Variant)
     out = {field.name: getattr(variant, field.name) for field in fields(variant)}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in out.items()}
 
@@ -461,8 +463,8 @@ def variant_from_dict(data: dict[str, Any]) -> Variant:
     unknown = [key for key in data if key not in allowed]
     if unknown:
         raise ValueError(f"unknown variant fields {shown(unknown)}, allowed: {', '.join(allowed)}")
-    missing = [f.name for f in fields(Variant) if f.default is MISSING and f.name not in data]
-    if missing:
-        raise ValueError(f"variant fields {missing} are missing")
+    required = [field.name for field in fields(Variant) if field.default is MISSING]
+    if missing := [name for name in required if name not in data]:
+        raise ValueError(f"variant fields {missing} are missing, allowed: with {', '.join(required)}")
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     return Variant(**values)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from solitaire_env.core.deals import Deal
+from solitaire_env.core.deals import Deal, check_deal
 from solitaire_env.core.spec import GameSpec, Settings, check_limit
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.evaluation.result_files import Game, ResultFile
@@ -17,6 +17,7 @@ from solitaire_env.notation import action_text
 from solitaire_env.policies.load import as_policy
 from solitaire_env.registration import env_id, resolve_variant, step_limit
 from solitaire_env.transcripts import Transcript, check_policy_name, format_transcript
+from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import shown
 
@@ -109,9 +110,11 @@ def evaluate(
     limit = check_limit("max_episode_steps", max_episode_steps) or step_limit(variant)
     spec = GameSpec(variant, Settings(max_episode_steps=limit))
     player = as_policy(policy, spec)
-    name = name or player.name
-    deals = _check_deals(deals)
-    check_seed(seed)
+    name = player.name if name is None else check_policy_name(name)
+    deals = _check_deals(variant, deals)
+    seed = check_count("seed", seed)
+    check_kind("results", results, (str, Path, type(None)), "a path or None")
+    check_kind("transcripts", transcripts, (bool, str, Path), "True, False or a folder")
     runner = Runner(player, spec, num_envs=num_envs, seed=seed, record=bool(transcripts))
     about: dict[str, Any] = {
         "env": env_id(variant),
@@ -142,19 +145,14 @@ def evaluate(
     return Evaluation(kept, writer.texts, spent, runner.answers, runner.answer_seconds)
 
 
-def _check_deals(deals: Sequence[Deal]) -> list[Deal]:
-    deals = list(deals)
+def _check_deals(variant: Variant, deals: Sequence[Deal]) -> list[Deal]:
+    if isinstance(deals, (str, bytes)) or not isinstance(deals, Iterable):
+        raise TypeError(f"deals are {shown(deals)}, allowed: a list of deal numbers or names")
+    deals = [check_deal(variant, deal) for deal in deals]
     twice = [deal for deal, count in Counter(deals).items() if count > 1]
     if twice:
         raise ValueError(f"deals name {shown(twice[0])} more than once, allowed: each deal once")
     return deals
-
-
-def check_seed(seed: int) -> int:
-    """Check the seed of a stochastic policy, a whole number from 0."""
-    if isinstance(seed, bool) or not hasattr(type(seed), "__index__") or seed < 0:
-        raise ValueError(f"seed is {shown(seed)}, allowed: a whole number from 0")
-    return int(seed)
 
 
 def _game(about: dict[str, Any], end: Finished) -> Game:

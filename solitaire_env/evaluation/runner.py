@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core.batch import Batch, IllegalActionError, Start, check_size
+from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
@@ -26,6 +26,7 @@ from solitaire_env.evaluation.thoughts import think
 from solitaire_env.notation import format_position
 from solitaire_env.policies.policy import Policy, ask, view_of
 from solitaire_env.transcripts import Thought
+from solitaire_env.util.arguments import check_count
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
@@ -137,7 +138,7 @@ class Runner:
         self.view = view_of(policy, spec)
         """The game as the policy sees it."""
         self.expands = self.view.variant != spec.variant
-        self.num_envs = check_size(num_envs)
+        self.num_envs = check_count("num_envs", num_envs, 1)
         self.seed = seed
         self.record = record
         self.observe = observe

@@ -18,6 +18,7 @@ from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, is_
 from solitaire_env.policies.random import Random
 from solitaire_env.policies.shipped import load_shipped
 from solitaire_env.registration import resolve_variant
+from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import one_line, shown
 
 BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
@@ -51,7 +52,7 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
         If there is no such policy, or it does not play this game.
     """
     spec = game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game))
-    text = str(name)
+    text = str(name) if isinstance(name, Path) else check_kind("policy", name, str, "a name or a folder")
     if text in BUILT_IN:
         return _create(text, BUILT_IN[text], _view_for(BUILT_IN[text], spec, moves))
     added = {point.name: point for point in entry_points(group=GROUP)}
@@ -99,13 +100,15 @@ def load_class(path: str) -> Callable[..., Any]:
     ValueError
         If it does not exist.
     """
-    module, _, attribute = path.partition(":")
+    module, _, attribute = check_kind("policy", path, str, "module:Class").partition(":")
     try:
         if not all(map(str.isidentifier, module.split("."))) or not attribute.isidentifier():
             raise ImportError(f"{module!r} is not the name of a module")
         made = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"policy {shown(path)} cannot be loaded: {one_line(error)}") from None
+        raise ValueError(
+            f"policy {shown(path)} cannot be loaded: {one_line(error)}, allowed: module:Class"
+        ) from None
     except Exception as error:
         raise _failed(path, "loaded", error) from error
     if not callable(made):

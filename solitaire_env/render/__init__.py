@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from solitaire_env.core import engine
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.notation import Move, Position, action_text, describe_action, move_of
+from solitaire_env.util.arguments import check_choice, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import Variant
 
@@ -34,15 +35,12 @@ class LastMove(NamedTuple):
 
 def check_render_mode(mode: Any, allowed: tuple[str, ...] = RENDER_MODES) -> str | None:
     """Check the render mode: None or an allowed one whose libraries are installed."""
-    if mode is None:
-        return None
-    if mode not in allowed:
-        raise ValueError(f"unknown render_mode {shown(mode)}, allowed: None, {', '.join(map(repr, allowed))}")
-    if mode not in TEXT_MODES:
+    check_choice("render_mode", mode, (None, *allowed))
+    if mode not in (None, *TEXT_MODES):
         need("PIL", f"render_mode={mode!r}")
     if mode == "human":
         need("pygame", f"render_mode={mode!r}")
-    return str(mode)
+    return None if mode is None else str(mode)
 
 
 def check_render_size(size: Any) -> tuple[int, int]:
@@ -79,7 +77,8 @@ def render(
     size: tuple[int, int] = SIZE,
 ) -> Any:
     """A position as text (:data:`TEXT_MODES`) or as pixels, uint8 ``[height, width, 3]`` (other modes)."""
-    words, move = last or (None, None)
+    check_choice("mode", mode, RENDER_MODES)
+    words, move = (None, None) if last is None else check_kind("last", last, LastMove)
     if mode in TEXT_MODES:
         from solitaire_env.render.ansi import render_ansi
 
@@ -87,4 +86,6 @@ def render(
     from solitaire_env.render.board import headline
     from solitaire_env.render.picture import render_rgb
 
-    return render_rgb(position, size, move=move, caption=headline(position, deal), note=words or "")
+    return render_rgb(
+        position, check_render_size(size), move=move, caption=headline(position, deal), note=words or ""
+    )

@@ -16,6 +16,7 @@ from solitaire_env.core.cards import (
 from solitaire_env.core.position import Pile, Position
 from solitaire_env.notation import Move
 from solitaire_env.render.board import headline, moved_cards, redeals_left
+from solitaire_env.util.arguments import check_kind
 
 WASTE_SHOWN = 12
 """Number of cards of the waste that are shown, the playable one last; ``+40`` counts the cards before
@@ -58,12 +59,10 @@ def render_ansi(
     move
         The last move: each of its cards has a ``*`` before it.
     """
-    if symbols is None:
-        symbols = _prints(f"{SUIT_SYMBOLS}▒·")
-    suits = SUIT_SYMBOLS if symbols else SUIT_NAMES
-    back, nothing = ("▒▒", "·") if symbols else ("??", ".")
+    v = check_kind("position", position, Position).variant
+    symbols = _prints(f"{SUIT_SYMBOLS}▒·") if symbols is None else symbols
+    suits, back, nothing = (SUIT_SYMBOLS, "▒▒", "·") if symbols else (SUIT_NAMES, "??", ".")
     moved = moved_cards(position, move)
-    v = position.variant
 
     def put(text: str, *styles: str) -> str:
         """Text right-aligned in a card's columns."""

@@ -11,6 +11,7 @@ from solitaire_env.core.cards import EMPTY, FACE_DOWN, RANK_NAMES
 from solitaire_env.core.layout import make_rules
 from solitaire_env.core.position import Pile, Position
 from solitaire_env.notation import Move
+from solitaire_env.util.arguments import check_kind
 
 CARD_HEIGHT: Final = 1.4
 PITCH: Final = 1.12
@@ -114,7 +115,7 @@ def headline(position: Position, deal: int | str | None = None) -> str:
     """The game and its progress: ``Busy Aces, deal 7: 12 of 104 cards home``; with the rank of the first card
     of the foundations if that is not the Ace.
     """
-    v = position.variant
+    v = check_kind("position", position, Position).variant
     home = sum(map(sum, position.foundations))
     base = f", base {RANK_NAMES[position.base_rank - 1].replace('T', '10')}" if v.wraps else ""
     return f"{v.title}{'' if deal is None else f', deal {deal}'}: {home} of {v.cards} cards home{base}"
@@ -157,7 +158,7 @@ def lay_out(
     aspect
         Height divided by width; without it the board is as high as the position needs.
     """
-    v = position.variant
+    v = check_kind("position", position, Position).variant
     columns = max(v.piles, _FEWEST_COLUMNS)
     width = (columns - 1) * PITCH + 1 + 2 * _MARGIN
     # The same for all positions of a game, so that nothing moves between pictures.
