@@ -6,6 +6,7 @@ machine is lost, its items without a result are handed out again: in the end eac
 Ray is imported only by :func:`connect`.
 """
 
+import hashlib
 import logging
 import os
 import socket
@@ -15,12 +16,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from uuid import uuid4
 
+import solitaire_env
 from solitaire_env.core import max_threads, set_num_threads
-from solitaire_env.core.code_cache import stamp_of_package
 from solitaire_env.util.messages import one_line, shown
 
 Item = TypeVar("Item")
@@ -29,7 +31,8 @@ Job = TypeVar("Job")
 Work = Callable[[list[Item]], Iterator[list[tuple[int, Result]]]]
 """Works on a chunk: yields results as they are computed, each with the index of its item in the chunk."""
 
-PACKAGE: Final = Path(__file__).parent
+PACKAGES: Final = Path(solitaire_env.__file__).parent, Path(__file__).parent
+"""The folders of ``solitaire_env`` and ``agents``."""
 SEND_SECONDS: Final = 0.2
 """Results that take less time are sent together."""
 FIRST_SHARE: Final = 2 / 3
@@ -118,7 +121,7 @@ class Cluster:
         run = ray.remote(_run_chunk).options(
             num_cpus=self.cpus, num_returns="streaming", max_retries=0, name=prepare.__module__
         )
-        given = ray.put((prepare, job, stamp_of_package(PACKAGE)))
+        given = ray.put((prepare, job, stamp_of(PACKAGES)))
         name = uuid4().hex
         waiting = deque(items)
         again: deque[_Chunk[Item]] = deque()
@@ -166,6 +169,18 @@ def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
     rest = _Chunk(list(chunk.left.values()))
     rest.losses = chunk.losses + 1
     return rest
+
+
+@cache
+def stamp_of(packages: tuple[Path, ...]) -> str:
+    """A hash of all source files in some folders, as they were at the first call."""
+    stamp = hashlib.sha256()
+    for package in packages:
+        # A link of an editor to its lock file is no file.
+        for path in sorted(path for path in package.rglob("*.py") if path.is_file()):
+            stamp.update(path.relative_to(package).as_posix().encode() + b"\0")
+            stamp.update(hashlib.sha256(path.read_bytes()).digest())
+    return stamp.hexdigest()[:16]
 
 
 def require_ray() -> None:
@@ -272,7 +287,7 @@ def _prepare(prepare: Callable[[Any], Any], job: Any, stamp: str) -> Any:
     """Call the ``prepare`` function of :meth:`Cluster.spread` in this process."""
     import ray
 
-    if stamp != stamp_of_package(PACKAGE):
+    if stamp != stamp_of(PACKAGES):
         raise OSError(
             f"the code of solitaire_env and agents on the machine {ray.util.get_node_ip_address()} differs "
             "from that of the driver, allowed: the same commit on all machines"

@@ -124,7 +124,7 @@ def test_kernels_are_compiled_once_per_machine(tmp_path: Path) -> None:
 
 
 def test_a_machine_with_other_code_is_refused(two_nodes: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.cluster.stamp_of_package", lambda _: "0123456789abcdef")
+    monkeypatch.setattr("agents.cluster.stamp_of", lambda _: "0123456789abcdef")
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
         with pytest.raises(OSError, match=r"the code of solitaire_env and agents on the machine .* differs"):
