@@ -31,7 +31,7 @@ from solitaire_env.notation import action_text, parse_position
 from solitaire_env.policies.scripted import Scripted
 from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import env_variant
-from solitaire_env.util.files import write_text
+from solitaire_env.util.files import append_text, locked, write_text
 from solitaire_env.util.progress import ProgressLine
 
 MAX_CHUNK: Final = 16
@@ -161,38 +161,22 @@ def solve_many(variant: Variant, a: Arguments) -> int:
     """Solve deals and write their results."""
     path = a.out or SOLVER_RESULTS / f"{variant.name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    rules = game_rules(variant)
-    known: dict[int | str, SolverResult] = {}
-    if path.exists():
-        for row in read_solver_results(path):
-            if (row.env, row.rules) != (env_id(variant), rules):
-                raise ValueError(
-                    f"{path} holds results of {row.env} ({row.rules}), allowed: {env_id(variant)} "
-                    f"({rules}); choose another file with --out"
-                )
-            known[row.deal] = row
-        _write(path, known)  # without an incomplete last line
+    known = _tidy(path, variant)
     deals = parse_deals(str(a.deals))
     left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
     done, stopped = len(deals) - len(left), False
     line = ProgressLine(a.quiet)
-    with connect(a.ray, a.ray_cpus, quiet=a.quiet) as cluster, path.open("a", encoding="utf-8") as file:
+    with connect(a.ray, a.ray_cpus, quiet=a.quiet) as cluster:
         for found in solve_deals(variant, a, left, cluster):
             if found is None:
                 stopped = True
                 break
-            before = known.get(found.deal)
-            if before is not None and found.result == "unknown":
-                # Keep the best line and the longest search.
-                longest = max(before, found, key=lambda row: row.seconds)
-                found = replace(longest, cards_home=max(before.cards_home, found.cards_home))
-            known[found.deal] = found
-            file.write(_line(found))
-            file.flush()
+            known[found.deal] = _merged(known.get(found.deal), found)
+            append_text(path, _line(known[found.deal]))
             done += 1
             line.count(done, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
     line.close()
-    _write(path, known)
+    known = _tidy(path, variant)
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
     return 130 if stopped else 0
 
@@ -245,9 +229,30 @@ def _gains(solution: Solution) -> tuple[tuple[float, int], ...]:
     return tuple((round(seconds, 3), home) for seconds, home in solution.gains)
 
 
-def _write(path: Path, known: dict[int | str, SolverResult]) -> None:
-    """Write a file of results, in the order of the deals."""
-    write_text(path, "".join(_line(known[deal]) for deal in sorted(known, key=_order)))
+def _tidy(path: Path, variant: Variant) -> dict[int | str, SolverResult]:
+    """Sort a file of results by deal, one row for each, and return them. Other processes may add to it."""
+    expected = env_id(variant), game_rules(variant)
+    known: dict[int | str, SolverResult] = {}
+    with locked(path):
+        for row in read_solver_results(path) if path.exists() else ():
+            if (row.env, row.rules) != expected:
+                raise ValueError(
+                    f"{path} holds results of {row.env} ({row.rules}), allowed: {expected[0]} "
+                    f"({expected[1]}); choose another file with --out"
+                )
+            known[row.deal] = _merged(known.get(row.deal), row)
+        write_text(path, "".join(_line(known[deal]) for deal in sorted(known, key=_order)))
+    return known
+
+
+def _merged(before: SolverResult | None, found: SolverResult) -> SolverResult:
+    """One row of two of the same deal: the result, or the longest search with the cards of the best line."""
+    if before is None or found.result != "unknown":
+        return found
+    if before.result != "unknown":
+        return before
+    longest = max(before, found, key=lambda row: row.seconds)
+    return replace(longest, cards_home=max(before.cards_home, found.cards_home))
 
 
 def _line(row: SolverResult) -> str:

@@ -20,6 +20,7 @@ from agents.commands.options import RayAddress, parse_options, run_command
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
+from solitaire_env.util.files import locked
 from solitaire_env.util.progress import clock
 
 
@@ -157,7 +158,8 @@ def main(args: list[str] | None = None) -> int:
         run = arguments.resume if arguments.resume is not None else new_run(arguments.runs, config)
         if not arguments.quiet:
             print(f"run folder: {run}; Ctrl-C ends the training and keeps it", file=sys.stderr, flush=True)
-        return run_training(arguments, config, run, resume=resume)
+        with locked(run, timeout_s=0):
+            return run_training(arguments, config, run, resume=resume)
 
     return run_command(begin_or_resume, lambda: f"Interrupted.{f' The run folder is {run}.' if run else ''}")
 

@@ -31,7 +31,7 @@ from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.evaluation import Summary
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.renamed_keys import RENAMED, rename_keys
-from solitaire_env.util.files import write_text
+from solitaire_env.util.files import locked, write_text
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.util.progress import ProgressLine
 
@@ -190,7 +190,7 @@ def _train(
     config: TrainConfig, run: Path, a: Arguments, on_update: Callable[[TrainingCallback], None] | None = None
 ) -> Summary:
     """Train in a run folder; return the summary of its policy."""
-    with tracked(config, run, quiet=a.quiet):
+    with locked(run, timeout_s=0), tracked(config, run, quiet=a.quiet):
         ended = learn(config, run, resume=False, quiet=a.quiet, on_update=on_update)
     plot([run], run, names=("curve",), quiet=a.quiet)
     if not ended:

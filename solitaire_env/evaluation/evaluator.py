@@ -88,6 +88,7 @@ def evaluate(
         Seed of a stochastic policy: another seed gives other games on the same deals.
     results
         A JSON-lines file for the games, written as they end; deals already in it are not played again.
+        Several processes may add games of different deals to the same file.
     transcripts
         Whether to keep the games as text, readable by :func:`solitaire_env.transcripts.parse_transcript`,
         with the thoughts of a policy that explains itself. Or a folder: each text is written there as its
@@ -129,15 +130,14 @@ def evaluate(
     kept = [file.games[deal] for deal in deals if deal in file.games and writer.has(deal)]
     done = {game.deal for game in kept}
     start = time.perf_counter()
-    with file:
-        for finished in play(runner, [deal for deal in deals if deal not in done]):
-            for end in finished:
-                game = _game(about, end)
-                kept.append(game)
-                writer.add(game, end)
-                file.add(game)
-            if progress is not None:
-                progress(kept, len(deals))
+    for finished in play(runner, [deal for deal in deals if deal not in done]):
+        games = [_game(about, end) for end in finished]
+        for game, end in zip(games, finished, strict=True):
+            writer.add(game, end)
+        file.add(games)
+        kept += games
+        if progress is not None:
+            progress(kept, len(deals))
     file.sort(deals)
     order = {deal: place for place, deal in enumerate(deals)}
     kept.sort(key=lambda game: order[game.deal])

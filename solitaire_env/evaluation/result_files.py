@@ -1,13 +1,13 @@
 """Result files: one JSON line per game."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TextIO, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from solitaire_env.core.deals import Deal
-from solitaire_env.util.files import write_text
+from solitaire_env.util.files import append_text, locked, write_text
 from solitaire_env.util.messages import shown
 
 
@@ -53,6 +53,11 @@ def read_games(path: Path) -> list[Game]:
     ValueError
         The message names the line and the error.
     """
+    return _read_rows(path)
+
+
+def _read_rows(path: Path) -> list[Game]:
+    """The games in the lines of a results file."""
     games = []
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -94,6 +99,8 @@ def _as_line(game: Game) -> str:
 class ResultFile:
     """The rows of one policy in one game, written as games end.
 
+    Several processes may write to the file, each its own deals.
+
     Parameters
     ----------
     path
@@ -112,12 +119,7 @@ class ResultFile:
         self.about = about
         self.games: dict[Deal, Game] = {}
         """By deal."""
-        self._file: TextIO | None = None
-        if path is not None and path.exists():
-            for game in read_games(path):
-                self._check(game)
-                self.games[game.deal] = game
-            self._rewrite(self.games.values())
+        self.sort(())
 
     def _check(self, game: Game) -> None:
         for key, value in self.about.items():
@@ -130,31 +132,25 @@ class ResultFile:
                     "choose another file"
                 )
 
-    def __enter__(self) -> "ResultFile":
-        if self.path is not None:
-            self._file = self.path.open("a", encoding="utf-8")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def add(self, game: Game) -> None:
-        """Store a game, immediately on disk."""
-        self.games[game.deal] = game
-        if self._file is not None:
-            self._file.write(_as_line(game))
-            self._file.flush()
+    def add(self, games: Sequence[Game]) -> None:
+        """Store games, immediately on disk."""
+        self.games |= {game.deal: game for game in games}
+        if self.path is not None and games:
+            append_text(self.path, "".join(map(_as_line, games)))
 
     def sort(self, deals: Sequence[Deal]) -> None:
-        """Sort the rows by the order of the deals, so that the file of an evaluation is always the same."""
+        """Read all rows, and sort them by the order of the deals, so that the file of an evaluation is always
+        the same.
+        """
+        if self.path is None:
+            return
         order = {deal: place for place, deal in enumerate(deals)}
 
-        def place(game: Game) -> tuple[int, str]:
-            return order.get(game.deal, len(order)), str(game.deal)
+        def place(game: Game) -> int:
+            return order.get(game.deal, len(order))
 
-        self._rewrite(sorted(self.games.values(), key=place))
-
-    def _rewrite(self, games: Iterable[Game]) -> None:
-        if self.path is not None:
-            write_text(self.path, "".join(map(_as_line, games)))
+        with locked(self.path):
+            for game in _read_rows(self.path) if self.path.exists() else ():
+                self._check(game)
+                self.games[game.deal] = game
+            write_text(self.path, "".join(map(_as_line, sorted(self.games.values(), key=place))))

@@ -1,17 +1,78 @@
-"""Text and JSON files, written atomically."""
+"""Text and JSON files, written atomically, and locks between the processes that write them."""
 
+import contextlib
 import json
 import os
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from uuid import uuid4
 
 from solitaire_env.util.messages import one_line
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+LOCK_TIMEOUT_S: Final = 60.0
+"""Seconds to wait for another process that adds to a file or rewrites it, which takes milliseconds."""
+
+
+@contextlib.contextmanager
+def locked(path: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
+    """Keep other processes that call this from writing to a file or folder meanwhile.
+
+    The system locks a file in the folder, or beside the file, and unlocks it even if this process is killed.
+    On a file system without locks there is no protection.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process still has the lock after ``timeout_s`` seconds.
+    """
+    lock = path / ".lock" if path.is_dir() else path.with_name(f"{path.name}.lock")
+    until = time.monotonic() + timeout_s
+    while (file := _open_locked(lock)) is None:
+        if time.monotonic() >= until:
+            raise BlockingIOError(f"{path}: another process writes to it, allowed: one at a time")
+        time.sleep(0.002)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # Windows does not remove an open file
+            lock.unlink()
+        os.close(file)
+
+
+def _open_locked(lock: Path) -> int | None:
+    """Create and lock a file; None if another process has locked it."""
+    file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _lock(file)
+        # The process before removes the file, perhaps after it was opened here.
+        if os.path.samestat(os.fstat(file), lock.stat()):
+            return file
+    except (BlockingIOError, PermissionError, FileNotFoundError):
+        pass
+    except OSError:  # the file system has no locks
+        return file
+    os.close(file)
+    return None
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` create a file next to ``path``, then rename it to ``path``."""
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.{uuid4().hex[:8]}.part")  # other processes may write the same file
     try:
         write(part)
         os.replace(part, path)
@@ -22,6 +83,12 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
     write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def append_text(path: Path, text: str) -> None:
+    """Append whole lines to a text file that other processes may append to, or rewrite while it is locked."""
+    with locked(path), path.open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def write_json(path: Path, data: Any) -> None:

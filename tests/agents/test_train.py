@@ -42,6 +42,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
 from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.policies.linear import WEIGHTS
+from solitaire_env.util.files import locked
 from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
@@ -389,6 +390,14 @@ def test_resume_refuses_unsuitable_runs(run: Path, damage: Any, options: list[st
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     assert_refused(command("--resume", run, "--quiet", *options), *words)
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
+
+
+@pytest.mark.training
+def test_a_run_is_resumed_by_one_process_at_a_time(run: Path) -> None:
+    before = {path: path.read_bytes() for path in run.rglob("*.*") if path.is_file()}
+    with locked(run):
+        assert_refused(command("--resume", run, "--quiet"), f"{run}: another process writes to it")
+    assert {path: path.read_bytes() for path in run.rglob("*.*") if path.is_file()} == before
 
 
 @pytest.mark.training

@@ -540,6 +540,20 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
     assert sorted(game.deal for game in read_games(path)) == [*range(12), 20]
 
 
+def test_evaluations_into_the_same_file_keep_all_games(tmp_path: Path) -> None:
+    """One starts and ends while another is running; each has games of other deals, and one of the same."""
+    path = tmp_path / "games.jsonl"
+
+    def run_another(kept: list[Game], _: int) -> None:
+        if len(kept) < 8:
+            run(path, deals=range(7, 20))
+
+    done = run(path, progress=run_another, deals=range(8))
+    rows = read_games(path)
+    assert rows[:8] == done.games and [game.deal for game in rows] == [*range(20)]
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("cut", [1, 2, 30, 150])
 def test_an_incomplete_last_line_is_ignored(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "games.jsonl"

@@ -1,12 +1,23 @@
-"""JSON files whose errors name the file, and the model folder of a run."""
+"""JSON files whose errors name the file, locks between processes, and the model folder of a run."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from solitaire_env.util.files import model_folder, read_json, write_json
+from solitaire_env.util.files import (
+    append_text,
+    locked,
+    model_folder,
+    read_json,
+    write_json,
+    write_text,
+    write_whole,
+)
 from tests.conftest import Refuses
 
 
@@ -30,6 +41,62 @@ def test_invalid_files_raise_an_error(text: str | None, words: str, tmp_path: Pa
     if text is not None:
         path.write_text(text, encoding="utf-8")
     refuses(lambda: read_json(path), str(path), words)
+
+
+def test_a_file_can_be_written_while_it_is_written(tmp_path: Path) -> None:
+    """Each writer has a partial file of its own."""
+    path = tmp_path / "data.txt"
+
+    def write_both(part: Path) -> None:
+        part.write_text("outer")
+        write_text(path, "inner")
+
+    write_whole(path, write_both)
+    assert path.read_text() == "outer" and list(tmp_path.iterdir()) == [path]
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from solitaire_env.util.files import locked
+with locked(Path(sys.argv[1])):
+    print("locked", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("is_folder", [False, True], ids=["file", "folder"])
+def test_a_lock_excludes_other_processes_until_they_end(is_folder: bool, tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    if is_folder:
+        path.mkdir()
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout is not None and holder.stdout.readline().strip() == b"locked"
+        with pytest.raises(BlockingIOError, match="data: another process writes to it"), locked(path, 0):
+            pass
+    finally:
+        holder.kill()
+        holder.communicate()
+    with locked(path, 0), pytest.raises(BlockingIOError), locked(path, 0):
+        pass
+    assert list(tmp_path.rglob("*")) == [path] * is_folder, "no lock file is left"
+
+
+def test_no_line_is_lost_if_others_append_and_rewrite(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+
+    def add(writer: int) -> None:
+        for number in range(50):
+            append_text(path, f"{writer} {number}\n")
+            if number % 10 == 0:
+                with locked(path):
+                    write_text(path, path.read_text())
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(add, range(4)))
+    expected = sorted(f"{writer} {number}" for writer in range(4) for number in range(50))
+    assert sorted(path.read_text().splitlines()) == expected and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_run_folder_gives_its_model_folder(tmp_path: Path) -> None:

@@ -456,6 +456,22 @@ def test_solve_adds_results_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [v.deal for v in solver_results.read_solver_results(path)] == [249, 250, 251, 252]
 
 
+def test_solvers_of_the_same_file_keep_all_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One starts and ends while another is running."""
+    path, real = tmp_path / "results.jsonl", solve.solve_deals
+    command = ["eights-down", "--out", str(path), "--quiet"]
+
+    def solve_others_first(*arguments: Any) -> Any:
+        monkeypatch.setattr(solve, "solve_deals", real)
+        assert solve.main([*command, "--deals", "250:252"]) == 0
+        return real(*arguments)
+
+    monkeypatch.setattr(solve, "solve_deals", solve_others_first)
+    assert solve.main([*command, "--deals", "251:254"]) == 0
+    rows = solver_results.read_solver_results(path)
+    assert [row.deal for row in rows] == [250, 251, 252, 253] and list(tmp_path.iterdir()) == [path]
+
+
 def test_unknown_deals_keep_the_best_line_and_the_longest_search(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     command = ["eighty-thieves", "--deals", "0:1", "--out", str(path), "--quiet", "--network", "none"]
