@@ -102,8 +102,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If a deal is named twice, limits or seeds are out of range, or a results file holds rows of another
-        policy, game or seed.
+        If a deal is named twice, the name, a limit or a seed is not allowed, or a results file holds rows of
+        another policy, game or seed.
     IllegalActionError
         If the policy chooses an illegal action.
     """
@@ -111,11 +111,9 @@ def evaluate(
     limit = check_limit("max_episode_steps", max_episode_steps) or step_limit(variant)
     spec = GameSpec(variant, Settings(max_episode_steps=limit))
     player = as_policy(policy, spec)
-    name = player.name if name is None else check_policy_name(name)
-    deals = _check_deals(variant, deals)
-    seed = check_count("seed", seed)
-    check_kind("results", results, (str, Path, type(None)), "a path or None")
-    check_kind("transcripts", transcripts, (bool, str, Path), "True, False or a folder")
+    name = check_policy_name(player.name if name is None else name)
+    deals = _check_deals(deals)
+    check_seed(seed)
     runner = Runner(player, spec, num_envs=num_envs, seed=seed, record=bool(transcripts))
     about: dict[str, Any] = {
         "env": env_id(variant),
@@ -175,7 +173,7 @@ class _Transcripts:
         self.folder = None if isinstance(target, bool) else Path(target)
         self.information = runner.view.settings.information
         self.variant = runner.spec.variant
-        self.policy = check_policy_name(policy) if self.enabled else policy
+        self.policy = policy
         self.texts: dict[Deal, str] = {}
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
 """Result files: one JSON line per game."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -51,9 +52,24 @@ def read_games(path: Path) -> list[Game]:
     Raises
     ------
     ValueError
-        The message names the line and the error.
+        If a line is no game, or a game occurs twice; the message names the file.
     """
-    return _read_rows(path)
+    games = _read_rows(path)
+    try:
+        check_distinct(games)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return games
+
+
+def check_distinct(games: Iterable[Game]) -> None:
+    """Raise a ValueError if a game occurs twice: it would count as two, and intervals would be too narrow."""
+    keys = Counter((g.deal, g.seed, g.env, g.policy, g.moves, g.rules, g.fingerprint) for g in games)
+    twice = [deal for (deal, *_), count in keys.items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"the same policy's game of deal {shown(twice[0])} occurs twice, allowed: each game once"
+        )
 
 
 def _read_rows(path: Path) -> list[Game]:

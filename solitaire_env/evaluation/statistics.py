@@ -3,10 +3,17 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from solitaire_env.evaluation.result_files import Game
+from solitaire_env.core.deals import Deal
+from solitaire_env.evaluation.result_files import Game, check_distinct
+from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number
+
+MAX_RESAMPLES: Final = 1_000_000
+"""Maximum number of resamples of a bootstrap interval."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,11 @@ class Summary:
 
 def wilson_interval(wins: int, games: int) -> tuple[float, float]:
     """Wilson's 95 % score interval of a win rate (Wilson, JASA 22, 1927)."""
+    won, played = whole_number(wins), whole_number(games)
+    if won is None or played is None or not 0 <= won <= played:
+        raise ValueError(
+            f"wins is {shown(wins)} and games {shown(games)}, allowed: whole numbers, wins from 0 to games"
+        )
     if games == 0:
         return (0.0, 1.0)
     z2 = 1.959963984540054**2
@@ -48,13 +60,31 @@ def wilson_interval(wins: int, games: int) -> tuple[float, float]:
 
 def bootstrap_interval(values: Sequence[float], resamples: int = 2000) -> tuple[float, float]:
     """95 % percentile bootstrap interval of a mean, from a fixed seed."""
-    data = np.asarray(values, dtype=np.float64)
+    count = whole_number(resamples)
+    if count is None or not 1 <= count <= MAX_RESAMPLES:
+        raise ValueError(
+            f"resamples is {shown(resamples)}, allowed: a whole number from 1 to {MAX_RESAMPLES:,}"
+        )
+    try:
+        data = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        data = np.array(math.nan)
+    if data.ndim != 1 or not np.isfinite(data).all():
+        raise ValueError(f"values are {shown(values)}, allowed: one row of finite numbers")
     if len(data) == 0:
         return (math.nan, math.nan)
     random = np.random.Generator(np.random.PCG64(0))
-    means = data[random.integers(len(data), size=(resamples, len(data)))].mean(1)
+    means = [data[random.integers(len(data), size=len(data))].mean() for _ in range(count)]
     low, high = np.quantile(means, (0.025, 0.975))
     return (float(low), float(high))
+
+
+def _won_by_deal(games: Iterable[Game]) -> dict[Deal, bool]:
+    rows = list(games)
+    won = {game.deal: game.won for game in rows}
+    if len(won) != len(rows):
+        raise ValueError(f"{len(rows)} games are of {len(won)} deals, allowed: one game of each deal")
+    return won
 
 
 def mcnemar(first: Iterable[Game], second: Iterable[Game]) -> tuple[int, int, float]:
@@ -64,10 +94,9 @@ def mcnemar(first: Iterable[Game], second: Iterable[Game]) -> tuple[int, int, fl
     Raises
     ------
     ValueError
-        If the deals are not the same.
+        If the deals are not the same, or a policy has two games of a deal.
     """
-    a = {game.deal: game.won for game in first}
-    b = {game.deal: game.won for game in second}
+    a, b = _won_by_deal(first), _won_by_deal(second)
     if a.keys() != b.keys():
         raise ValueError(
             f"different deals were played: {len(a)} and {len(b)}, {len(a.keys() & b.keys())} in common"
@@ -80,7 +109,14 @@ def mcnemar(first: Iterable[Game], second: Iterable[Game]) -> tuple[int, int, fl
 
 
 def summarize(games: Sequence[Game]) -> Summary:
-    """Rates and intervals of some games."""
+    """Rates and intervals of some games.
+
+    Raises
+    ------
+    ValueError
+        If a game occurs twice.
+    """
+    check_distinct(games)
     wins = sum(game.won for game in games)
 
     def mean(values: Iterable[float]) -> float:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,39 @@ class Interrupted(Whim):
 )
 def test_wilson_interval_equals_scipy(wins: int, games: int, low: float, high: float) -> None:
     assert wilson_interval(wins, games) == pytest.approx((low, high), abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        *(
+            (
+                lambda wins=wins, games=games: wilson_interval(wins, games),
+                [f"wins is {wins!r}", f"{games!r},"],
+            )
+            for wins, games in (
+                (3, 2),
+                (-1, 2),
+                (0, -1),
+                (0.5, 2),
+                (1, math.nan),
+                ("1", 2),
+                (None, 2),
+                (True, 2),
+            )
+        ),
+        *(
+            (lambda count=count: bootstrap_interval([1, 2], count), ["resamples is", "from 1 to 1,000,000"])
+            for count in (0, -1, 1.5, True, "9", None, 10**12)
+        ),
+        *(
+            (lambda values=values: bootstrap_interval(values), ["values are", "one row of finite numbers"])
+            for values in (["x"], [[1, 2]], [[1], [1, 2]], [math.nan], [1, math.inf], 5, None)
+        ),
+    ],
+)
+def test_invalid_numbers_of_statistics_are_refused(call: Any, words: list[str], refuses: Refuses) -> None:
+    refuses(call, *words)
 
 
 def test_bootstrap_interval_is_that_of_a_mean() -> None:
@@ -479,6 +512,10 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
         (lambda: evaluate(Whim(), BUSY_ACES, ["xyz:1"]), ["xyz"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], num_envs=0), ["num_envs is 0"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], seed=-1), ["seed is -1", "a whole number from 0"]),
+        *(
+            (lambda name=name: evaluate(Whim(), BUSY_ACES, [1], name=name), ["policy is", "a line of text"])
+            for name in (5, "", " a", "a\nb", b"a", ["a"])
+        ),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
         (lambda: evaluate(Whim, BUSY_ACES, [1]), ["is a class", "an SB3 model or a function"]),
         (lambda: evaluate(7, BUSY_ACES, [1]), ["is a int", "a Policy, a name"]),
@@ -552,6 +589,22 @@ def test_evaluations_into_the_same_file_keep_all_games(tmp_path: Path) -> None:
     rows = read_games(path)
     assert rows[:8] == done.games and [game.deal for game in rows] == [*range(20)]
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("copies", [2, 20])
+def test_repeated_rows_are_refused_or_merged(copies: int, tmp_path: Path, refuses: Refuses) -> None:
+    """A game that counts as several would make intervals too narrow. A writer keeps one row."""
+    path = tmp_path / "games.jsonl"
+    done = run(path)
+    text = path.read_text()
+    path.write_text(text * copies)
+    refuses(lambda: read_games(path), str(path), "deal 0 occurs twice", "allowed: each game once")
+    refuses(lambda: summarize(done.games * copies), "deal 0 occurs twice", "allowed: each game once")
+    refuses(lambda: mcnemar(done.games * copies, done.games), f"{12 * copies} games are of 12 deals")
+    refuses(lambda: mcnemar(done.games, done.games * copies), f"{12 * copies} games are of 12 deals")
+    assert run(path).summary == done.summary and path.read_text() == text
+    # Other seeds play other games of the same deals.
+    assert summarize([*done.games, *(replace(game, seed=1) for game in done.games)]).games == 24
 
 
 @pytest.mark.parametrize("cut", [1, 2, 30, 150])
