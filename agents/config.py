@@ -63,7 +63,8 @@ class TrainConfig:
     network's likely moves have the best playouts."""
     network: str = "moves"
     """"moves" reads features of each legal move; "piles" embeds cards and shares weights between piles; "mlp"
-    is a plain multilayer perceptron; a custom network is "module:Class"."""
+    is a plain multilayer perceptron; a custom network is "module:Class" (in a file only with --trust-model:
+    its module is imported)."""
     init_linear_temperature: float | None = None
     """Start from the linear policy, with its scores divided by this temperature (ppo with moves)."""
     init_from: str | None = None

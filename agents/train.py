@@ -38,6 +38,8 @@ class Arguments:
     on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     ray_learners: int = 0
     """Number of workers of the cluster that learn; the others play. 0: this process learns."""
+    trust_model: bool = False
+    """Import the module of a custom network that the configuration file names, which can run any code."""
     quiet: bool = False
     """Hide the progress line."""
 
@@ -59,7 +61,8 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     say(f"trained in {clock(time.monotonic() - start)}")
     plot([run], run, names=("curve",), quiet=quiet)
     if not ended:
-        print(f"Interrupted. To resume, run: python -m agents.train --resume {run}", file=sys.stderr)
+        trust = " --trust-model" if ":" in config.network else ""
+        print(f"Interrupted. To resume, run: python -m agents.train --resume {run}{trust}", file=sys.stderr)
         return 130
     start = time.monotonic()
     table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)

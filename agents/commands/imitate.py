@@ -16,7 +16,7 @@ import tyro
 from pydantic import ValidationError
 
 from agents.cluster import connect
-from agents.commands.options import RayAddress, refuse_old_names, run_command, value_of
+from agents.commands.options import RayAddress, check_trust, refuse_old_names, run_command, value_of
 from agents.config import TrainConfig, explain
 from agents.learners.dataset import Positions, positions_of, read_games
 from agents.learners.replays import Game
@@ -50,6 +50,8 @@ class Arguments:
     ray: RayAddress = None
     """Replay the games on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on
     this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
+    trust_model: bool = False
+    """Import the module of a custom network that the configuration file names, which can run any code."""
     quiet: bool = False
     """Hide the progress line."""
 
@@ -62,7 +64,7 @@ def parse_arguments(args: list[str]) -> Arguments:
     if rest and not rest[0].startswith("-"):
         config = load_config(Path(rest.pop(0)), value_of(rest, "--env"))
     try:
-        return tyro.cli(
+        options = tyro.cli(
             Arguments,
             args=rest,
             default=Arguments(config, ()),
@@ -71,6 +73,8 @@ def parse_arguments(args: list[str]) -> Arguments:
         )
     except ValidationError as error:
         raise explain(error, "command line") from None
+    check_trust(options, rest)
+    return options
 
 
 def check(a: Arguments) -> None:

@@ -3,18 +3,26 @@
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, NamedTuple, Protocol, TypeVar
 
 import tyro
 from pydantic import ValidationError
 from tyro.constructors import PrimitiveConstructorSpec
 
-from agents.config import TrainConfig, explain
+from agents.config import ConfigError, TrainConfig, explain
 from agents.runs.config_files import load_config
 from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.util.messages import shown
 
-Options = TypeVar("Options")
+
+class TrainingOptions(Protocol):
+    """Options of a command that trains."""
+
+    config: TrainConfig
+    trust_model: bool
+
+
+Options = TypeVar("Options", bound=TrainingOptions)
 
 RayAddress = Annotated[
     str | None,
@@ -81,7 +89,7 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
         config = load_config(Path(rest.pop(0)), value_of(rest, "--env"))
     try:
         default = kind(config)
-        return tyro.cli(
+        options = tyro.cli(
             type(default),
             args=rest,
             default=default,
@@ -90,6 +98,18 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
         )
     except ValidationError as error:
         raise explain(error, "command line") from None
+    check_trust(options, rest)
+    return options
+
+
+def check_trust(options: TrainingOptions, args: list[str]) -> None:
+    """Raise an error if a configuration file, not the command line, names a module to import."""
+    network = options.config.network
+    if ":" in network and value_of(args, "--network") is None and not options.trust_model:
+        raise ConfigError(
+            f"network is {shown(network)} in the configuration file: importing it can run any code; pass "
+            "--trust-model if you trust the file"
+        )
 
 
 class Subcommand(NamedTuple):

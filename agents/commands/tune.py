@@ -110,6 +110,8 @@ class Arguments:
     else a new one. No trial is pruned then. Folders must be the same on all machines."""
     ray_cpus: int = 1
     """CPUs of each worker of the cluster."""
+    trust_model: bool = False
+    """Import the module of a custom network that the configuration file names, which can run any code."""
     quiet: bool = False
     """Hide the progress line."""
 

@@ -19,7 +19,9 @@ MAX_TEXT: Final = 20_000
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that is given twice (PyYAML takes the last one) and deep brackets (slow in PyYAML)."""
+    """Refuses a key that is given twice (PyYAML takes the last one), deep brackets (slow in PyYAML), and
+    aliases and merge keys (a few hundred characters would become gigabytes).
+    """
 
     def fetch_flow_collection_start(self, TokenClass: Any) -> None:
         if self.flow_level >= MAX_DEPTH:
@@ -28,10 +30,19 @@ class _Loader(yaml.SafeLoader):
             )
         super().fetch_flow_collection_start(TokenClass)
 
+    def fetch_alias(self) -> None:
+        raise yaml.MarkedYAMLError(
+            problem="an alias (*name), allowed: the value itself", problem_mark=self.get_mark()
+        )
+
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise yaml.MarkedYAMLError(
+                    problem="a merge key (<<), allowed: the keys themselves", problem_mark=key.start_mark
+                )
             name = (key.tag, key.value if isinstance(key, yaml.ScalarNode) else id(key))
             if name in seen:
                 raise yaml.MarkedYAMLError(

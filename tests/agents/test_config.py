@@ -145,6 +145,8 @@ def test_network_sizes_depend_on_the_network() -> None:
         # A key that occurs twice.
         ("busy-aces:\n  width: 8\n  cards_per_pile: 4\n  width: 16", ["key 'width' occurs twice", "line 4"]),
         ("busy-aces: {width: 8}\nbusy-aces: {cards_per_pile: 4}", ["key 'busy-aces' occurs twice", "line 2"]),
+        ("busy-aces: {<<: {width: 8}}", ["a merge key (<<), allowed: the keys themselves", "line 1"]),
+        ("busy-aces: &a {hidden: *a}", ["an alias (*name), allowed: the value itself", "line 1"]),
         ("busy-aces: {hidden: [{a: 1, a: 2}]}", ["key 'a' occurs twice", "line 1"]),
         ("busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {cards_per_pile: 4}", ["2 env blocks"]),
         # Blocks.
@@ -233,16 +235,12 @@ def test_invalid_configurations_are_refused(
     refuses(lambda: load_config(path), str(path), *words)
 
 
-def test_merged_keys_can_be_overridden(tmp_path: Path) -> None:
-    text = "default: &all {width: 8}\nbusy-aces: {<<: *all, width: 16}\neights-down: {<<: *all}"
-    widths = [load_config(written(tmp_path, text), env).width for env in ("busy-aces", "eights-down")]
-    assert widths == [16, 8]
-
-
-def test_errors_about_huge_values_are_short(tmp_path: Path, refuses: Refuses) -> None:
-    lists = "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnopqrstuvwxyz"))
-    text = f"default:\n  a: &a [0]\n{lists}busy-aces: {{width: *z}}"
-    refuses(lambda: load_config(written(tmp_path, text)), "width is [[[...], [...]], [[...],", "integer")
+@pytest.mark.parametrize("value", ["[*{0}, *{0}]", "{{<<: [*{0}, *{0}]}}", "{{x: *{0}, y: *{0}}}"])
+def test_values_that_grow_with_each_line_are_refused(value: str, tmp_path: Path, refuses: Refuses) -> None:
+    """Without aliases and merge keys a file cannot be much larger in memory than on disk."""
+    lines = "".join(f"{b}: &{b} {value.format(a)}\n" for a, b in pairwise("abcdefghijklmnopqrstuvwxyz"))
+    path = written(tmp_path, f"a: &a {{width: 8}}\n{lines}")
+    refuses(lambda: load_config(path), str(path), "an alias (*name), allowed: the value itself", "line 2")
 
 
 def test_two_blocks_for_a_game_are_refused(tmp_path: Path, refuses: Refuses) -> None:

@@ -45,7 +45,7 @@ CONFIG_TEXTS = Texts(
         dump_config(TrainConfig()),
         dump_config(TrainConfig(env="eights-down", network="mlp", minutes=None, total_steps=7)),
         "default: {width: 32, minutes: 1}\nSolitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
-        "default: &base\n  cards_per_pile: 3\nbusy-aces:\n  <<: *base\n  hidden: [64, 64]\n",
+        "default: &base\n  cards_per_pile: 3\nbusy-aces:\n  hidden: [64, 64]\n",
         "busy-aces: {hidden: &a [*a]}",
         # Aliases: a short text of a huge value.
         "default:\n  a: &a [0]\n" + "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS)),

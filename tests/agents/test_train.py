@@ -24,6 +24,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
+from agents.commands import imitate, tune
 from agents.config import TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
@@ -470,6 +471,42 @@ def test_wrong_options_are_refused(
     monkeypatch.chdir(tmp_path)
     assert_refused(command(*args), *words)
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
+
+
+LOADED = """
+import pathlib
+pathlib.Path(__file__).with_suffix(".log").write_text("imported")
+"""
+
+
+@pytest.mark.parametrize(
+    ("of", "args"),
+    [
+        (main, ["mine.yaml"]),
+        (main, ["--resume", "run"]),
+        (tune.main, ["mine.yaml", "--study", "a.db"]),
+        (imitate.main, ["mine.yaml", "games"]),
+    ],
+    ids=["train", "resume", "tune", "imitate"],
+)
+def test_a_configuration_imports_modules_only_if_it_is_trusted(
+    of: Any, args: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "loaded", raising=False)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "loaded.py").write_text(LOADED)
+    text = json.dumps({"busy-aces": {**VALUES, "network": "loaded:Network"}})
+    for path in ("mine.yaml", "run/config.yaml"):
+        (tmp_path / path).write_text(text)
+    outcome = command(*args, of=of)
+    assert outcome.status == 2 and "network is 'loaded:Network'" in outcome.err
+    assert "--trust-model" in outcome.err and not (tmp_path / "loaded.log").exists()
+    if of is main:
+        for trust in (["--trust-model"], ["--network", "loaded:Network"]):
+            assert "has no attribute 'Network'" in command(*args, *trust).err
+            assert (tmp_path / "loaded.log").exists()
 
 
 @pytest.mark.training
