@@ -24,6 +24,12 @@ from solitaire_env.policies.model_files import MAX_RELAXED_REACHABILITY, MAX_ROL
 from solitaire_env.registration import FAMILY_ID, env_variant, is_family, resolve_variant
 from solitaire_env.util.messages import shown
 
+RESUMABLE: Final = (
+    "minutes", "total_steps", "device", "threads", "checkpoint_minutes", "held_out_deals", "eval_deals",
+    "wandb",
+)  # fmt: skip
+"""Keys that a resumed training may change. The others describe what the run is, from its beginning."""
+
 
 class ConfigError(ValueError):
     """An invalid configuration; the message names the key, its value and what is allowed."""

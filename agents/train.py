@@ -32,7 +32,8 @@ class Arguments:
     runs: Path = Path("runs")
     """Folder in which run folders are made."""
     resume: Path | None = None
-    """Run folder to resume; its configuration is used."""
+    """Run folder to resume; its configuration is used. Only the budget, the machine's keys and the deals can
+    change."""
     ray: RayAddress = None
     """Train by PPO of Ray's RLlib on a cluster: HOST:PORT, auto (the one that runs here), or local (a new one
     on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -9,7 +10,7 @@ import tyro
 from pydantic import ValidationError
 from tyro.constructors import PrimitiveConstructorSpec
 
-from agents.config import ConfigError, TrainConfig, explain
+from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
 from agents.runs.config_files import load_config
 from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.util.messages import shown
@@ -99,7 +100,19 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
     except ValidationError as error:
         raise explain(error, "command line") from None
     check_trust(options, rest)
+    if folder is not None:
+        _check_resumed(config, options.config)
     return options
+
+
+def _check_resumed(before: TrainConfig, config: TrainConfig) -> None:
+    """Raise an error if the options change what a run is."""
+    for name, value in asdict(config).items():
+        if name not in RESUMABLE and value != getattr(before, name):
+            raise ConfigError(
+                f"command line: {name} is {shown(value)}, in the resumed run {shown(getattr(before, name))}; "
+                f"only {', '.join(RESUMABLE)} can change; for other values start a new run with --init-from"
+            )
 
 
 def check_trust(options: TrainingOptions, args: list[str]) -> None:

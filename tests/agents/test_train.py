@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 
 from agents import evaluate, train
 from agents.commands import imitate, tune
-from agents.config import TrainConfig, make_config
+from agents.config import RESUMABLE, TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
 from agents.learners.initial_weights import initial_weights_of
@@ -33,7 +33,7 @@ from agents.learners.training_env import MAX_FORCED, make_env
 from agents.networks import MovesNetwork
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
-from agents.runs.config_files import load_config
+from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import CURVE_COLUMNS, new_run
 from agents.runs.models import load_model, save_model
 from agents.train import main
@@ -362,6 +362,12 @@ def swap(run: Path) -> None:
     shutil.copy(run / "model/model.safetensors", run / "checkpoint.safetensors")
 
 
+def configure(run: Path, **values: Any) -> None:
+    """Change the stored configuration of a run."""
+    config = replace(load_config(run / "config.yaml"), **values)
+    (run / "config.yaml").write_text(dump_config(config))
+
+
 CHECKPOINT = "checkpoint.safetensors"
 
 
@@ -369,12 +375,36 @@ CHECKPOINT = "checkpoint.safetensors"
 @pytest.mark.parametrize(
     ("damage", "options", "words"),
     [
-        (None, ["--width", "16"], [CHECKPOINT, "not a checkpoint of this configuration", "size mismatch"]),
-        (None, ["--network", "mlp"], [CHECKPOINT, "not a checkpoint of this configuration"]),
         (
-            None,
-            ["--env", "eights-down"],
+            lambda run: configure(run, width=16),
+            [],
+            [CHECKPOINT, "not a checkpoint of this configuration", "size mismatch"],
+        ),
+        (
+            lambda run: configure(run, network="mlp"),
+            [],
+            [CHECKPOINT, "not a checkpoint of this configuration"],
+        ),
+        (
+            lambda run: configure(run, env="eights-down"),
+            [],
             [CHECKPOINT, "not a checkpoint of this configuration", "another layout"],
+        ),
+        (None, ["--env", "eights-down"], ["env is 'eights-down'", "'Solitaire/BusyAces-v0'", "--init-from"]),
+        (None, ["--init-from", "x"], ["init_from is 'x', in the resumed run None", "minutes, total_steps"]),
+        *(
+            (None, [f"--{name.replace('_', '-')}", value], [f"{name} is", "can change", "--init-from"])
+            for name, value in (
+                ("width", "16"),
+                ("network", "mlp"),
+                ("learner", "pqn"),
+                ("hidden", "8"),
+                ("seed", "1"),
+                ("num_envs", "4"),
+                ("gamma", "0.5"),
+                ("init_linear_temperature", "1"),
+                ("reward", "win"),
+            )
         ),
         (lambda run: (run / CHECKPOINT).unlink(), [], [CHECKPOINT, "not found"]),
         (lambda run: truncate(run / CHECKPOINT, 5000), [], [CHECKPOINT, "not a whole safetensors file"]),
@@ -391,6 +421,20 @@ def test_resume_refuses_unsuitable_runs(run: Path, damage: Any, options: list[st
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     assert_refused(command("--resume", run, "--quiet", *options), *words)
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
+
+
+def test_a_resumed_run_can_change_its_budget_and_machine(tmp_path: Path) -> None:
+    config = make_config(VALUES, "test")
+    (tmp_path / "config.yaml").write_text(dump_config(config))
+    changes = {
+        "minutes": 3.0, "total_steps": 9, "device": "auto", "threads": 2, "checkpoint_minutes": 2.0,
+        "held_out_deals": "0:2", "eval_deals": "5", "wandb": "w",
+    }  # fmt: skip
+    options = [
+        word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    resumed = train.parse_arguments(["--resume", str(tmp_path), *options]).config
+    assert resumed == replace(config, **changes) and set(changes) == {*RESUMABLE}
 
 
 @pytest.mark.training
