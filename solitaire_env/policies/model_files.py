@@ -188,10 +188,13 @@ def _spec_of(folder: Path, card: dict[str, Any], game: GameSpec, *, exact: bool)
 def read_tensors(path: Path) -> Tensors:
     """The arrays of a safetensors file; errors of a truncated or foreign file name it."""
     try:
+        path.open("rb").close()  # safetensors finds no file that it may not read
         with safe_open(path, framework="np") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
     except FileNotFoundError:
         raise ValueError(f"{path}: not found") from None
+    except PermissionError as error:
+        raise ValueError(f"{path}: not readable ({error.strerror})") from None
     # The last two are for number types that NumPy lacks.
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path}: not a whole safetensors file ({one_line(error)})") from None

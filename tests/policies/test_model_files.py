@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from solitaire_env.core.spec import GameSpec, layout_hash
-from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card, read_model
+from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card, read_model, read_tensors
 from solitaire_env.policies.network import load_network
 from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.variants import get_variant
@@ -95,6 +96,20 @@ def test_stored_models_have_no_old_keys(
     for path in cards:
         parse_card(path)
     assert capsys.readouterr().err == ""
+
+
+def test_a_file_that_may_not_be_read_is_not_missing(folder: Path, refuses: Refuses) -> None:
+    path = folder / WEIGHTS
+    path.chmod(0)
+    user = os.geteuid()
+    if user == 0:  # root may read everything
+        os.seteuid(65534)
+    try:
+        refuses(lambda: read_tensors(path), f"{path}: not readable (Permission denied)")
+    finally:
+        os.seteuid(user)
+    refuses(lambda: read_tensors(folder / "none"), "none: not found")
+    refuses(lambda: read_tensors(folder), f"{folder}: not a whole safetensors file")
 
 
 def test_exact_requires_the_same_game(folder: Path) -> None:
