@@ -318,16 +318,32 @@ class Limit(NamedTuple):
     allowed: str
 
 
+def _between(low: float, high: float, *keys: str) -> Limit:
+    """The limit of numbers in a range."""
+    return Limit(keys, lambda number: low <= number <= high, f"{low:,} to {high:,}")
+
+
+MAX_STEPS: Final = 2**26
+"""Maximum of num_envs x n_steps: the steps between updates are in memory, about 500 bytes each."""
+
 LIMITS: Final = (
     Limit(
-        (
-            "embedding", "context_rounds", "dig_out", "num_envs", "n_steps", "n_epochs", "num_playouts",
-            "temperature", "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes",
-        ),
+        ("n_epochs", "temperature", "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes"),
         lambda number: number > 0,
         "more than 0",
     ),
-    Limit(("width", "batch_size"), lambda number: number >= 2, "at least 2"),
+    # Larger ones do not fit in memory, or take hours to set up.
+    _between(1, 2**20, "num_envs", "n_steps"),
+    _between(1, 2**14, "embedding"),
+    _between(2, 2**14, "width"),
+    _between(1, 4096, "num_playouts"),
+    _between(1, 100, "context_rounds", "dig_out"),
+    _between(0, 1024, "threads"),
+    _between(0, MAX_ROLLOUT_LOOKAHEAD, "rollout_lookahead"),
+    _between(0, MAX_RELAXED_REACHABILITY, "relaxed_reachability"),
+    _between(0, 1, "exploration", "exploration_end", "min_prob"),
+    Limit(("batch_size",), lambda number: number >= 2, "at least 2"),
+    Limit(("temperature",), lambda number: number < 1e6, "below 1,000,000"),
     Limit(
         ("minutes", "total_steps", "stall_limit"),
         lambda number: number is None or number > 0,
@@ -335,7 +351,7 @@ LIMITS: Final = (
     ),
     Limit(
         (
-            "cards_per_pile", "threads", "value_warmup_steps", "ent_coef", "vf_coef", "learning_rate_end",
+            "cards_per_pile", "value_warmup_steps", "ent_coef", "vf_coef", "learning_rate_end",
             "seed",
         ),
         lambda number: number >= 0,
@@ -347,20 +363,13 @@ LIMITS: Final = (
         lambda name: bool(re.fullmatch(r"moves|piles|mlp|[\w.]+:\w+", name)),
         "'moves', 'piles', 'mlp', or module:Class of a custom network",
     ),
-    Limit(
-        ("rollout_lookahead",),
-        lambda number: 0 <= number <= MAX_ROLLOUT_LOOKAHEAD,
-        f"0 to {MAX_ROLLOUT_LOOKAHEAD}",
-    ),
-    Limit(
-        ("relaxed_reachability",),
-        lambda number: 0 <= number <= MAX_RELAXED_REACHABILITY,
-        f"0 to {MAX_RELAXED_REACHABILITY}",
-    ),
     Limit(("family",), lambda number: number in (0, 1), "0 and 1"),
     Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
-    Limit(("exploration", "exploration_end", "min_prob"), lambda number: 0 <= number <= 1, "0 to 1"),
-    Limit(("hidden",), lambda sizes: all(size > 0 for size in sizes), "sizes of at least 1"),
+    Limit(
+        ("hidden",),
+        lambda sizes: len(sizes) <= 16 and all(1 <= size <= 2**14 for size in sizes),
+        f"at most 16 sizes of 1 to {2**14:,}",
+    ),
     Limit(
         ("init_from",),
         lambda text: text is None or all(text.split(",")),
@@ -461,6 +470,10 @@ CONFLICTS: Final = (
             f"num_envs x n_steps is {c.num_envs * c.n_steps} and batch_size {c.batch_size}: "
             "a minibatch of one step would be left, which MaskablePPO cannot learn from"
         ),
+    ),
+    Conflict(
+        lambda c: c.num_envs * c.n_steps > MAX_STEPS,
+        lambda c: f"num_envs x n_steps is {c.num_envs * c.n_steps:,}, allowed: at most {MAX_STEPS:,}",
     ),
     Conflict(
         lambda c: c.minutes is None and c.total_steps is None,

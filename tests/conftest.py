@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def sb3_logs(tmp_path_factory: pytest.TempPathFactory) -> None:
     """SB3's log folder; without this setting SB3 would make a new folder for each model that learns."""
     os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
+
+
+@pytest.fixture
+def full_disk() -> Iterator[Callable[[], None]]:
+    """A function after whose call no file can become longer than 100 bytes, until the test ends."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.env import observation_space
 from solitaire_env.util.cores import usable_cores
+from solitaire_env.util.files import naming
 from solitaire_env.util.progress import ProgressLine, clock
 
 Array = npt.NDArray[Any]
@@ -192,7 +193,7 @@ def _text(epochs: float, share: float, seconds: float, score: Score) -> str:
 def _write_row(path: Path, epochs: float, seconds: float, losses: list[float], score: Score) -> None:
     loss = f"{np.mean(losses):.5f}" if losses else ""
     new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
+    with naming(path), path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         if new:
             writer.writerow(("epochs", "minutes", "train_loss", *Score._fields))

@@ -36,15 +36,21 @@ class Team:
         Shared by all: float64 ``[2, size, ROOM]``; None for a single process.
     barrier
         All processes wait here for each other.
+    errors
+        Queue of the errors that ended the other processes.
     """
 
-    def __init__(self, rank: int = 0, size: int = 1, memory: SharedMemory | None = None, barrier: Any = None):
+    def __init__(
+        self, rank: int = 0, size: int = 1, memory: SharedMemory | None = None, barrier: Any = None,
+        errors: Any = None,
+    ) -> None:  # fmt: skip
         self.rank = rank
         self.size = size
         self.share = 0.0
         """Completed share of the training, 0 to 1, as the leader sent it at the start of a rollout."""
         self._memory = memory
         self._barrier = barrier
+        self._errors = errors
         self._calls = 0
         self._helpers: list[Any] = []
         if memory is not None:
@@ -55,8 +61,10 @@ class Team:
 
         Raises
         ------
+        Exception
+            In the leader, the first error of another process.
         ChildProcessError
-            If another process has ended.
+            If another process has ended otherwise.
         """
         mine = np.asarray(numbers, dtype=np.float64)
         if self.size == 1:
@@ -71,6 +79,8 @@ class Team:
             try:
                 self._barrier.wait()
             except threading.BrokenBarrierError:
+                if self.rank == 0 and not self._errors.empty():
+                    raise self._errors.get() from None
                 raise ChildProcessError("a process that trains has ended") from None
             room.sum(0, out=sums[part])
         return sums
@@ -109,9 +119,10 @@ def lead(size: int, help_: Callable[..., None], *arguments: Any) -> Team:
     context = get_context("spawn")  # a forked process has no threads, and torch has started some
     memory = SharedMemory(create=True, size=2 * size * ROOM * 8)
     barrier = context.Barrier(size)
-    team = Team(0, size, memory, barrier)
+    errors = context.SimpleQueue()
+    team = Team(0, size, memory, barrier, errors)
     for rank in range(1, size):
-        given = (rank, size, memory.name, barrier, help_, arguments)
+        given = (rank, size, memory.name, barrier, errors, help_, arguments)
         helper = context.Process(target=_join, args=given, daemon=True)
         helper.start()
         team._helpers.append(helper)
@@ -126,8 +137,9 @@ def _watch(helpers: list[Any], barrier: Any) -> None:
 
 
 def _join(
-    rank: int, size: int, name: str, barrier: Any, help_: Callable[..., None], arguments: tuple[Any, ...]
-) -> None:
+    rank: int, size: int, name: str, barrier: Any, errors: Any, help_: Callable[..., None],
+    arguments: tuple[Any, ...],
+) -> None:  # fmt: skip
     """Main function of the other processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader ends this one
     os.environ["SOLITAIRE_ENV_QUIET"] = "1"
@@ -139,4 +151,7 @@ def _join(
         os._exit(1)
 
     threading.Thread(target=end_with_leader, daemon=True).start()
-    help_(Team(rank, size, SharedMemory(name), barrier), *arguments)
+    try:
+        help_(Team(rank, size, SharedMemory(name), barrier, errors), *arguments)
+    except (ValueError, OSError) as error:  # a user's mistake, which the leader reports
+        errors.put(error)

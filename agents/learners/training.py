@@ -3,7 +3,8 @@
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +28,8 @@ from agents.runs.interrupt import Interrupt, first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.core import max_threads, set_num_threads
 from solitaire_env.util.cores import usable_cores
-from solitaire_env.util.files import write_text
+from solitaire_env.util.files import naming, write_text
+from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine, bar, clock
 
 WINDOW: Final = 1000
@@ -151,6 +153,21 @@ class TrainingCallback(BaseCallback):
         write_row(self.run / CURVE, row)
 
 
+@contextmanager
+def explained_memory() -> Iterator[None]:
+    """Name the keys that may be too large if there is not enough memory."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "memory" not in str(error):  # torch has no class for it
+            raise
+        raise ConfigError(
+            "num_envs, n_steps, batch_size, hidden, width or embedding is too large for the memory "
+            f"({one_line(error)})"
+        ) from None
+
+
+@explained_memory()
 def learn(
     config: TrainConfig, run: Path, *, resume: bool, quiet: bool,
     on_update: Callable[[TrainingCallback], None] | None = None,
@@ -168,7 +185,7 @@ def learn(
         model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
         line = ProgressLine(quiet)
         selection = Selection(config, run, lambda folder: _save(config, folder, model, env))
-        with first_interrupt(signal.SIGTERM) as interrupt:
+        with first_interrupt(signal.SIGTERM) as interrupt, naming(run):
             callback = TrainingCallback(config, run, team, selection, line, progress, interrupt, on_update)
             try:
                 model.learn(total_timesteps=2**62, callback=callback, reset_num_timesteps=False)
@@ -217,6 +234,7 @@ class _Follower(BaseCallback):
         self.games = 0
 
 
+@explained_memory()
 def _run_helper(team: Team, config: TrainConfig, run: Path, resume: bool) -> None:
     """Main function of the other processes, until they are ended."""
     _, model, _ = _make(config, run, team, resume=resume)

@@ -6,24 +6,25 @@ from typing import Any
 
 import torch as th
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from agents.config import ConfigError
 from agents.networks.sb3_policy import NetworkPolicy
-from agents.runs.models import load_weights
-from solitaire_env.util.files import write_whole
+from agents.runs.models import check_finite, load_weights
+from solitaire_env.util.files import write_bytes
 from solitaire_env.util.messages import one_line
 
 
 def save_checkpoint(path: Path, model: BaseAlgorithm, progress: dict[str, Any]) -> None:
     """Write weights, Adam's moments and progress to one safetensors file, atomically."""
+    check_finite(model.policy.state_dict())
     tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"progress": json.dumps(progress), "layout": _layout_of(model)}
-    write_whole(path, lambda part: save_file(tensors, part, metadata))
+    write_bytes(path, save(tensors, metadata))
 
 
 def _layout_of(model: BaseAlgorithm) -> str:

@@ -18,7 +18,7 @@ from solitaire_env import __version__
 from solitaire_env.evaluation.speed import processor
 from solitaire_env.policies.model_files import CARD
 from solitaire_env.util.cores import usable_cores
-from solitaire_env.util.files import model_folder, write_json, write_text
+from solitaire_env.util.files import model_folder, naming, write_json, write_text
 
 CHECKPOINT = "checkpoint.safetensors"
 CURVE = "curve.csv"
@@ -47,7 +47,8 @@ def new_run(runs: Path, config: TrainConfig) -> Path:
         write_json(run / "versions.json", versions(config))
         copy_history(config.init_folders, run)
     except OSError as error:
-        raise ConfigError(f"{error.filename or runs}: cannot be written ({error.strerror})") from None
+        reason = f"{error.filename or runs}: cannot be written ({error.strerror})"
+        raise ConfigError(reason if error.strerror else str(error)) from None
     return run
 
 
@@ -143,7 +144,7 @@ def _gpu() -> str | None:
 def write_row(path: Path, row: Sequence[object]) -> None:
     """Append a row of :data:`CURVE_COLUMNS` to a learning curve."""
     new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
+    with naming(path), path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         if new:
             writer.writerow(CURVE_COLUMNS)

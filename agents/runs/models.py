@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import torch as th
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from agents.family import FamilySpec
 from agents.networks import NETWORKS, MovesNetwork, Network, network_class
@@ -22,7 +22,7 @@ from solitaire_env.policies.model_files import (
     read_tensors,
 )
 from solitaire_env.registration import FAMILY_ID
-from solitaire_env.util.files import model_folder, read_json, write_json, write_whole
+from solitaire_env.util.files import model_folder, read_json, write_bytes, write_json
 from solitaire_env.util.messages import shown
 
 # ------------------------------------------------------------------------------------------ writing
@@ -41,7 +41,8 @@ def save_model(
     if value is not None:
         tensors |= {VALUE + name: tensor for name, tensor in value.state_dict().items()}
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_whole(folder / WEIGHTS, lambda part: save_file(weights, part))
+    check_finite(weights)
+    write_bytes(folder / WEIGHTS, save(weights))
     card = {
         "format": 1,
         **(_about_family(spec, sizes) if isinstance(spec, FamilySpec) else _about_game(spec)),
@@ -52,6 +53,14 @@ def save_model(
         "safe_autoplay": safe_autoplay,
     }
     write_json(folder / CARD, card)
+
+
+def check_finite(tensors: dict[str, th.Tensor]) -> None:
+    """Raise a ValueError if weights are infinite or no numbers."""
+    if not all(tensor.isfinite().all() for tensor in tensors.values()):
+        raise ValueError(
+            "the network has diverged: its weights are no longer finite; use a lower learning_rate"
+        )
 
 
 def _about_game(spec: GameSpec) -> dict[str, Any]:

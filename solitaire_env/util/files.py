@@ -42,7 +42,11 @@ def locked(path: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
     """
     lock = path / ".lock" if path.is_dir() else path.with_name(f"{path.name}.lock")
     until = time.monotonic() + timeout_s
-    while (file := _open_locked(lock)) is None:
+    while True:
+        with naming(path):
+            file = _open_locked(lock)
+        if file is not None:
+            break
         if time.monotonic() >= until:
             raise BlockingIOError(f"{path}: another process writes to it, allowed: one at a time")
         time.sleep(0.002)
@@ -70,14 +74,31 @@ def _open_locked(lock: Path) -> int | None:
     return None
 
 
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name a file or folder in the system's errors of writing it; a full disk's error has no name."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:  # not the system's
+            raise
+        raise type(error)(f"{path}: cannot be written ({error.strerror})") from None
+
+
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` create a file next to ``path``, then rename it to ``path``."""
     part = path.with_name(f"{path.name}.{uuid4().hex[:8]}.part")  # other processes may write the same file
-    try:
-        write(part)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with naming(path):
+        try:
+            write(part)
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file atomically."""
+    write_whole(path, lambda part: part.write_bytes(data))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -87,7 +108,7 @@ def write_text(path: Path, text: str) -> None:
 
 def append_text(path: Path, text: str) -> None:
     """Append whole lines to a text file that other processes may append to, or rewrite while it is locked."""
-    with locked(path), path.open("a", encoding="utf-8") as file:
+    with locked(path), naming(path), path.open("a", encoding="utf-8") as file:
         file.write(text)
 
 

@@ -179,10 +179,27 @@ def test_network_sizes_depend_on_the_network() -> None:
         ("busy-aces: {spaces: aces}", ["spaces is 'aces'", "'any', 'kings', 'none' or 'base - 1'"]),
         ("busy-aces: {reward: money}", ["reward is 'money'", "'progress'"]),
         # Values.
-        ("busy-aces: {num_envs: 0}", ["num_envs is 0", "more than 0"]),
+        ("busy-aces: {num_envs: 0}", ["num_envs is 0", "1 to 1,048,576"]),
+        *(
+            (f"busy-aces: {{{key}: {value}}}", [f"{key} is {value}", allowed])
+            for key, value, allowed in (
+                ("num_envs", 10**12, "1 to 1,048,576"),
+                ("n_steps", 10**12, "1 to 1,048,576"),
+                ("width", 10**9, "2 to 16,384"),
+                ("embedding", 10**9, "1 to 16,384"),
+                ("hidden", [64, 10**9], "1 to 16,384"),
+                ("hidden", [8] * 17, "at most 16"),
+                ("context_rounds", 10**6, "1 to 100"),
+                ("dig_out", 10**6, "1 to 100"),
+                ("num_playouts", 10**6, "1 to 4,096"),
+                ("threads", 10**6, "0 to 1,024"),
+                ("temperature", 1e9, "below 1,000,000"),
+            )
+        ),
+        ("busy-aces: {num_envs: 65536, n_steps: 2048}", ["num_envs x n_steps is 134,217,728", "67,108,864"]),
         ("busy-aces: {batch_size: 1}", ["batch_size is 1", "at least 2"]),
-        ("busy-aces: {width: 1}", ["width is 1", "at least 2"]),
-        ("busy-aces: {hidden: [64, 0]}", ["hidden is [64, 0]", "at least 1"]),
+        ("busy-aces: {width: 1}", ["width is 1", "2 to 16,384"]),
+        ("busy-aces: {hidden: [64, 0]}", ["hidden is [64, 0]", "sizes of 1 to"]),
         ("busy-aces: {minutes: -1}", ["minutes is -1", "more than 0", "null"]),
         ("busy-aces: {seed: -1}", ["seed is -1", "at least 0"]),
         ("busy-aces: {seed: 4294967296}", ["seed is 4294967296", "below"]),
@@ -213,8 +230,8 @@ def test_network_sizes_depend_on_the_network() -> None:
         ("busy-aces: {init_from: 'runs/a,,runs/b'}", ["init_from is 'runs/a,,runs/b'", "commas"]),
         ("busy-aces: {init_from: ''}", ["init_from is ''", "a folder"]),
         ("busy-aces: {value_warmup_steps: -1}", ["value_warmup_steps", "-1", "at least 0"]),
-        ("busy-aces: {rollout_lookahead: -1}", ["rollout_lookahead is -1", "0 to 1000"]),
-        ("busy-aces: {rollout_lookahead: 1001}", ["rollout_lookahead is 1001", "0 to 1000"]),
+        ("busy-aces: {rollout_lookahead: -1}", ["rollout_lookahead is -1", "0 to 1,000"]),
+        ("busy-aces: {rollout_lookahead: 1001}", ["rollout_lookahead is 1001", "0 to 1,000"]),
         (
             "busy-aces: {rollout_lookahead: 2, build: any suit}",
             ["rollout_lookahead is 2", "'any suit'", "allowed: 0"],

@@ -12,10 +12,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -34,7 +36,7 @@ from agents.networks import MovesNetwork
 from agents.reports.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, load_config
-from agents.runs.folders import CURVE_COLUMNS, new_run
+from agents.runs.folders import CURVE_COLUMNS, new_run, write_row
 from agents.runs.models import load_model, save_model
 from agents.train import main
 from solitaire_env import SolitaireEnv
@@ -559,6 +561,48 @@ def test_a_missing_device_is_refused(run: Path) -> None:
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     assert_refused(command("--resume", run, "--device", "cuda:99"), "'cuda:99'", "allowed: auto, cpu")
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
+
+
+@pytest.mark.training
+def test_a_full_disk_is_an_error_that_names_the_file(run: Path, full_disk: Callable[[], None]) -> None:
+    before = {path: path.read_bytes() for path in run.glob("*.*")}
+    full_disk()
+    outcome = command("--resume", run, "--quiet")
+    assert_refused(outcome, f"{run}/config.yaml: cannot be written (File too large)")
+    assert {path: path.read_bytes() for path in run.glob("*.*")} == before
+    config = load_config(run / "config.yaml")
+    model = make_model(config, make_env(config))
+    for write, name in (
+        (lambda: save_checkpoint(run / CHECKPOINT, model, {}), CHECKPOINT),
+        (lambda: write_row(run / "curve.csv", [1] * 7), "curve.csv"),
+        (lambda: training._save(config, run / "model", model, make_env(config)), "model/model.safetensors"),
+    ):
+        with pytest.raises(OSError, match=rf"{run / name}: cannot be written \(File too large\)"):
+            write()
+    assert {path: path.read_bytes() for path in run.glob("*.*")} == before
+
+
+@pytest.mark.training
+def test_too_little_memory_is_an_error_that_names_the_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for error in (
+        MemoryError("Unable to allocate 3 TiB"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ):
+        monkeypatch.setattr(training, "_make", Mock(side_effect=error))
+        outcome = command(config_file(tmp_path), "--runs", tmp_path, "--quiet")
+        assert_refused(outcome, "num_envs", "hidden", "too large for the memory", str(error))
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_diverged_training_says_so(processes: int, tmp_path: Path) -> None:
+    more = ("--threads", processes, "--num-envs", 64 * processes, "--n-steps", 4)
+    rate = ("--learning-rate", "1e38", "--learning-rate-end", "1e38", "--quiet")
+    outcome = command(config_file(tmp_path), "--runs", tmp_path, *more, *rate)
+    assert_refused(outcome, "the network has diverged")
+    assert not (tmp_path / "busy-aces-1" / CHECKPOINT).exists()
 
 
 @pytest.mark.proof

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from solitaire_env.util.files import (
     locked,
     model_folder,
     read_json,
+    write_bytes,
     write_json,
     write_text,
     write_whole,
@@ -97,6 +99,32 @@ def test_no_line_is_lost_if_others_append_and_rewrite(tmp_path: Path) -> None:
         list(pool.map(add, range(4)))
     expected = sorted(f"{writer} {number}" for writer in range(4) for number in range(50))
     assert sorted(path.read_text().splitlines()) == expected and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: write_text(path, "x" * 500),
+        lambda path: write_bytes(path, b"x" * 500),
+        lambda path: write_json(path, ["x"] * 500),
+        lambda path: append_text(path, "x" * 500),
+    ],
+    ids=["text", "bytes", "json", "append"],
+)
+def test_errors_of_a_full_disk_name_the_file(
+    write: Callable[[Path], None], tmp_path: Path, full_disk: Callable[[], None]
+) -> None:
+    path = tmp_path / "data"
+    full_disk()
+    with pytest.raises(OSError, match=r"data: cannot be written \(File too large\)$"):
+        write(path)
+    assert not list(tmp_path.glob("data.*"))
+
+
+def test_errors_of_a_missing_folder_name_the_file(tmp_path: Path) -> None:
+    for write in (write_text, append_text):
+        with pytest.raises(FileNotFoundError, match=r"none/data: cannot be written \(No such file"):
+            write(tmp_path / "none" / "data", "x")
 
 
 def test_a_run_folder_gives_its_model_folder(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def follow(team: Team, work: str) -> None:
         team.sum(np.arange(ROOM + 3))
     elif work == "gradients":
         take_minibatches(team)
+    elif work == "error":
+        raise ValueError("the network has diverged")
     else:
         os._exit(3)
 
@@ -111,14 +113,24 @@ def test_minibatches_cover_all_positions_once() -> None:
         assert len(parts) == max(1, -(-positions // batch)) and size == positions / len(parts)
 
 
-def test_a_process_that_ends_is_an_error_for_the_others() -> None:
-    team = lead(2, follow, "end")
+@pytest.mark.parametrize(
+    ("work", "error", "words"),
+    [
+        ("end", ChildProcessError, "a process that trains has ended"),
+        ("error", ValueError, "the network has diverged"),
+    ],
+)
+def test_a_process_that_ends_is_an_error_for_the_others(
+    work: str, error: type[Exception], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    team = lead(2, follow, work)
     try:
-        with pytest.raises(ChildProcessError, match="a process that trains has ended"):
+        with pytest.raises(error, match=words):
             for _ in range(10):
                 team.sum([1.0])
     finally:
         team.end()
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.training

@@ -81,6 +81,28 @@ def test_a_loaded_model_plays_the_same(tmp_path: Path, kind: str) -> None:
     assert games[0] == games[1]
 
 
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_files_have_the_mode_of_the_umask(umask: int, mode: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        saved(tmp_path)
+    finally:
+        os.umask(before)
+    files = [tmp_path / "model.json", tmp_path / "model.safetensors"]
+    assert [path.stat().st_mode & 0o777 for path in files] == [mode, mode]
+
+
+@pytest.mark.parametrize("value", [th.nan, th.inf])
+def test_weights_of_a_diverged_network_are_not_saved(value: float, folder: Path, refuses: Refuses) -> None:
+    before = (folder / "model.safetensors").read_bytes()
+    head = th.nn.Linear(8, 1)
+    th.nn.init.constant_(head.weight, value)
+    network = NETWORKS["piles"](SPEC, **SIZES["piles"])
+    about: dict[str, Any] = {"kind": "piles", "sizes": SIZES["piles"], "steps": 1, "value": head}
+    refuses(lambda: save_model(folder, network, SPEC, **about), "the network has diverged", "learning_rate")
+    assert (folder / "model.safetensors").read_bytes() == before
+
+
 def test_a_run_folder_is_loaded_as_a_policy(folder: Path) -> None:
     (folder.parent / "curve.csv").write_text("")
     assert load_folder(str(folder.parent), game("busy-aces")).name == folder.parent.name
