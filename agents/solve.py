@@ -30,8 +30,8 @@ from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.policies.scripted import Scripted
 from solitaire_env.policies.shipped import shipped_games
-from solitaire_env.registration import env_variant
-from solitaire_env.util.files import append_text, locked, write_text
+from solitaire_env.registration import env_variant, step_limit
+from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine
 
 MAX_CHUNK: Final = 16
@@ -117,8 +117,10 @@ def _status(variant: Variant, start: Start) -> tuple[int, bool]:
 
 def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:
     """The result of one deal as text."""
+    limit = step_limit(variant)
+    too_long = f", more than the registered limit of {limit} steps" if len(texts) > limit else ""
     result = {
-        "winnable": f"won in {len(texts)} moves:",
+        "winnable": f"won in {len(texts)} moves{too_long}:",
         "unwinnable": "cannot be won: no position that can be reached is won",
         "unknown": (
             f"unknown: the search found neither a win nor a proof that there is none; the best line brings "
@@ -274,9 +276,14 @@ def _count(variant: Variant, rows: list[SolverResult]) -> str:
     n = len(rows)
     results = Counter(row.result for row in rows)
     low, _ = wilson_interval(results["winnable"], n)
+    too_long = sum(row.result == "winnable" and not row.won for row in rows)
     _, high = wilson_interval(n - results["unwinnable"], n)
     lines = [f"{env_id(variant)}, {n} deals"]
     lines += [f"{result:10}  {results[result]:5}" for result in ("winnable", "unwinnable", "unknown")]
+    if too_long:
+        lines.append(
+            f"winnable, but in more than the registered limit of {step_limit(variant)} steps: {too_long}"
+        )
     if n:
         lines.append(f"winnable of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
         home = sum(row.cards_home for row in rows) / n

@@ -75,7 +75,7 @@ def known_winnable(entries: Sequence[Entry], solver_results: SolverResults) -> s
                 f"{entry.game}: `{entry.about.policy}` won deal {wrong[0]}, which the solver proved "
                 "unwinnable: the solver or the rules are wrong"
             )
-    solved = {deal for deal, row in solver_results.items() if row.result == "winnable"} & {*stored.STANDARD}
+    solved = {deal for deal, row in solver_results.items() if row.won} & {*stored.STANDARD}
     return solved | {game.deal for entry in entries for game in entry.standard if game.won}
 
 
@@ -85,16 +85,18 @@ def _solver_text(solver_results: SolverResults) -> str:
     if not of_standard:
         return ""
     n = len(of_standard)
-    found = Counter(row.result for row in of_standard)
+    found = Counter("won" if row.won else str(row.result) for row in of_standard)
+    too_long = f"won {found['winnable']} in more steps than the limit, " if found["winnable"] else ""
     seconds = [row.seconds for row in of_standard]
     home = sum(row.cards_home for row in of_standard) / n
-    low, high = wilson_interval(found["winnable"], n)
+    low, high = wilson_interval(found["won"], n)
     return (
         "[The solver](../explanation/search-and-solver.md#the-solver), which knows the stock order, "
-        f"{n} deals: it won {found['winnable']}, "
-        f"{100 * found['winnable'] / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
-        f"proved {found['unwinnable']} unwinnable, and left {found['unknown']} open; {home:.1f} cards home "
-        f"on the best lines, {sum(seconds) / n:.2f} s per deal, at most {max(seconds):.1f}."
+        f"{n} deals: it won {found['won']}, "
+        f"{100 * found['won'] / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
+        f"{too_long}proved {found['unwinnable']} unwinnable, and left {found['unknown']} open; "
+        f"{home:.1f} cards home on the "
+        f"best lines, {sum(seconds) / n:.2f} s per deal, at most {max(seconds):.1f}."
     )
 
 

@@ -126,7 +126,7 @@ def draw(entries: Mapping[str, Sequence[Entry]]) -> Any:
     for variant, axes in zip(games, panels, strict=False):
         # If few games are won, cards home say more.
         found = [one for deal, one in solver_results_of(variant.name).items() if deal in stored.STANDARD]
-        winnable = any(one.result == "winnable" for one in found)
+        winnable = any(one.won for one in found)
         draw_players(axes, variant, shipped_of(entries, variant.name), by_wins=winnable)
         if winnable:
             draw_solver(axes, found)
@@ -167,7 +167,7 @@ def draw_players(axes: Any, variant: Variant, shipped: Entry | None, *, by_wins:
 
 def draw_solver(axes: Any, found: Sequence[SolverResult]) -> None:
     """The share of deals won within a time, by the solver."""
-    seconds = np.sort([max(one.seconds, 1e-3) for one in found if one.result == "winnable"])
+    seconds = np.sort([max(one.seconds, 1e-3) for one in found if one.won])
     shares = 100 * np.arange(1, len(seconds) + 1) / len(found)
     axes.step(seconds, shares, where="post", color=COLORS[2])
     low, high = wilson_interval(len(seconds), len(found))

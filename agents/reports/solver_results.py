@@ -12,6 +12,7 @@ from agents.reports.stored import ROOT, STRICT, Amount, Count, sentence
 from agents.reports.tables import table
 from solitaire_env import VARIANTS
 from solitaire_env.evaluation import Game
+from solitaire_env.registration import env_variant, step_limit
 
 SOLVER_RESULTS: Final = ROOT / "results" / "solver"
 MOMENTS: Final = 0.1, 1.0, 2.0, 4.0, 10.5
@@ -36,6 +37,11 @@ class SolverResult:
     seconds: Amount
     gains: tuple[tuple[Amount, Count], ...] = ()
     """For an unknown deal: each new maximum of cards home, with the seconds after which it was found."""
+
+    @property
+    def won(self) -> bool:
+        """Whether the winning line fits the registered step limit. Without that, no policy can play it."""
+        return self.steps is not None and self.steps <= step_limit(env_variant(self.env))
 
 
 def read_solver_results(path: Path) -> list[SolverResult]:
@@ -81,7 +87,7 @@ def solver_table() -> str:
     rows = []
     for variant in VARIANTS:
         found = [one for deal, one in solver_results_of(variant.name).items() if deal in stored.STANDARD]
-        won_in = [one.seconds for one in found if one.result == "winnable"]
+        won_in = [one.seconds for one in found if one.won]
         open_ones = [one for one in found if one.gains]
         if won_in:
             cells = [f"{100 * sum(spent <= t for spent in won_in) / len(found):.1f} % won" for t in MOMENTS]

@@ -34,10 +34,10 @@ class Store(NamedTuple):
     """int64 ``[3]``: number of positions, of positions on the stack, of moves played."""
 
 
-def make_store(rules: Any, megabytes: float) -> Store:
-    """A store for as many positions as fit into some megabytes."""
+def make_store(rules: Any, megabytes: float, most: int = 2**31 - 1) -> Store:
+    """A store for as many positions as fit into some megabytes, at most ``most``."""
     each = rules.row_size + 4 + 2 + 4
-    positions = max(16, int(megabytes * 1e6 / (each + 3 * 16)))
+    positions = min(most, max(16, int(megabytes * 1e6 / (each + 3 * 16))))
     slots = 1 << (2 * positions - 1).bit_length()
     while slots * 16 + positions * each > megabytes * 1e6 and slots > 32:
         slots //= 2
@@ -50,6 +50,16 @@ def make_store(rules: Any, megabytes: float) -> Store:
         np.zeros((slots, 2), dtype=np.uint64),
         np.zeros(3, dtype=np.int64),
     )
+
+
+def path_to_last(store: Store) -> tuple[int, ...]:
+    """The actions to the last position of a store."""
+    actions = []
+    at = int(store.counts[0]) - 1
+    while store.parents[at] >= 0:
+        actions.append(int(store.actions[at]))
+        at = int(store.parents[at])
+    return tuple(actions[::-1])
 
 
 @jit_inline

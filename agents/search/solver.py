@@ -8,7 +8,7 @@
    network, each three times as wide as the last of its kind, or as wide as time allows.
 
 One-card games are searched by supermoves, which stand for single moves; lines are given in the moves of the
-game itself.
+game itself. Winning lines are shortened (:mod:`agents.search.shorten`).
 """
 
 import time
@@ -21,9 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.search.beam import MAX_LINE, Beam
-from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store
+from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store, path_to_last
 from agents.search.positions import SALT, keys_of, make_trail, spell_out
 from agents.search.rollouts import nested_rollouts, perturb
+from agents.search.shorten import shorten
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
@@ -74,8 +75,9 @@ class Solution:
     cards_home: int
     """Cards home after the line."""
     nodes: int
-    """Number of moves played."""
+    """Number of moves that the search played."""
     seconds: float
+    """Duration of the search. Shortening the line is not included."""
     gains: tuple[tuple[float, int], ...] = ()
     """Each new maximum of cards home, with the seconds after which it was found."""
     stopped: bool = False
@@ -196,8 +198,10 @@ class Solver:
             self.beam.search(
                 state.rows[0].copy(), 1, np.random.default_rng(0) if kind == "playouts" else None
             )
-        self.solve_deal(0, nodes=1)
+        unfinished = self.solve_deal(0, nodes=1)
         self._keys(self.batch, 1)
+        self.batch.deal(np.zeros(1, dtype=np.int64), [0])
+        shorten(self.strict, self.batch.state.rows[0].copy(), unfinished.line[:1], 1)
 
     def solve_deal(self, deal: int | str, **limits: Any) -> Solution:
         """Solve a numbered or named deal; see :meth:`solve`."""
@@ -243,7 +247,12 @@ class Solver:
             s.stopped = True
         line = self._strict_line(cards, spell_out(self.batch, cards, s.line, self.autoplay, s.home))
         spent = time.perf_counter() - start
-        return Solution(s.result, tuple(line), s.home, s.nodes, spent, tuple(s.gains), s.stopped)
+        if s.result == "winnable":
+            try:
+                line = shorten(self.strict, cards, line, self.megabytes)
+            except KeyboardInterrupt:
+                s.stopped = True
+        return Solution(s.result, line, s.home, s.nodes, spent, tuple(s.gains), s.stopped)
 
     def _play_nested(self, s: Search) -> None:
         """Nested rollouts: the first try by the linear policy's weights, the others by perturbed weights."""
@@ -268,7 +277,7 @@ class Solver:
         )  # fmt: skip
         s.nodes += int(s.store.counts[2]) - before
         if end == FOUND:
-            s.add_line(batch.rules.cards, _path(s.store))
+            s.add_line(batch.rules.cards, path_to_last(s.store))
         elif end == EXHAUSTED:
             s.result = "unwinnable"
         if end != MORE:
@@ -313,14 +322,14 @@ class Solver:
         )  # fmt: skip
         return store
 
-    def _strict_line(self, cards: Array, line: list[int]) -> list[int]:
+    def _strict_line(self, cards: Array, line: list[int]) -> tuple[int, ...]:
         """A line in the moves of the game itself.
 
         When single moves carry a sequence through spaces, it may end in another space than that of
         the supermove. Spaces are alike: from then on, play the move that leads to an equivalent position.
         """
         if self.variant == self.strict:
-            return line
+            return tuple(line)
         planned = Batch(GameSpec(self.variant), 1)
         seen = Batch(GameSpec(self.variant), self.batch.rules.actions)
         played = Batch(GameSpec(self.strict, Settings(on_invalid="raise")), 1)
@@ -337,7 +346,7 @@ class Solver:
             for single in singles:
                 played.step(np.array([single]), one)
             actions += singles
-        return actions
+        return tuple(actions)
 
     @staticmethod
     def _keys(batch: Batch, n: int) -> Array:
@@ -359,13 +368,3 @@ class Solver:
         found = legal[self._keys(seen, len(legal)) == key]
         seen.set_row(0, row)
         return int(found[0])
-
-
-def _path(store: Store) -> tuple[int, ...]:
-    """The actions to the last position of a store."""
-    actions = []
-    at = int(store.counts[0]) - 1
-    while store.parents[at] >= 0:
-        actions.append(int(store.actions[at]))
-        at = int(store.parents[at])
-    return tuple(actions[::-1])

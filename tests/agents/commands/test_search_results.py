@@ -76,14 +76,22 @@ def test_games_without_a_cost_file_are_refused(folder: Path, refuses: Refuses) -
 def test_the_solver_table_shows_results_over_time(empty_stores: Path) -> None:
     assert solver_results.solver_table() == ""
     solver_results.SOLVER_RESULTS.mkdir()
-    told = {"env": "", "rules": "", "nodes": 1, "seconds": 6.0, "cards_home": 9, "steps": None}
+    told = {
+        "env": "Solitaire/FortyThieves-v0",
+        "rules": "",
+        "nodes": 1,
+        "seconds": 6.0,
+        "cards_home": 9,
+        "steps": None,
+    }
     won = told | {"result": "winnable", "steps": 200, "seconds": 1.5}
+    too_long = told | {"result": "winnable", "steps": 9999, "seconds": 0.1}
     left = told | {"result": "unknown", "gains": [[0.05, 3], [1.5, 5], [5.0, 9]]}
-    for game, stored in (("forty-thieves", [won, left]), ("eighty-thieves", [left])):
+    for game, stored in (("forty-thieves", [won, left, too_long, too_long]), ("eighty-thieves", [left])):
         lines = [json.dumps(one | {"deal": deal}) + "\n" for deal, one in enumerate(stored)]
         (solver_results.SOLVER_RESULTS / f"{game}.jsonl").write_text("".join(lines))
     assert solver_results.solver_table().splitlines()[2:] == [
-        "| Forty Thieves | 2 | 0.0 % won | 0.0 % won | 50.0 % won | 50.0 % won | 50.0 % won |",
+        "| Forty Thieves | 4 | 0.0 % won | 0.0 % won | 25.0 % won | 25.0 % won | 25.0 % won |",
         "| Eighty Thieves | 1 | 3.0 home | 3.0 home | 5.0 home | 5.0 home | 9.0 home |",
     ]
 

@@ -29,6 +29,7 @@ from agents.search import beam, positions, rollouts, solver
 from agents.search.beam import Beam, BeamResult, ValueFunction
 from agents.search.budget import Budget
 from agents.search.player import MAX_IDLE, Searcher
+from agents.search.shorten import shorten
 from agents.search.solver import Solver
 from agents.search.stocks import draw_stocks, unseen
 from agents.search.values import PositionValues
@@ -45,6 +46,7 @@ from solitaire_env.notation import parse_position
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.policies.linear import weights_for
+from solitaire_env.registration import step_limit
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import ALL, PLAYED
@@ -197,6 +199,77 @@ def test_lines_of_the_solver_are_legal(variant: Variant) -> None:
         texts, home, won = solve.check_line(variant, deal, solution.line)
         assert len(texts) == len(solution.line) > 0
         assert (home, won) == (solution.cards_home, solution.result == "winnable")
+
+
+def visited(variant: Variant, start: int | str, line: tuple[int, ...]) -> tuple[list[Array], Batch]:
+    """The position rows of a line, and the batch after it."""
+    batch = Batch(GameSpec(variant), 1)
+    batch.deal(np.array([0]), [start])
+    rows = [batch.state.rows[0].copy()]
+    for action in line:
+        batch.play(np.array([0]), np.array([action]))
+        rows.append(batch.state.rows[0].copy())
+    return rows, batch
+
+
+@pytest.mark.parametrize("deal", ["ms:92", "ms:36", "ms:463", "ms:937"])
+def test_winning_lines_fit_the_step_limit(deal: str) -> None:
+    """The exhaustive search wins these deals by lines of 2,913 to 6,607 moves."""
+    variant = get_variant("freecell")
+    solution = Solver(variant).solve_deal(deal, seconds=60)
+    rows, batch = visited(variant, deal, solution.line)
+    assert batch.won[0] and len(solution.line) < 200 < step_limit(variant)
+    assert len({row.tobytes() for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("variant", "detours"),
+    [
+        (get_variant("eights-down"), 5),
+        (get_variant("freecell"), 4),
+        (get_variant("klondike"), 1),
+        # Here few moves can be undone.
+        (SMALL["small-forty-thieves"], 0),
+        (SMALL["small-forty-bandits"], 0),
+    ],
+)
+def test_shortened_lines_win_without_their_detours(variant: Variant, detours: int) -> None:
+    """Lines start with random moves; no line gets longer, and at least ``detours`` get shorter."""
+    random = np.random.default_rng(0)
+    ours = Solver(variant, megabytes=50)
+    shorter = tried = 0
+    for deal in range(12):
+        batch = Batch(GameSpec(variant), 1)
+        batch.deal(np.array([0]), [deal])
+        start, wandered = batch.state.rows[0].copy(), []
+        while len(wandered) < 12 and (legal := np.flatnonzero(batch.state.mask[0])).size:
+            wandered.append(int(random.choice(legal)))
+            batch.play(np.array([0]), np.array(wandered[-1:]))
+        rest = ours.solve(batch.state.rows[0], seconds=60, nodes=200_000)
+        if rest.result != "winnable":
+            continue
+        line = (*wandered, *rest.line)
+        short = shorten(variant, start, line, 50)
+        rows, batch = visited(variant, deal, short)
+        assert batch.won[0] and len(short) <= len(line)
+        assert len({row.tobytes() for row in rows}) == len(rows)
+        assert shorten(variant, start, short, 50) == short
+        tried, shorter = tried + 1, shorter + (len(short) < len(line))
+    assert tried >= 3 and shorter >= detours
+
+
+def test_a_line_that_is_too_long_for_its_memory_is_kept() -> None:
+    variant = get_variant("eights-down")
+    line = Solver(variant).solve_deal(7).line
+    rows, _ = visited(variant, 7, line)
+    assert shorten(variant, rows[0], line, 0.01) == line
+
+
+def test_ctrl_c_keeps_the_line_of_a_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, solver, "shorten", 1)
+    solution = Solver(get_variant("eights-down")).solve_deal(7)
+    assert (solution.stopped, solution.result) == (True, "winnable")
+    assert visited(get_variant("eights-down"), 7, solution.line)[1].won[0]
 
 
 def test_deals_that_fc_solve_calls_impossible_are_unwinnable() -> None:
@@ -359,12 +432,12 @@ def test_compile_calls_every_kernel() -> None:
     """Solving calls no kernel from Python that ``compile`` has not called."""
     code = """
 from agents.policies import torch_network
-from agents.search import beam, exhaustive, layers, positions, rollouts, solver
+from agents.search import beam, exhaustive, layers, positions, rollouts, shorten, solver
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.variants import get_variant
 
 def called():
-    parts = (beam, exhaustive, layers, positions, rollouts, solver)
+    parts = (beam, exhaustive, layers, positions, rollouts, shorten, solver)
     kernels = {id(k): k for part in parts for k in vars(part).values() if hasattr(k, "nopython_signatures")}
     return sum(len(k.nopython_signatures) for k in kernels.values())
 
@@ -523,6 +596,28 @@ def test_results_of_another_game_are_refused(
     refuses(lambda: solver_results.read_solver_results(path), "line 1", "not a solver result")
 
 
+@pytest.mark.parametrize("steps", [0, 80])
+def test_wins_that_exceed_the_step_limit_are_named(
+    steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eights Down takes more than one step a card; of these lines only one fits 80 steps."""
+    for module in (solve, solver_results):
+        monkeypatch.setattr(module, "step_limit", lambda _: steps)
+    path = tmp_path / "results.jsonl"
+    assert solve.main(["eights-down", "--deals", "0,1,251", "--out", str(path), "--quiet"]) == 0
+    rows = solver_results.read_solver_results(path)
+    lengths = [row.steps for row in rows if row.steps is not None]
+    fit = [length <= steps for length in lengths]
+    assert [row.won for row in rows] == [*fit, False]
+    assert f"limit of {steps} steps: {fit.count(False)}\n" in capsys.readouterr().out
+    assert known_winnable([], {row.deal: row for row in rows}) == {row.deal for row in rows if row.won}
+    assert solve.main(["eights-down", "--deal", "1", "--quiet"]) == 0
+    assert (
+        f"won in {lengths[1]} moves, more than the registered limit of {steps} steps:"
+        in capsys.readouterr().out
+    )
+
+
 # ------------------------------------------------------------------------------ the stored results
 
 
@@ -532,8 +627,9 @@ def test_results_of_another_game_are_refused(
 def test_stored_results_do_not_contradict_played_games(path: Path) -> None:
     stored = solver_results.solver_results_of(path.stem)
     assert len(stored) > 100
+    assert all(row.won == (row.result == "winnable") for row in stored.values())
     games = [read_entry(STORE, path.stem, file.stem) for file in (STORE / path.stem).glob("*.jsonl")]
-    won = {deal for deal, row in stored.items() if row.result == "winnable" and deal in STANDARD}
+    won = {deal for deal, row in stored.items() if row.won and deal in STANDARD}
     assert known_winnable(games, stored) >= won
     for entry in games:
         assert not solver_results.contradictions(stored, entry.standard)
@@ -544,7 +640,7 @@ def test_only_the_known_impossible_deal_of_freecell_is_unwinnable() -> None:
     stored = solver_results.solver_results_of("freecell")
     assert set(stored) == {f"ms:{number}" for number in (*range(1, 1001), 11982)}
     assert {deal for deal, row in stored.items() if row.result == "unwinnable"} == {"ms:11982"}
-    assert sum(row.result == "winnable" for row in stored.values()) >= 980
+    assert sum(row.won for row in stored.values()) >= 980
 
 
 def test_stored_results_agree_with_fc_solve() -> None:
