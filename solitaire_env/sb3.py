@@ -31,7 +31,7 @@ from solitaire_env.render import (
     check_render_size,
     render,
 )
-from solitaire_env.util.arguments import check_count, check_kind
+from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 from solitaire_env.wrappers import move_space
 
@@ -54,11 +54,14 @@ class SolitaireVecEnv(VecEnv):
     """``num_envs`` games of one variant for SB3 and sb3-contrib; replaces ``DummyVecEnv``.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` except ``mask_dtype``; ``env_id`` may be
-    an id or a variant. ``env_method`` calls the methods of single environments, except ``reset``, ``step``
-    and ``close``; ``env_method("action_masks")`` returns views of one buffer. Finished games restart in the
-    same step, with ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``,
-    ``["cards_home"]``, ``["deal"]`` (the deal number, -1 if there is none; ``env_method("deal")`` names
-    other deals too), and ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as in ``VecMonitor``.
+    an id or a variant. ``observation_dtype="float32"`` returns the same observations as floats, which
+    ``VecNormalize`` needs: SB3's buffers round its results to the type of the observation space.
+
+    ``env_method`` calls the methods of single environments, except ``reset``, ``step`` and ``close``;
+    ``env_method("action_masks")`` returns views of one buffer. Finished games restart in the same step, with
+    ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``, ``["cards_home"]``,
+    ``["deal"]`` (the deal number, -1 if there is none; ``env_method("deal")`` names other deals too), and
+    ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as in ``VecMonitor``.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class SolitaireVecEnv(VecEnv):
         spaces: Spaces | None = None,
         moves: Moves | None = None,
         observation: Observation = "cards",
+        observation_dtype: Literal["float32"] | None = None,
         information: Information = "player",
         reward: RewardName = "progress",
         on_invalid: OnInvalid = "noop",
@@ -94,10 +98,14 @@ class SolitaireVecEnv(VecEnv):
         self.game = GameSpec(self.variant, self.settings)
         self.spec = _spec(self.game)
         """The spec with which ``gym.make`` makes a single environment of the same game."""
-        self._set_up(
-            Batch(self.game, num_envs), observation_space(self.game), self.game.num_actions,
-            render_mode, render_size,
-        )  # fmt: skip
+        space = observation_space(self.game)
+        if observation_dtype is not None:
+            if observation_dtype != "float32":
+                raise ValueError(
+                    f"unknown observation_dtype {shown(observation_dtype)}, allowed: None, 'float32'"
+                )
+            space = Box(space.low, space.high, dtype=np.float32)
+        self._set_up(Batch(self.game, num_envs), space, self.game.num_actions, render_mode, render_size)
 
     def _set_up(
         self, batch: Batch, space: Box, num_actions: int, render_mode: VectorRenderMode | None = None,
@@ -130,7 +138,12 @@ class SolitaireVecEnv(VecEnv):
         self._returns[:] = 0.0
         self._started[:] = time.perf_counter()
         self.reset_infos = [{"deal": deal} for deal in batch.deal_numbers.tolist()]
-        return batch.observations().copy()
+        return self._observations()
+
+    def _observations(self) -> npt.NDArray[Any]:
+        """A copy of the observations, of the type of their space."""
+        observations: npt.NDArray[Any] = self.batch.observations().astype(self.observation_space.dtype)
+        return observations
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Set the options of the next reset: one dict for all games, or a list of one for each."""
@@ -168,7 +181,7 @@ class SolitaireVecEnv(VecEnv):
             batch.deal_next(rows)
             for row in rows.tolist():
                 self.reset_infos[row] = {"deal": int(batch.deal_numbers[row])}
-        return batch.observations().copy(), batch.rewards.astype(np.float32), dones, infos
+        return self._observations(), batch.rewards.astype(np.float32), dones, infos
 
     def _play(self) -> int:
         """Play the actions; return the number of episodes that ended."""
@@ -182,7 +195,7 @@ class SolitaireVecEnv(VecEnv):
             home = int(batch.state.home[row])
             infos[row].update(
                 {
-                    "terminal_observation": observations[row].copy(),
+                    "terminal_observation": observations[row].astype(self.observation_space.dtype),
                     "TimeLimit.truncated": bool(batch.truncated[row] and not batch.terminated[row]),
                     "is_success": bool(batch.won[row]),
                     "cards_home": home,
@@ -329,7 +342,9 @@ class VecMoveFeatures(VecEnvWrapper):
         _, rewards, dones, infos = self.venv.step_wait()
         ended = [infos[row] for row in np.flatnonzero(dones).tolist()]
         if ended:
-            tables = self._reader.read_table(np.stack([info["terminal_observation"] for info in ended]))
+            tables = self._reader.read_table(
+                np.stack([info["terminal_observation"] for info in ended]).astype(np.int8)
+            )
             for info, table in zip(ended, tables, strict=True):
                 info["terminal_observation"] = table
         return self._table.read().copy(), rewards, dones, infos

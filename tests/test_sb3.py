@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.registration import env_id, step_limit
-from solitaire_env.sb3 import SolitaireVecEnv
+from solitaire_env.sb3 import SolitaireVecEnv, VecMoveFeatures
 from tests.conftest import Refuses
 from tests.core.test_deals import SHORT
 from tests.core.test_random_numbers import STREAMS, next_deal
@@ -96,6 +96,35 @@ def test_equals_dummy_vec_env(name: str, keywords: dict[str, Any]) -> None:
         assert [i["deal"] for i in ours.reset_infos] == [i["deal"] for i in theirs.reset_infos]
         ended += played[2].sum()
     assert ended or not keywords
+
+
+@pytest.mark.parametrize(
+    ("observation", "wrap"),
+    [("cards", lambda env: env), ("features", lambda env: env), ("cards", VecMoveFeatures)],
+)
+def test_float_observations_equal_the_others(observation: Any, wrap: Any) -> None:
+    words = {"observation": observation, "max_episode_steps": 9}
+    plain, floats = (
+        wrap(SolitaireVecEnv(BUSY_ACES, 3, observation_dtype=dtype, **words)) for dtype in (None, "float32")
+    )
+    assert floats.observation_space.dtype == np.float32
+    np.testing.assert_array_equal(floats.observation_space.high, plain.observation_space.high)
+    for env in (plain, floats):
+        env.seed(1)
+    expected, seen = plain.reset(), floats.reset()
+    ended = 0
+    for _ in range(12):
+        assert seen.dtype == np.float32 and all(floats.observation_space.contains(row) for row in seen)
+        np.testing.assert_array_equal(seen, expected)
+        actions = np.array([mask.argmax() for mask in plain.env_method("action_masks")])
+        expected, *_, dones, infos = plain.step(actions)
+        seen, *_, others = floats.step(actions)
+        for row in np.flatnonzero(dones).tolist():
+            last = others[row]["terminal_observation"]
+            assert last.dtype == np.float32
+            np.testing.assert_array_equal(last, infos[row]["terminal_observation"])
+            ended += 1
+    assert ended
 
 
 def test_options_are_used_once_and_do_not_advance_the_streams() -> None:
@@ -182,6 +211,7 @@ def test_unknown_attributes_raise_an_error(call: Any, words: str) -> None:
         (lambda: SolitaireVecEnv(BUSY_ACES, 0), ["num_envs is 0", "from 1"]),
         (lambda: native(build="by color"), ["by color", "same suit"]),
         (lambda: native(observation="pixels"), ["pixels", "'cards', 'features'"]),
+        (lambda: native(observation_dtype="int16"), ["observation_dtype 'int16'", "None, 'float32'"]),
         (lambda: native(max_episode_steps=0), ["max_episode_steps is 0", "from 1 to"]),
         (lambda: native(speed=3), ["speed"]),
         (lambda: native().step(np.array([0, 0])), ["(2,)", "(3,)"]),
