@@ -6,6 +6,7 @@ requests the legal moves. Answers are JSON; a refused request gets ``{"error": "
 
 import ipaddress
 import json
+import logging
 import re
 import socket
 import sys
@@ -26,10 +27,11 @@ try:
     from starlette.datastructures import Headers, MutableHeaders
     from starlette.exceptions import HTTPException
     from starlette.middleware import Middleware
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:
     raise ImportError(
         f'playing in the browser needs {error.name}: pip install "solitaire-env[web]"'
@@ -37,6 +39,8 @@ except ImportError as error:
 
 MAX_BODY: Final = 100_000
 """Maximum size of a request in bytes; a game with the maximum number of moves has fewer."""
+MAX_CONNECTIONS: Final = 100
+"""Maximum number of connections; beyond it, the one that has waited longest for its client is closed."""
 _FILES: Final = {
     "": ("play.html", "text/html"),
     **{
@@ -164,6 +168,11 @@ class _Guard:
 
 
 def _refuse(request: Request, error: Exception) -> Response:
+    if isinstance(error, ClientDisconnect):
+        client = request.client.host if request.client else "a client"
+        logging.getLogger("uvicorn.error").warning(
+            "%s left before the end of its request %s %s", client, request.method, shown(request.url.path)
+        )
     if isinstance(error, Refused):
         return JSONResponse({"error": error.reason}, error.status)
     if isinstance(error, HTTPException):
@@ -305,7 +314,7 @@ def make_app(
     room = Room(policies, solver)
     api = _Api(room)
     handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = dict.fromkeys(
-        (Refused, HTTPException, ValueError, TypeError, ImportError), _refuse
+        (Refused, HTTPException, ValueError, TypeError, ImportError, ClientDisconnect), _refuse
     )
     app = Starlette(
         routes=[
@@ -340,10 +349,60 @@ def listen(host: str, port: int) -> socket.socket:
         raise ValueError(f"port is {port}, allowed: 0 to {2**16 - 1}, 0 for any free port")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family)
+        listener = socket.create_server(address[:2], family=family)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else one_line(error)
         raise ValueError(f"cannot listen on {shown(host)}, port {port}: {reason}") from None
+    # Connections inherit it. Without it the body of an answer waits 40 ms for the client's delayed ACK.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+_BUSY: Final = JSONResponse(
+    {"error": f"{MAX_CONNECTIONS} clients wait for an answer, the maximum; try again later"},
+    503,
+    {**_HEADERS, "connection": "close"},
+)
+
+
+class _Connection(H11Protocol):
+    """A connection. If there are too many, a new one closes the one that has waited longest for its client:
+    for a request, for the rest of a request, or until the client reads the answer.
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.waiting_since = self.loop.time()
+        others = [other for other in self.connections if isinstance(other, _Connection) and other is not self]
+        if len(others) < MAX_CONNECTIONS:
+            return
+        if waiting := [other for other in others if other.waits_for_client]:
+            longest = min(waiting, key=lambda other: other.waiting_since)
+            self.connections.discard(longest)
+            longest.transport.abort()
+        if len(others) - len(waiting) >= MAX_CONNECTIONS:
+            self.app = _BUSY
+
+    def on_response_complete(self) -> None:
+        self.waiting_since = self.loop.time()
+        super().on_response_complete()
+
+    def shutdown(self) -> None:
+        if self.waits_for_client:
+            self.transport.abort()
+        else:
+            super().shutdown()
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether the next step is the client's."""
+        cycle = self.cycle
+        return not cycle or cycle.response_complete or cycle.more_body or self.flow.write_paused
+
+
+def make_server(app: Starlette) -> uvicorn.Server:
+    """The HTTP server for an application."""
+    return uvicorn.Server(uvicorn.Config(app, http=_Connection, log_level="warning", server_header=False))
 
 
 def serve(
@@ -363,7 +422,6 @@ def serve(
         shown_host = f"[{host}]" if ":" in host else host
         print(f"http://{shown_host}:{port}/ until Ctrl-C", flush=True)
         try:
-            config = uvicorn.Config(app, log_level="warning", server_header=False, limit_concurrency=100)
-            uvicorn.Server(config).run(sockets=[listener])
+            make_server(app).run(sockets=[listener])
         finally:
             app.state.room.close()

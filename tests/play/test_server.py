@@ -8,10 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from types import SimpleNamespace
 from typing import Any
 
@@ -578,6 +581,107 @@ def test_win_rates_are_cancelled_and_limited(client: TestClient, monkeypatch: py
     refused(client.get(f"/api/rates/{first}"), 404, "no job")
 
 
+# ----------------------------------------------------------------------------------- connections
+
+
+class Gate(First):
+    """Answers when the test opens the gate."""
+
+    deterministic = False
+    entered = threading.Semaphore(0)
+    opened = threading.Event()
+
+    def __call__(self, observations: Any, masks: Any) -> Any:
+        self.entered.release()
+        assert self.opened.wait(60)
+        return masks.argmax(1)
+
+
+@contextmanager
+def running(*policies: str, buffer: int | None = None) -> Iterator[int]:
+    """The port of a server; with a buffer, that many bytes of an answer are sent before the client reads."""
+    app = serve.make_app(policies)
+    with serve.listen("127.0.0.1", 0) as listener:
+        if buffer:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+        server = serve.make_server(app)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()
+            app.state.room.close()
+
+
+def request(port: int, path: str, body: object = None, on: HTTPConnection | None = None) -> tuple[int, Any]:
+    """The status and the answer of a request, on a new connection unless one is given."""
+    connection = on or HTTPConnection("127.0.0.1", port, timeout=60)
+    text = None if body is None else json.dumps(body)
+    connection.request("GET" if body is None else "POST", path, text, {"content-type": "application/json"})
+    answer = connection.getresponse()
+    content = answer.read()
+    if on is None:
+        connection.close()
+    return answer.status, json.loads(content)
+
+
+def test_an_open_connection_answers_as_fast_as_a_new_one() -> None:
+    with running() as port:
+        kept = HTTPConnection("127.0.0.1", port, timeout=60)
+        seconds: dict[HTTPConnection | None, list[float]] = {kept: [], None: []}
+        for _ in range(15):
+            for on, times in seconds.items():
+                start = time.perf_counter()
+                assert request(port, "/api/games", on=on)[0] == 200
+                times.append(time.perf_counter() - start)
+        kept.close()
+    assert np.median(seconds[kept]) < 4 * np.median(seconds[None]), seconds
+
+
+HEADERS = b"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+HALF_BODY = b"POST /api/sessions HTTP/1.1\r\n" + HEADERS + b"{"
+PAGES = b"GET /board.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 30
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"GET / HTTP/1.1\r\nHost: loc", HALF_BODY, PAGES],
+    ids=["send nothing", "half of the headers", "half of the body", "do not read"],
+)
+def test_clients_that_stop_do_not_stop_others(sent: bytes) -> None:
+    with running(buffer=5_000) as port, ExitStack() as stack:
+        for number in range(serve.MAX_CONNECTIONS + 50):
+            client = stack.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 5_000)
+            client.connect(("127.0.0.1", port))
+            client.sendall(sent)
+            if number % 10 == 0:
+                assert request(port, "/api/games")[0] == 200
+        for _ in range(20):
+            assert request(port, "/api/sessions", {"game": "freecell"})[0] == 201
+
+
+def test_connections_that_wait_for_the_server_are_never_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "MAX_CONNECTIONS", 3)
+    gate = "tests.play.test_server:Gate"
+    with running(gate) as port, ThreadPoolExecutor(3) as pool, ExitStack() as stack:
+        stack.callback(Gate.opened.set)
+        dealt = [request(port, "/api/sessions", {"game": game})[1] for game in ("freecell", "yukon", "zebra")]
+        hints = [f"/api/sessions/{told['id']}/hint" for told in dealt]
+        waiting = [pool.submit(request, port, hint, {"policy": gate}) for hint in hints]
+        for _ in hints:
+            assert Gate.entered.acquire(timeout=60)
+        for _ in range(5):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+        status, answer = request(port, "/api/games")
+        assert (status, list(answer)) == (503, ["error"]) and "wait for an answer" in answer["error"]
+        Gate.opened.set()
+        assert [answer.result()[0] for answer in waiting] == [200] * 3
+        assert request(port, "/api/games")[0] == 200
+
+
 # --------------------------------------------------------------------------------------- command
 
 
@@ -589,14 +693,21 @@ def test_the_command_serves_until_interrupted() -> None:
     assert process.stdout is not None and process.stderr is not None
     try:
         said = process.stdout.readline()
-        found = re.fullmatch(r"(http://127\.0\.0\.1:[0-9]+/) until Ctrl-C\n", said)
+        found = re.fullmatch(r"(http://127\.0\.0\.1:([0-9]+)/) until Ctrl-C\n", said)
         assert found is not None, said + process.stderr.read()
         with urllib.request.urlopen(found[1], timeout=10) as answer:
             assert b"<title>Solitaire</title>" in answer.read()
+        with socket.create_connection(("127.0.0.1", int(found[2])), timeout=10) as client:
+            client.sendall(HALF_BODY)
+        left = "WARNING:  127.0.0.1 left before the end of its request POST '/api/sessions'\n"
+        assert process.stderr.readline() == left
+        stuck = socket.create_connection(("127.0.0.1", int(found[2])), timeout=10)
+        stuck.sendall(HALF_BODY)
     finally:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
-    assert process.returncode in (0, 130) and "Traceback" not in errors
+    stuck.close()
+    assert process.returncode in (0, 130) and errors in ("", left)
 
 
 def test_several_policies_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
