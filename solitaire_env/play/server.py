@@ -246,10 +246,6 @@ class _Api:
         """The complete view of a game, for the page."""
         return await self._at_table(request, self.room.view)
 
-    async def show_moves(self, request: Request) -> Response:
-        """The moves of a game."""
-        return await self._at_table(request, self.room.moves)
-
     async def show_policies(self, request: Request) -> Response:
         """The policies for a game."""
         return await self._at_table(request, self.room.policies_for)
@@ -322,7 +318,6 @@ def make_app(
             Route("/api/games", api.list_games),
             Route("/api/sessions", api.new_game, methods=["POST"]),
             Route("/api/sessions/{id}", api.show_game),
-            Route("/api/sessions/{id}/moves", api.show_moves),
             Route("/api/sessions/{id}/policies", api.show_policies),
             Route("/api/sessions/{id}/transcript", api.show_transcript),
             Route("/api/sessions/{id}/{verb}", api.do_verb, methods=["POST"]),

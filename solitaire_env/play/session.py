@@ -59,6 +59,11 @@ class Session:
         return parse_position(self.env.position(), self.env.variant)
 
     @property
+    def line(self) -> list[Played]:
+        """The moves in order, including undone ones."""
+        return [*self.played, *reversed(self.undone)]
+
+    @property
     def last(self) -> Played | None:
         """The last move."""
         return self.played[-1] if self.played else None
@@ -138,7 +143,7 @@ class Session:
         ValueError
             If the game has fewer moves.
         """
-        line = [*self.played, *reversed(self.undone)]
+        line = self.line
         if not 0 <= move <= len(line):
             raise ValueError(f"move is {move}, allowed: 0 to {len(line)}")
         if move < len(self.played):

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from solitaire_env.play import server as serve
 
@@ -26,6 +25,10 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+TIMEOUT = 20_000  # ms
+# Two clicks on a card are a double click, however slow the machine is.
+QUICK_CLICKS = 'Object.defineProperty(Event.prototype, "timeStamp", { value: 0 })'
+NO_FINISH = """localStorage["solitaire.view"] ??= '{"finish-self": false}'"""
 SCREENSHOTS = Path(__file__).parents[2] / ".cache" / "screenshots"
 
 OpenPage = Callable[..., Page]
@@ -34,6 +37,7 @@ OpenPage = Callable[..., Page]
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
@@ -46,7 +50,7 @@ def home() -> Iterator[str]:
     policies = ["greedy", "linear", "tests.play.test_server:First", "tests.play.test_server:Whim"]
     app = serve.make_app(policies, solver="tests.play.test_server:Quick")
     with serve.listen("127.0.0.1", 0) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+        server = serve.make_server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         while not server.started:
@@ -77,8 +81,9 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     ) -> Page:
         more = {"reduced_motion": "reduce", **more}
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
-        page.add_init_script("""localStorage["solitaire.view"] ??= '{"finish-self": false}'""")
-        page.set_default_timeout(20_000)
+        for script in (NO_FINISH, QUICK_CLICKS):
+            page.add_init_script(script)
+        page.set_default_timeout(TIMEOUT)
         own = url.partition("#")[0].partition("?")[0]
 
         def look(request: Any) -> None:

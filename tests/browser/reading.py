@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.variants import Variant
+from tests.browser.conftest import TIMEOUT
 
 READ = """() => Object.fromEntries([...document.querySelectorAll("#board [data-pile]")].map((pile) => [
   pile.dataset.pile,
@@ -56,3 +60,52 @@ def top(page: Page, name: str) -> Any:
 def moves(page: Page, number: int) -> None:
     """Wait until the page shows the position after this number of moves."""
     expect(page.locator("#board")).to_have_attribute("data-moves", str(number))
+
+
+def ready(page: Page) -> Page:
+    """The page, after its policies have loaded."""
+    expect(page.locator("#one")).to_be_enabled()
+    return page
+
+
+class Held:
+    """Requests that a page has sent and that the server has not received."""
+
+    def __init__(self, page: Page, after: int) -> None:
+        self.page = page
+        self.after = after
+        self.open = False
+        self.routes: list[Route] = []
+
+    def hold(self, route: Route) -> None:
+        """Hold a request."""
+        self.after -= 1
+        if self.open or self.after >= 0:
+            route.fallback()
+        else:
+            self.routes.append(route)
+
+    def wait_for(self, number: int) -> None:
+        """Wait until the page has sent this many requests."""
+        for _ in range(TIMEOUT // 10):
+            if len(self.routes) >= number:
+                return
+            self.page.wait_for_timeout(10)
+        raise AssertionError(f"the page sent only {[route.request.url for route in self.routes]}")
+
+    def answer(self, number: int = 0) -> None:
+        """Let the server answer a request; wait until the page has the answer."""
+        route = self.routes.pop(number)
+        with self.page.expect_event("requestfinished", lambda request: request == route.request):
+            route.fallback()
+
+
+@contextmanager
+def held(page: Page, pattern: str | re.Pattern[str], after: int = 0) -> Iterator[Held]:
+    """Hold the requests of a page to matching addresses, but not the first ones, until the block ends."""
+    requests = Held(page, after)
+    page.route(pattern, requests.hold)
+    yield requests
+    requests.open = True
+    for route in requests.routes:
+        route.fallback()

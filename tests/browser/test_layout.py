@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from solitaire_env.play.replay_page import write_page
 from solitaire_env.transcripts import Thought
 from tests.browser.conftest import SCREENSHOTS, OpenPage
-from tests.browser.reading import moves
+from tests.browser.reading import held, moves
 from tests.recorded import recorded_game
 
 pytestmark = pytest.mark.browser
@@ -109,9 +109,12 @@ def test_the_page_to_play_looks_right(home: str, open_page: OpenPage, name: str)
     for number in range(1, 13):
         page.locator("#one").click()
         moves(page, number)
-    page.locator("#measure").click()
+    with held(page, "**/rates", after=1):
+        page.locator("#measure").click()
+        expect(page.locator("#table tbody tr")).to_have_count(1)
+        page.locator("#cancel").click()
+    expect(page.locator("#measure")).to_be_enabled()
     expect(page.locator("#table tbody tr")).to_have_count(1)
-    page.locator("#cancel").click()
     page.locator("#labels").check()
     if name == "eights-down":
         page.locator("#four").check()

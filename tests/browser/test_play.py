@@ -10,18 +10,12 @@ from playwright.sync_api import Page, expect
 
 from solitaire_env.variants import get_variant
 from tests.browser.conftest import OpenPage
-from tests.browser.reading import drawn, moves, pile, top
+from tests.browser.reading import drawn, held, moves, pile, ready, top
 from tests.recorded import recorded_game
 
 pytestmark = pytest.mark.browser
 
 EIGHTS = get_variant("eights-down")
-
-
-def ready(page: Page) -> Page:
-    """The page, after its policies have loaded."""
-    expect(page.locator("#one")).to_be_enabled()
-    return page
 
 
 def says(page: Page, text: str | re.Pattern[str]) -> None:
@@ -87,6 +81,13 @@ def test_dragged_cards_return_if_they_are_not_dropped_on_a_target(home: str, ope
     }"""
     held, own = page.locator(".dragged .card"), top(page, "t4")
     assert held.evaluate(style) == own.evaluate(style)
+    page.mouse.move(5, 5, steps=3)
+    page.keyboard.press("Escape")
+    expect(page.locator(".dragged, .target, .picked, .over")).to_have_count(0)
+    page.mouse.move(9, 9)
+    page.mouse.up()
+    top(page, "t4").hover()
+    page.mouse.down()
     page.mouse.move(5, 5, steps=3)
     page.mouse.up()
     expect(page.locator(".dragged, .target, .picked, .over")).to_have_count(0)
@@ -224,10 +225,11 @@ def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> N
     moves(page, 0)
     page.locator("#policy").select_option(label="greedy")
     page.locator("#speed").select_option("20")
-    page.locator("#on").click()
-    expect(page.locator("#board")).to_have_attribute("data-moves", re.compile("[5-9]"))
-    page.locator("#on").click()
-    expect(page.locator("#status")).to_contain_text("Stopped after ")
+    with held(page, "**/advance", after=5):
+        page.locator("#on").click()
+        moves(page, 5)
+        page.locator("#on").click()
+    expect(page.locator("#status")).to_contain_text(re.compile("Stopped after [56] moves."))
     page.locator("#restart").click()
     moves(page, 0)
     page.locator("#games").fill("2")
@@ -281,7 +283,6 @@ def test_play_on_stops_when_the_policy_repeats_a_position(
 
 
 def test_reduced_motion_disables_animations(home: str, open_page: OpenPage) -> None:
-    flights = "() => document.getAnimations().length"
     page = open_page(f"{home}?game=busy-aces&deal=7", reduced_motion="no-preference")
     ready(page)
     slow = """() => {
@@ -304,8 +305,7 @@ def test_reduced_motion_disables_animations(home: str, open_page: OpenPage) -> N
     page.keyboard.press("u")
     moves(page, 1)
     expect(page.locator(".pile-waste .card")).to_have_count(1)
-    page.wait_for_timeout(400)
-    assert page.evaluate(flights) == 0
+    page.wait_for_function("() => document.getAnimations().length === 0")
 
 
 def test_a_game_finishes_automatically_and_celebrates_the_win(home: str, open_page: OpenPage) -> None:

@@ -1,11 +1,9 @@
 // Moving cards by clicks and taps, by keys, and by dragging. The server provides the legal moves.
 import { cardWords, cardsOf, make, markBoard, pileOf, pileWords, pilesOf, topOf } from "./board.js";
-import { at, onShow, playMove, showMessage, table } from "./table.js";
+import { at, inTurn, onShow, playMove, showMessage, table } from "./table.js";
 
 const board = at("board");
-let picked = null; // { pile, count, choices }: the cards that the player has picked up
-
-const free = () => table.game && !table.busy && !table.autoplay;
+let picked = null; // { pile, count, choices, time }: the cards that the player has picked up, and when
 
 /** The legal moves from a pile. Foundations with the same card are alike. */
 function movesFrom(pile) {
@@ -45,21 +43,33 @@ function mark() {
   markBoard(board, { playable: playable(), picked, targets });
 }
 
-onShow(() => {
+/** End a choice or a drag. */
+function letGo() {
   picked = null;
+  if (press?.ghost) drop(press.ghost);
+  press = null;
   mark();
-});
+}
+onShow(letGo);
 
-function pick(pile, count) {
+/** Run work in turn, unless another game is on the board, or other cards are in the pile that the player saw. */
+function atPile(pile, work) {
+  const { id, piles } = table.game;
+  inTurn(() => {
+    const same = table.game.id === id && (pile === "stock" || table.game.piles[pile] === piles[pile]);
+    return same && !table.autoplay && work();
+  });
+}
+
+function pick(pile, count, time = 0) {
   const choices = choicesOf(pile, count);
   if (!choices.size) {
     const cards = cardsOf(table.game.piles[pile]).length;
-    picked = null;
-    mark();
+    letGo();
     showMessage(cards ? `No move is legal from ${pileWords(pile)}${count > 1 ? ` with ${count} cards` : ""}.` : "");
     return;
   }
-  picked = { pile, count, choices };
+  picked = { pile, count, choices, time };
   mark();
   const card = cardWords(cardsOf(table.game.piles[pile]).at(-count));
   const places = [...choices.keys()].map(pileWords);
@@ -67,8 +77,7 @@ function pick(pile, count) {
 }
 
 function cancelPick(why = "") {
-  picked = null;
-  mark();
+  letGo();
   if (why || table.game.state === "playing") showMessage(why);
 }
 
@@ -78,17 +87,13 @@ function targetAt(choices, pile) {
   return [...choices.keys()].find((name) => name[0] === "f");
 }
 
-function sendHome(pile) {
-  const move = movesFrom(pile).find((move) => move.targets[0][0] === "f");
-  if (move) playMove(move);
-  return Boolean(move);
-}
+const moveHome = (pile) => movesFrom(pile).find((move) => move.targets[0][0] === "f");
 
 /** Draw, or turn the waste over if the stock is empty, whichever is legal. */
 function draw() {
   const move = table.game.legal.find((move) => move.source === "stock");
-  if (move) playMove(move);
-  else if (table.game.piles.stock === undefined) showMessage("This game has no stock to draw from.");
+  if (move) return playMove(move);
+  if (table.game.piles.stock === undefined) showMessage("This game has no stock to draw from.");
   else showMessage(table.game.piles.redeals === 0 ? "The stock is empty, and no redeal is left." : "There is no card to draw.");
 }
 
@@ -105,22 +110,23 @@ function placeOf(event) {
 // ------------------------------------------------------------------------------- click and tap
 
 const TWICE = 450; // ms between the clicks of a double click
-let clicked = { pile: "", time: 0 };
 
 board.addEventListener("click", (event) => {
   const place = placeOf(event);
-  if (!free() || dragged) return;
-  if (!place) return cancelPick();
-  const { pile, count } = place;
-  const twice = event.detail > 0 && clicked.pile === pile && event.timeStamp - clicked.time < TWICE;
-  clicked = { pile, time: twice ? 0 : event.timeStamp };
+  if (!table.game || dragged) return;
+  if (place) atPile(place.pile, () => clickAt(place, event));
+  else inTurn(() => cancelPick());
+});
+
+function clickAt({ pile, count }, { detail, timeStamp }) {
   if (pile === "stock") return draw();
-  if (twice && count === 1 && sendHome(pile)) return;
+  const again = picked?.pile === pile && picked.count === count;
+  const home = again && count === 1 && detail > 0 && timeStamp - picked.time < TWICE && moveHome(pile);
+  if (home) return playMove(home);
   const target = picked && targetAt(picked.choices, pile);
   if (picked?.choices.has(target)) return playMove(picked.choices.get(target));
-  if (picked?.pile === pile && picked.count === count) return cancelPick();
-  pick(pile, count);
-});
+  return again ? cancelPick() : pick(pile, count, timeStamp);
+}
 
 // ---------------------------------------------------------------------------------------- keys
 
@@ -137,8 +143,9 @@ document.addEventListener("keydown", (event) => {
   } else work = { u: "undo", r: "redo", d: "draw", h: "hint" }[key];
   if (!work) return;
   event.preventDefault();
-  if (work === "draw") return free() && draw();
-  if (!at(work).disabled) at(work).click();
+  if (event.repeat && table.busy) return; // a held key waits for the server
+  if (work === "draw") atPile("stock", draw);
+  else if (work === "hint" ? !at("hint").disabled : !table.autoplay) at(work).onclick(); // undo and redo check in turn
 });
 
 board.addEventListener("keydown", (event) => {
@@ -146,7 +153,7 @@ board.addEventListener("keydown", (event) => {
   if (!table.game || !place || event.ctrlKey || event.metaKey || event.altKey) return;
   const { pile, count } = place;
   const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1 }[event.key];
-  if (event.key === "Escape") cancelPick();
+  if (event.key === "Escape") inTurn(() => cancelPick());
   else if (by && event.key.match(/Left|Right/)) {
     const names = picked ? [...new Set([picked.pile, ...picked.choices.keys()])] : pilesOf(table.game.piles);
     const order = pilesOf(table.game.piles).filter((name) => names.includes(name));
@@ -155,8 +162,11 @@ board.addEventListener("keydown", (event) => {
     const cards = [...pileOf(board, pile).querySelectorAll(".card.playable")];
     const next = cards.at(cards.indexOf(event.target) - by);
     if (count + by > 0) next?.focus();
-  } else if (event.key.toLowerCase() === "f" && free()) {
-    if (!sendHome(pile)) showMessage(`${pileWords(pile)}: no card goes home.`);
+  } else if (event.key.toLowerCase() === "f") {
+    atPile(pile, () => {
+      const home = moveHome(pile);
+      return home ? playMove(home) : showMessage(`${pileWords(pile)}: no card goes home.`);
+    });
   } else return;
   event.preventDefault();
 });
@@ -171,7 +181,7 @@ board.addEventListener("pointerdown", (event) => {
   const place = placeOf(event);
   dragged = false;
   const card = event.target.closest(".card.playable");
-  if (!free() || !card || event.button || !choicesOf(place.pile, place.count).size) return;
+  if (!table.game || table.busy || table.autoplay || !card || event.button || !choicesOf(place.pile, place.count).size) return;
   press = { x: event.clientX, y: event.clientY, place, card };
 });
 
@@ -231,25 +241,23 @@ function light(name) {
 
 addEventListener("pointerup", async (event) => {
   const { ghost, place } = press ?? {};
-  const move = ghost && picked?.choices.get(under(event));
+  const { game } = table;
+  const move = ghost && picked.choices.get(under(event));
   press = null;
-  if (!ghost) return;
   setTimeout(() => (dragged = false));
-  if (move) {
+  if (!ghost) return;
+  await inTurn(async () => {
+    if (!move || table.game !== game) return cancelPick("The cards cannot go there.");
     // The cards stay at the place of the drop until the server answers.
     table.held = { ...place, ghost };
-    await playMove(move);
-    table.held = null;
-  } else cancelPick("The cards cannot go there.");
+    await playMove(move).finally(() => (table.held = null));
+  });
   drop(ghost);
 });
 
 addEventListener("pointercancel", () => {
-  const ghost = press?.ghost;
+  if (press?.ghost) cancelPick();
   press = null;
-  if (!ghost) return;
-  drop(ghost);
-  cancelPick();
 });
 
 function drop(ghost) {

@@ -1,25 +1,23 @@
 // The moves of the current game: the list of moves, undo, redo and restart, and storage across a reload.
 import { moveList } from "./moves.js";
-import { ask, askTable, at, change, withServer, storeItem, loadItem, onForgotten, onShow, showMessage, show, table } from "./table.js";
+import { ask, at, change, dealOf, inTurn, storeItem, loadItem, onShow, showMessage, table } from "./table.js";
 import { clock, isUnhelped } from "./statistics.js";
 
-let line = []; // [action, words] of each move, including undone moves
 let restarted = 0; // number of moves that the last restart undid, until the next move
 
-const goTo = (move) => change("go-to", { move }, "jump");
-const list = moveList(at("line"), goTo);
+/** Go to the move that a function returns when it is the turn; do nothing if the game has no such move. */
+function goTo(moveOf) {
+  table.autoplay?.stop();
+  return inTurn(() => {
+    const move = moveOf(table.game);
+    return move >= 0 && move <= table.game.moves_known && change("go-to", { move }, "jump");
+  });
+}
+const list = moveList(at("line"), (move) => goTo(() => move), (by) => goTo((game) => game.moves_played + by));
 
-onShow(async (game, before, why) => {
-  const own = game.id === before?.id;
+onShow((game, before, why) => {
   if (why !== "jump" || game.moves_played) restarted = 0;
-  const next = own && why === "move" && game.moves_played === before.moves_played + 1;
-  if (next && game.moves_known === game.moves_played) {
-    line = [...line.slice(0, before.moves_played), [game.last.action, game.last.words]];
-  } else if (!own || game.moves_known !== line.length || why === "move") {
-    line = game.moves_known ? (await ask(`sessions/${game.id}/moves`).catch(() => ({ moves: [] }))).moves : [];
-    if (table.game !== game) return;
-  }
-  list.fill(line.map(([, words]) => words));
+  list.fill(game.line.map(([, words]) => words));
   list.mark(game.moves_played);
   save();
 });
@@ -27,9 +25,7 @@ onShow(async (game, before, why) => {
 /** Store the game: its id for this tab, its moves for a server that has dropped it. */
 export function save() {
   const { game } = table;
-  const deal = { game: game.game, deal: game.deal, build: game.build, spaces: game.spaces, moves: game.moves };
-  const moves = { line: line.map(([action]) => action), at: game.moves_played };
-  storeItem("game", { address: address(game), deal, ...moves, time: clock(), own: isUnhelped() });
+  storeItem("game", { address: address(game), deal: dealOf(game), time: clock(), own: isUnhelped() });
   storeItem("session", { address: address(game), id: game.id }, sessionStorage);
 }
 
@@ -53,34 +49,23 @@ export async function resume(search) {
   if (!own?.deal || (search && search !== own.address)) return null;
   const tab = loadItem("session", sessionStorage);
   const still = tab?.address === own.address && (await ask(`sessions/${tab.id}`).catch(() => null));
-  return still || ask("sessions", { ...own.deal, moves_played: own.line, at: own.at });
+  return still || ask("sessions", own.deal);
 }
-
-onForgotten(async () => {
-  const own = loadItem("game");
-  if (own?.address !== address(table.game)) return false;
-  table.game.id = (await ask("sessions", { ...own.deal, moves_played: own.line, at: own.at })).id;
-  return true;
-});
 
 // ------------------------------------------------------------------------------------- buttons
 
-let turn = Promise.resolve();
-
-/** Run calls one after the other, however fast the keys are pressed. */
-const inTurn = (work) => (turn = turn.then(work));
-
 at("undo").onclick = () =>
   inTurn(() => {
-    if (restarted) return goTo(restarted);
+    if (restarted) return change("go-to", { move: restarted }, "jump");
     return table.game.moves_played ? change("undo", {}, "jump") : null;
   });
 at("redo").onclick = () =>
   inTurn(() => (table.game.moves_played < table.game.moves_known ? change("redo", {}, "jump") : null));
 at("restart").onclick = () =>
-  withServer(async () => {
+  inTurn(async () => {
     const moves = table.game.moves_played;
-    show(await askTable("restart", {}), "jump");
+    if (!moves) return;
+    await change("restart", {}, "jump");
     restarted = moves;
     showMessage(`Back at the start. Undo returns to move ${moves}.`);
   });
@@ -100,8 +85,8 @@ async function copy(link, what) {
 const dealLink = () => location.href.replace(/#.*/, "");
 at("share").onclick = () => copy(dealLink(), "this deal");
 at("share-position").onclick = () => {
-  const played = line.slice(0, table.game.moves_played).map(([action]) => action);
-  copy(`${dealLink()}#moves=${played.join(",")}`, "this position");
+  const { moves_played, at } = dealOf(table.game);
+  copy(`${dealLink()}#moves=${moves_played.slice(0, at).join(",")}`, "this position");
 };
 
 /** The moves in the link, or null. */

@@ -1,8 +1,8 @@
 // A list of moves to step through, with a current one.
 import { make } from "./board.js";
 
-/** Set up a list; a click or a key calls go with a number of moves. */
-export function moveList(list, go) {
+/** Set up a list; a click calls go with a number of moves, a key calls step with 1 or -1. */
+export function moveList(list, go, step) {
   let shown = [];
   let now = 0;
   const button = (k) => list.children[k]?.firstChild;
@@ -19,7 +19,7 @@ export function moveList(list, go) {
     const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (!by) return;
     event.preventDefault();
-    await go(Math.max(0, Math.min(shown.length, now + by)));
+    await step(by);
     button(Math.max(0, now - 1))?.focus();
   });
 

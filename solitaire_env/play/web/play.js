@@ -7,7 +7,7 @@ import { celebrate, dealOut, moveCards } from "./motion.js";
 import { canAsk, playOn, showPolicies, think } from "./policies.js";
 import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
 import { clockText, markHelped, setClock } from "./statistics.js";
-import { ask, askTable, at, withServer, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
+import { ask, at, change, inTurn, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const RULES = ["build", "spaces", "moves"];
@@ -68,24 +68,23 @@ function celebrateWin(game) {
   celebrate(board.parentElement);
 }
 
-at("next").onclick = () => start({ ...rulesOf(table.game), game: table.game.game, deal: nextDeal(table.game) });
+at("next").onclick = () => deal({ ...rulesOf(table.game), game: table.game.game, deal: nextDeal(table.game) });
 at("again").onclick = () => at("restart").click();
 at("close-won").onclick = () => (at("won").hidden = true);
 
 /** Send all cards home, one by one, if only moves home are left. */
 async function finish() {
-  if (table.autoplay || table.busy || !table.game.moves_home.length) return;
+  if (table.autoplay || !table.game.moves_home.length) return;
   const step = async () => {
     const [action] = table.game.moves_home;
-    if (action === undefined) table.autoplay = false;
-    else show(await askTable("move", { action }), "move");
+    if (action === undefined) table.autoplay.stop();
+    else await change("move", { action }, "move");
   };
   await playOn(step, () => 90);
-  showTools();
 }
 
 at("finish").onclick = () => {
-  if (table.autoplay) table.autoplay = false;
+  if (table.autoplay) table.autoplay.stop();
   else finish();
 };
 
@@ -123,7 +122,7 @@ for (const name of Object.keys(VIEW)) {
   at(name).onchange = () => {
     storeItem("view", Object.fromEntries(Object.keys(VIEW).map((key) => [key, at(key).checked])));
     showView();
-    if (name === "thinking" && at(name).checked) think();
+    if (name === "thinking") think();
   };
 }
 showView();
@@ -133,49 +132,53 @@ showView();
 const rulesOf = (game) => Object.fromEntries(RULES.map((rule) => [rule, game[rule]]));
 const plainRules = (name) => rulesOf(games.find((game) => game.name === name));
 
-/** Start a game: a new deal, or the game that deal() returns. */
-async function start(wanted, { why = "deal", time = 0, own = true, deal = () => ask("sessions", wanted) } = {}) {
-  table.autoplay = false;
-  const succeeded = await withServer(async () => {
+/** Start the game that a function requests, with its time and whether all its moves are the player's own. */
+async function start(request) {
+  table.autoplay?.stop();
+  const succeeded = await inTurn(async () => {
     showMessage("Dealing ...");
-    const next = await deal();
+    const { next, why = "deal", time = 0, own = true } = await request();
     await cancelRate();
     markHelped(!own);
     setClock(time);
     show(next, why);
     history.replaceState(null, "", address(next));
-    showForm(next);
     if (why === "resume" && next.moves_played) showMessage(`Continued at move ${next.moves_played}. Restart returns to the start.`);
   });
-  // A policy with a network may take seconds to load; play can start before.
-  if (table.game && !canAsk()) {
-    await showPolicies().then(showRated, (error) => showMessage(error.message, true));
-    showTools();
-  }
+  if (succeeded) offerPolicies();
   return succeeded;
 }
 
-function showForm(game) {
-  at("game").value = game.game;
-  at("deal").value = game.deal;
-  for (const rule of RULES) at(rule).value = game[rule];
+const deal = (wanted, more) => start(async () => ({ next: await ask("sessions", wanted), ...more }));
+
+/** A policy with a network may take seconds to load; play can start before. */
+async function offerPolicies() {
+  try {
+    const rated = await showPolicies();
+    if (rated) showRated(rated);
+  } catch (error) {
+    showMessage(error.message, true);
+  }
+  showTools();
 }
 
-const wantedDeal = (deal) => ({
+const wantedDeal = (number) => ({
   game: at("game").value,
-  deal,
+  deal: number,
   ...Object.fromEntries(RULES.map((rule) => [rule, at(rule).value])),
 });
 
 /** Deal the game of the form. If the deal is refused, the form stays open and shows the reason. */
-async function dealFromForm(deal) {
+async function dealFromForm(number) {
   at("new-error").textContent = "";
-  if (await start(wantedDeal(deal))) at("new-game").close();
+  if (await deal(wantedDeal(number))) at("new-game").close();
   else at("new-error").textContent = at("status").textContent;
 }
 
 at("open-new").onclick = () => {
+  const { game } = table;
   at("new-error").textContent = "";
+  if (game) for (const name of ["game", "deal", ...RULES]) at(name).value = game[name];
   at("new-game").showModal();
 };
 at("new").onsubmit = (event) => {
@@ -192,8 +195,8 @@ at("game").onchange = () => {
 // Show a winning line: start the deal again, so that redo plays the line.
 onLine(async (line) => {
   const { game } = table;
-  await start({ ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 }, { why: "resume", own: false });
-  showMessage("Redo plays the winning moves.");
+  const wanted = { ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 };
+  if (await deal(wanted, { why: "resume", own: false })) showMessage("Redo plays the winning moves.");
 });
 
 /** Open the game of the address, the stored game, or a random deal. */
@@ -202,16 +205,17 @@ async function open() {
   const line = movesOfLink();
   const asked = { game: query.get("game") ?? games[0].name, deal: query.get("deal") ?? "random" };
   for (const rule of RULES) if (query.has(rule)) asked[rule] = query.get(rule);
-  if (line) return start({ ...asked, moves_played: line }, { why: "resume", own: !line.length });
-  const left = await resume(query.has("game") || query.has("deal") ? location.search : "").catch(() => null);
-  if (left) return start(null, { ...loadItem("game"), why: "resume", deal: () => left });
-  return start(asked);
+  if (line) return deal({ ...asked, moves_played: line }, { why: "resume", own: !line.length });
+  return start(async () => {
+    const next = await resume(query.has("game") || query.has("deal") ? location.search : "").catch(() => null);
+    return next ? { ...loadItem("game"), next, why: "resume" } : { next: await ask("sessions", asked) };
+  });
 }
 
 addEventListener("hashchange", () => movesOfLink() && location.reload());
 addEventListener("pagehide", () => table.game && save());
 
-await withServer(async () => {
+await inTurn(async () => {
   const answer = await ask("games");
   games = answer.games;
   knowRules(plainRules);

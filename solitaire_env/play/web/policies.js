@@ -2,13 +2,15 @@
 import { drawArrows } from "./arrows.js";
 import { make } from "./board.js";
 import { markHelped } from "./statistics.js";
-import { ask, askTable, at, withServer, onShow, showMessage, show, showTools, table } from "./table.js";
+import { ask, askTable, at, inTurn, onShow, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
 let known = false; // whether the policies of this game are known
+let loading = null; // the newest request for policies
+let asked = null; // the newest request for a hint; the answers to older ones are dropped
 let arrows = []; // the drawn moves
 
 export const canAsk = () => known;
@@ -64,36 +66,37 @@ function point(advice) {
 
 board.addEventListener("fit", () => drawArrows(board, arrows));
 
+/** Show the policy's hint; return it in words, or null if the hint is out of date when the answer comes. */
 async function hint() {
+  const name = policyName();
+  const request = (asked = {});
   const advice = await askTable("hint", { policy: at("policy").value });
-  showAdvice(advice, policyName());
+  if (request !== asked) return null;
+  showAdvice(advice, name);
   point(advice);
-  return advice;
+  return `${name}: ${advice.words} (${advice.action})`;
 }
 
 at("hint").onclick = () =>
-  withServer(async () => {
-    const advice = await hint();
-    showMessage(`${policyName()}: ${advice.words} (${advice.action})`);
+  inTurn(async () => {
+    const words = await hint();
+    if (words) showMessage(words);
   });
 
 onShow((game, before, why) => {
+  asked = null;
   arrows = [];
   drawArrows(board, []);
-  if (game.id !== before?.id) known = false;
+  if (why === "deal" || why === "resume") known = false;
   if (why !== "move" || !table.autoplay) at("advice").replaceChildren();
   showValue(null);
-  if (at("thinking").checked && known && !table.autoplay) think();
+  if (!table.autoplay) think();
 });
 
-/** Show the policy's hint for the current position. */
-export async function think() {
-  const { game } = table;
-  if (!known || game.state !== "playing") return;
-  const advice = await askTable("hint", { policy: at("policy").value }).catch(() => null);
-  if (!advice || table.game !== game) return;
-  showAdvice(advice, policyName());
-  point(advice);
+/** Show the policy's hint for the current position, if the player wants one for every position. */
+export function think() {
+  asked = null;
+  if (at("thinking").checked && known && table.game.state === "playing") hint().catch(() => null);
 }
 
 at("policy").onchange = () => {
@@ -111,40 +114,48 @@ async function advance() {
   showAdvice(next.advice, name);
 }
 
-at("one").onclick = () => withServer(advance);
+at("one").onclick = () => inTurn(advance);
 
 /** Play automatically until the game ends, the user stops it, or a step returns a reason to stop. */
 export async function playOn(step, pause) {
-  table.autoplay = true;
+  let stop;
+  const stopped = new Promise((resolve) => (stop = resolve));
+  const run = { on: true };
+  run.stop = () => {
+    run.on = false;
+    stop();
+  };
+  table.autoplay = run;
   at("status").setAttribute("aria-live", "off");
   let why = null;
   let played = 0;
-  while (table.autoplay && table.game.state === "playing" && why === null) {
+  const goesOn = () => run.on && table.game.state === "playing" && why === null;
+  while (goesOn()) {
     const start = performance.now();
-    if (!(await withServer(async () => (why = (await step()) ?? null)))) break;
-    played += 1;
-    if (table.game.state !== "playing") break;
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, pause() - (performance.now() - start))));
+    await inTurn(async () => {
+      if (!goesOn()) return;
+      why = (await step()) ?? null;
+      played += 1;
+    });
+    const rest = pause() - (performance.now() - start);
+    if (goesOn()) await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, Math.max(0, rest)))]);
   }
-  table.autoplay = false;
+  table.autoplay = null;
   at("status").removeAttribute("aria-live");
   const failed = at("status").classList.contains("error");
   if (table.game.state === "playing" && !failed) {
     showMessage(why ?? `Stopped after ${played} move${played === 1 ? "" : "s"}.`);
   }
-  return played;
+  showTools();
 }
 
-at("on").onclick = async () => {
-  if (table.autoplay) {
-    table.autoplay = false;
-    return;
-  }
+at("on").onclick = () => {
+  if (table.autoplay) return table.autoplay.stop();
   const name = policyName();
   const seen = new Map(); // positions, each with the move that led to it
   const place = () => JSON.stringify(table.game.piles);
   seen.set(place(), table.game.moves_played);
-  await playOn(
+  return playOn(
     async () => {
       await advance();
       const move = seen.get(place());
@@ -154,21 +165,21 @@ at("on").onclick = async () => {
     },
     () => 1000 / Number(at("speed").value),
   );
-  showTools();
 };
 
-/** Offer the policies of this game; return those with a win rate. */
+/** Offer the policies of this game; return those with a win rate, or null if another game is on the board by then. */
 export async function showPolicies() {
+  const request = (loading = {});
+  const { policies, failure } = await ask(`sessions/${table.game.id}/policies`).catch((error) => ({ failure: error }));
+  if (request !== loading) return null;
+  if (failure) throw failure;
   const before = at("policy").value;
-  const asked = table.game.id;
-  const { policies } = await ask(`sessions/${asked}/policies`);
-  if (asked !== table.game.id) return [];
   const option = ({ id, name, error }) =>
     make("option", { value: id, disabled: Boolean(error), title: error || null }, error ? `${name} (not for this game)` : name);
   at("policy").replaceChildren(...policies.map(option));
   const can = policies.filter(({ error }) => !error).map(({ id }) => id);
   at("policy").value = can.includes(before) ? before : can.at(-1);
   known = true;
-  if (at("thinking").checked) think();
+  think();
   return policies.filter(({ rates }) => rates);
 }

@@ -6,7 +6,7 @@ import { ask, askTable, at, onShow, showMessage, showTools, table } from "./tabl
 const PLAYOUTS = 20; // games from a position
 
 let rated = []; // policies with a win rate
-let measuring = null; // id of the running job
+let measuring = null; // the running measurement: { id of its current job, cancelled }
 
 export const isMeasuring = () => measuring !== null;
 export const canRate = (policy) => rated.some(({ id }) => id === policy);
@@ -16,19 +16,16 @@ export function showRated(policies) {
   rated = policies;
   at("rates").hidden = !rated.length && at("solve").hidden;
   at("measure").parentElement.hidden = !rated.length;
-  at("table").hidden = true;
-  at("verdict").replaceChildren();
-  at("progress").textContent = "";
 }
 
-/** Start a job for the game; call a function with its progress until it is done. */
+/** Start a job for the game; call a function with its progress until it is done. Returns null if it is cancelled. */
 async function follow(verb, body, report) {
-  const { rate } = await askTable(verb, body);
-  measuring = rate;
-  at("cancel").disabled = false;
-  showTools();
+  const own = measuring;
+  own.id = (await askTable(verb, body)).rate;
+  if (own.cancelled) await cancelRate();
   for (;;) {
-    const answer = await ask(`rates/${rate}`);
+    const answer = await ask(`rates/${own.id}`);
+    if (own.cancelled || answer.state === "cancelled") return null;
     report(answer);
     if (!["waiting", "playing"].includes(answer.state)) {
       if (answer.error) throw new Error(answer.error);
@@ -41,8 +38,11 @@ async function follow(verb, body, report) {
 /** Run such work; an error is shown next to it. */
 async function working(work) {
   showMessage("");
+  measuring = { id: null, cancelled: false };
+  at("cancel").disabled = false;
+  showTools();
   try {
-    await work(table.game.id);
+    await work();
     at("progress").textContent = "";
   } catch (error) {
     at("progress").textContent = error.message;
@@ -56,8 +56,9 @@ at("cancel").onclick = cancelRate;
 
 export async function cancelRate() {
   if (!measuring) return;
+  measuring.cancelled = true;
   try {
-    await ask(`rates/${measuring}/cancel`, {});
+    if (measuring.id) await ask(`rates/${measuring.id}/cancel`, {});
   } catch (error) {
     at("progress").textContent = error.message;
   }
@@ -69,7 +70,7 @@ at("measure").onclick = () => {
   at("table").hidden = false;
   at("table").tBodies[0].replaceChildren();
   at("verdict").replaceChildren();
-  return working(async (session) => {
+  return working(async () => {
     for (const { id, name } of rated) {
       const row = make("tr");
       const answer = await follow("rates", { policy: id, games: Number(at("games").value) }, (answer) => {
@@ -77,7 +78,7 @@ at("measure").onclick = () => {
         if (!row.isConnected) at("table").tBodies[0].append(row);
         if (answer.played) showRate(answer, name, row);
       });
-      if (answer.state === "cancelled" || session !== table.game.id) break;
+      if (!answer) break;
       if (answer.line && !at("verdict").childElementCount) {
         showVerdict(`This deal can be won: ${name} wins in ${answer.line.length} moves.`, answer.line);
       }
@@ -97,9 +98,9 @@ function showRate(answer, name, row) {
 }
 
 at("solve").onclick = () =>
-  working(async (session) => {
+  working(async () => {
     const answer = await follow("solve", {}, () => (at("progress").textContent = "Solving ..."));
-    if (answer.state === "cancelled" || session !== table.game.id) return;
+    if (!answer) return;
     const words = {
       winnable: `This deal can be won, in ${answer.line.length} moves.`,
       unwinnable: "This deal cannot be won.",
@@ -136,4 +137,11 @@ at("estimate").onclick = () =>
     });
   });
 
-onShow(showTools);
+onShow((game, before, why) => {
+  if (why === "deal" || why === "resume") {
+    at("table").hidden = true;
+    at("verdict").replaceChildren();
+    at("progress").textContent = "";
+  }
+  showTools();
+});

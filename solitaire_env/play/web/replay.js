@@ -125,7 +125,7 @@ document.addEventListener("keydown", (event) => {
 
 // --------------------------------------------------------------------------------- list of moves
 
-const list = moveList(at("moves"), (move) => step(move - now));
+const list = moveList(at("moves"), (move) => step(move - now), step);
 list.fill(game.steps.map(([, sentence]) => sentence));
 
 // -------------------------------------------------------------------------------------- thoughts

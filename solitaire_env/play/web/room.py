@@ -154,7 +154,7 @@ class Room:
                     "exact": layout.decode(action).cards > 1,
                 }
             )
-        last = session.last
+        last, line = session.last, session.line
         return {
             "id": number,
             "game": variant.name,
@@ -165,7 +165,8 @@ class Room:
             "piles": board(position),
             "state": "won" if session.won else "playing" if legal else "stuck",
             "moves_played": len(session.played),
-            "moves_known": len(session.played) + len(session.undone),
+            "moves_known": len(line),
+            "line": [[played.text, played.words] for played in line],
             "last": None if last is None else {"action": last.text, "words": last.words},
             "legal": legal,
             "moves_home": [session.env.action_text(action) for action in session.moves_home()],
@@ -228,12 +229,6 @@ class Room:
         table.session.go_to(0)
         table.session.number = new_game_number()
         return self.view(number, table)
-
-    def moves(self, number: str, table: Table) -> dict[str, Any]:
-        """Action text and words of the moves of a game in order, including undone ones."""
-        session = table.session
-        line = [*session.played, *reversed(session.undone)]
-        return {"moves": [[played.text, played.words] for played in line]}
 
     # --------------------------------------------------------------------------------- policies
 

@@ -4,8 +4,8 @@ export const at = (id) => document.getElementById(id);
 
 export const table = {
   game: null,
-  busy: false, // whether a request is running
-  autoplay: false, // whether moves are played automatically
+  busy: false, // whether work with requests is running
+  autoplay: null, // the automatic play that is running: { on, stop }
   held: null, // cards that are being dragged: { pile, count, ghost }
 };
 
@@ -42,17 +42,17 @@ export async function ask(path, body) {
   return answer;
 }
 
-let revive = null;
-
-/** Set the function that deals a game again that the server has dropped. */
-export const onForgotten = (work) => (revive = work);
+/** The request that deals a game and plays its moves. */
+export const dealOf = ({ game, deal, build, spaces, moves, line, moves_played }) =>
+  ({ game, deal, build, spaces, moves, moves_played: line.map(([action]) => action), at: moves_played });
 
 /** Send a request about the game; if the server has dropped it, it is dealt and played again first. */
 export async function askTable(verb, body) {
   try {
     return await ask(`sessions/${table.game.id}/${verb}`, body);
   } catch (error) {
-    if (error.status !== 404 || !(await revive?.())) throw error;
+    if (error.status !== 404) throw error;
+    table.game.id = (await ask("sessions", dealOf(table.game))).id;
     return ask(`sessions/${table.game.id}/${verb}`, body);
   }
 }
@@ -68,25 +68,32 @@ let tools = () => {};
 export const onTools = (work) => (tools = work);
 export const showTools = () => tools();
 
-/** Run work that sends requests, one at a time; show any error. Returns whether it succeeded. */
-export async function withServer(work) {
-  if (table.busy) return false;
-  table.busy = true;
-  let succeeded = true;
-  try {
-    await work();
-  } catch (error) {
-    succeeded = false;
-    table.autoplay = false;
-    showMessage(error.message, true);
-  }
-  table.busy = false;
-  showTools();
-  return succeeded;
+let turn = Promise.resolve();
+
+/**
+ * Run work that may send requests, after all such work before it, however fast the player and however slow the server
+ * is; show any error. Returns whether it succeeded. The work must not wait for other work in turn.
+ */
+export function inTurn(work) {
+  turn = turn.then(async () => {
+    table.busy = true;
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      table.autoplay?.stop();
+      showMessage(error.message, true);
+      return false;
+    } finally {
+      table.busy = false;
+      showTools();
+    }
+  });
+  return turn;
 }
 
 /** Request another state of the game and show it. */
-export const change = (verb, body, why) => withServer(async () => show(await askTable(verb, body), why));
+export const change = async (verb, body, why) => show(await askTable(verb, body), why);
 
 export const playMove = (move) => change("move", { action: move.action }, "move");
 

@@ -1,0 +1,183 @@
+"""The page to play when the player is faster than the server: nothing is lost, and the newest choice wins."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.reading import held, moves, pile, ready, top
+from tests.recorded import recorded_game
+
+pytestmark = pytest.mark.browser
+
+OTHERS = re.compile(r"/api/(sessions/|rates)")  # all requests but those for the games and for a new game
+
+
+def status(page: Page, text: str) -> None:
+    expect(page.locator("#status")).to_contain_text(text)
+
+
+def fill_deal(page: Page, game: str, deal: str) -> None:
+    page.locator("#open-new").click()
+    page.locator("#game").select_option(game)
+    page.locator("#deal").fill(deal)
+
+
+def test_a_game_comes_with_its_moves(home: str, open_page: OpenPage) -> None:
+    """The list of moves belongs to the board as soon as the board is drawn, also after a winning line."""
+    line = recorded_game("eights-down").actions
+    page = ready(open_page(f"{home}?game=eights-down&deal=132#moves={','.join(line[:3])}"))
+    expect(page.locator("#line button")).to_have_count(3)
+    page.locator("#solve").click()
+    page.locator("#show-line").wait_for()
+    with held(page, OTHERS):
+        page.locator("#show-line").click()
+        status(page, "Redo plays the winning moves.")
+        expect(page.locator("#line button")).to_have_count(len(line))
+        expect(page.locator("#show-line")).to_have_count(0)
+        page.locator("#line button").last.click()
+    moves(page, len(line))
+    status(page, "Won, in ")
+    # What the browser stores belongs to the board too.
+    expect(page.locator("#measure")).to_be_enabled()
+    with held(page, OTHERS):
+        fill_deal(page, "busy-aces", "7")
+        page.locator("#deal").press("Enter")
+        expect(page.locator("h1")).to_have_text("Busy Aces, deal 7")
+        stored = page.evaluate("() => JSON.parse(localStorage['solitaire.game']).deal")
+        assert (stored["game"], stored["moves_played"]) == ("busy-aces", [])
+
+
+def test_clicks_and_keys_wait_for_the_server(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=busy-aces&deal=7"))
+    with held(page, "**/move") as requests:
+        page.keyboard.press("d")
+        pile(page, "stock").locator(".base").click()
+        page.keyboard.press("d")
+        page.keyboard.press("u")
+        page.locator("#line").evaluate(
+            "list => list.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowUp' }))"
+        )
+        page.keyboard.press("r")
+        requests.wait_for(1)
+        moves(page, 0)
+    moves(page, 2)
+    expect(page.locator("#line button")).to_have_count(3)
+    status(page, "draw a card")
+    # A click is ignored if another card lies on the pile when its turn comes.
+    page.goto(f"{home}?game=eights-down&deal=132")
+    ready(page)
+    with held(page, "**/move"):
+        top(page, "t4").click()
+        top(page, "t3").click()
+        top(page, "t4").click()
+        page.locator("#undo").evaluate("button => { button.onclick() }")
+        top(page, "t1").click()
+    moves(page, 0)
+    expect(page.locator(".picked")).to_have_count(1)
+    expect(pile(page, "t1").locator(".picked")).to_have_count(1)
+
+
+def test_the_hint_of_the_newest_policy_stays(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    page.locator("#policy").select_option(label="greedy")
+    with held(page, "**/hint") as requests:
+        page.locator("#thinking").check()
+        requests.wait_for(1)
+        page.locator("#policy").select_option(label="first")
+        requests.wait_for(2)
+        requests.answer(1)
+        expect(page.locator("#evaluation")).to_have_text("Value 0.25")
+        requests.answer()
+        page.evaluate("() => new Promise((done) => setTimeout(done, 50))")
+    expect(page.locator("#evaluation")).to_be_visible()
+    expect(page.locator(".chance")).to_have_count(4)
+    expect(page.locator("#advice")).to_contain_text("first: ")
+
+
+def test_the_newest_deal_and_its_form_stay(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    with held(page, "**/sessions") as requests:
+        fill_deal(page, "busy-aces", "7")
+        page.locator("#deal").press("Enter")
+        requests.wait_for(1)
+        page.locator("#close-new").click()
+        fill_deal(page, "yukon", "5")
+        requests.answer()
+        expect(page.locator("h1")).to_have_text("Busy Aces, deal 7")
+    # The dialog that the first deal closed: its choices are those of the game on the board.
+    ready(page)
+    with held(page, "**/sessions") as requests:
+        page.goto(f"{home}?game=eights-down&deal=132")
+        requests.wait_for(1)
+        fill_deal(page, "yukon", "5")
+        requests.answer()
+        expect(page.locator("h1")).to_have_text("Eights Down, deal 132")
+        expect(page.locator("#game")).to_have_value("yukon")
+        expect(page.locator("#deal")).to_have_value("5")
+    page.locator("#close-new").click()
+    # Two deals, whose policies are known in the other order.
+    with held(page, "**/policies") as requests:
+        for number, game in enumerate(("busy-aces", "freecell"), 1):
+            fill_deal(page, game, "7")
+            page.locator("#deal").press("Enter")
+            requests.wait_for(number)
+        page.locator("#policy").select_option(label="greedy")
+        requests.answer(1)
+        expect(page.locator("#one")).to_be_enabled()
+        requests.answer()
+    expect(page.locator("#measure")).to_be_enabled()
+    expect(page.locator("#policy option:checked")).to_have_text("greedy")
+
+
+def test_a_new_deal_ends_automatic_play(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    with held(page, "**/advance") as requests:
+        page.locator("#on").click()
+        requests.wait_for(1)
+        fill_deal(page, "busy-aces", "7")
+        page.locator("#deal").press("Enter")
+    expect(page.locator("h1")).to_have_text("Busy Aces, deal 7")
+    expect(page.locator("#new-game")).to_be_hidden()
+    expect(page.locator("#on")).to_have_text("Play on")
+    status(page, "Your move.")
+    moves(page, 0)
+
+
+def test_stop_and_play_on_is_one_automatic_play(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
+    page.locator("#speed").select_option("1")
+    for number in (1, 2, 3):
+        page.locator("#on").click()
+        moves(page, number)
+        if number < 3:
+            page.locator("#on").click()
+            status(page, "Stopped after 1 move.")
+    page.clock.run_for(999)
+    moves(page, 3)
+    with held(page, "**/advance") as requests:
+        page.clock.run_for(1)
+        requests.wait_for(1)
+        page.clock.run_for(900)
+        assert len(requests.routes) == 1
+        page.locator("#on").click()
+    moves(page, 4)
+    status(page, "Stopped after 2 moves.")
+
+
+def test_a_measurement_is_cancelled_before_its_job_is_known(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    with held(page, "**/rates") as requests:
+        page.locator("#measure").click()
+        requests.wait_for(1)
+        expect(page.locator("#measure")).to_be_disabled()
+        page.locator("#cancel").click()
+    expect(page.locator("#measure")).to_be_enabled()
+    expect(page.locator("#table tbody tr")).to_have_count(0)
+    expect(page.locator("#progress")).to_be_empty()
+    assert len(requests.routes) == 1
