@@ -6,7 +6,6 @@ from typing import Final
 
 COMMANDS: Final = {
     "ablations": ("agents.commands.ablations", "store trainings that are compared"),
-    "compile": ("agents.commands.compile", "compile everything ahead of time"),
     "evaluate": ("agents.evaluate", "play numbered deals with a policy"),
     "family-table": ("agents.commands.family_table", "play every game with a network, and write the table"),
     "fc-solve": ("agents.commands.fc_solve", "write fc-solve's solutions of Eights Down as transcripts"),

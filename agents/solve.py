@@ -31,7 +31,7 @@ from solitaire_env.notation import action_text, parse_position
 from solitaire_env.policies.scripted import Scripted
 from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import env_variant, step_limit
-from solitaire_env.util.files import write_text
+from solitaire_env.util.files import append_text, locked, write_text
 from solitaire_env.util.progress import ProgressLine
 
 MAX_CHUNK: Final = 16
@@ -136,7 +136,6 @@ def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> 
 def solve_one(variant: Variant, a: Arguments) -> int:
     """Solve a deal or a position and print the line."""
     solver = make_solver(variant, a)
-    solver.compile()  # else the time of the first deal would include it
     line = ProgressLine(a.quiet)
 
     def progress(nodes: int, home: int) -> None:
@@ -202,7 +201,6 @@ def prepare_solver(
     """Make a solver, and return a function that solves some deals. After Ctrl-C it yields None last."""
     variant, a = job
     solver = make_solver(variant, a)
-    solver.compile()
 
     def solve(deals: list[int | str]) -> Iterator[list[tuple[int, SolverResult | None]]]:
         for place, deal in enumerate(deals):

@@ -6,7 +6,6 @@ Importing the package registers the games::
     env = gym.make("solitaire_env:Solitaire/FortyThieves-v0")
 """
 
-import os
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
     from solitaire_env.vector import SolitaireVectorEnv
 
 __version__ = "0.1.0"
-
-# Read when numba and torch start their OpenMP threads. A waiting thread spins for a moment, then sleeps: with
-# the default, always spinning, a step took up to 50 times as long beside other busy processes.
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 __all__ = [
     "VARIANTS",

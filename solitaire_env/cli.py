@@ -1,5 +1,4 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft, bench,
-compile.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft, bench.
 
 A user's mistake is reported in one or two lines on stderr, with exit code 2.
 """
@@ -31,7 +30,7 @@ from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
-# Modules that compile the engine are imported by the commands that play.
+# Modules with the engine are imported by the commands that play.
 if TYPE_CHECKING:
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.notation import Position
@@ -583,24 +582,6 @@ class Bench(_Game):
         print(f"{TIMED}\n{machine()}")
 
 
-# -------------------------------------------------------------------------------------- compile
-
-
-@dataclass(frozen=True)
-class Compile:
-    """Compile all kernels of environments and policies, on several cores; the code is stored on disk."""
-
-    workers: int | None = None
-    """Number of processes; by default one per core, at most 4."""
-    quiet: Quiet = False
-    """No progress line."""
-
-    def run(self) -> None:
-        from solitaire_env.compilation import JOBS, compile_all, describe
-
-        print(describe(compile_all(JOBS, self.workers, self.quiet)))
-
-
 # ----------------------------------------------------------------------------------------- main
 
 Command = (
@@ -613,7 +594,6 @@ Command = (
     | Annotated[Serve, subcommand("serve")]
     | Annotated[Perft, subcommand("perft")]
     | Annotated[Bench, subcommand("bench")]
-    | Annotated[Compile, subcommand("compile")]
 )
 
 

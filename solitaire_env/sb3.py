@@ -31,6 +31,7 @@ from solitaire_env.render import (
     check_render_size,
     render,
 )
+from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 from solitaire_env.wrappers import move_space

@@ -900,7 +900,7 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first case; the next has the next seed")
     a = parser.parse_args(args)
     chosen = [targets()[a.target]] if a.target else list(targets().values())
-    for target in chosen:  # loading and compiling once is not measured
+    for target in chosen:  # loading is not measured
         with contextlib.suppress(Finding):
             try_case(target, 0)
     import resource  # without it, only the tests run

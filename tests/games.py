@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numba
 import pytest
 
+from solitaire_env.core.library import MODE
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant, get_variant
 
-COMPILED = not numba.config.DISABLE_JIT
+COMPILED = MODE != "python"
 """Whether kernels are compiled; interpreted they take a hundred times as long, so the tests play less."""
 
 PUBLISHED = {variant.name: variant for variant in VARIANTS}

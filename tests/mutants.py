@@ -129,7 +129,7 @@ def run_stage(folder: Path, tests: list[str], seconds: float | None = None) -> O
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
     command += ["-o", f"faulthandler_timeout={TEST_SECONDS}", "-o", "faulthandler_exit_on_timeout=true"]
     # No compiled files: two mutants of the same length within a second would be confused.
-    settings = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "300"}
+    settings = {"SOLITAIRE_ENV_KERNELS": "python", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "300"}
     environment = {**os.environ, **settings, "PYTHONPATH": str(folder)}
     environment.pop("CI", None)  # there pytest does not cut messages to their first line
     try:

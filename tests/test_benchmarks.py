@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from benchmarks import episodes, ours, parts, peers, startup, table, training
 from benchmarks.parts import Arguments
 from benchmarks.rounds import Contestant, Speed, take_turns
 from solitaire_env import get_variant
+from solitaire_env.core import max_threads, set_num_threads
 from solitaire_env.evaluation.speed import TIMED
 
 SMALL = ["--games", "eights-down", "--num-envs", "4", "--threads", "1", "--calls", "5"]
@@ -33,7 +33,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> object:
     monkeypatch.setattr(parts, "THREADED", (3,))
     monkeypatch.setattr(parts, "SCALING_CALLS", 3)
     yield
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    set_num_threads(max_threads())
 
 
 def test_the_command_prints_a_table_what_was_timed_and_the_machine(
@@ -192,13 +192,15 @@ def test_the_table_of_startup_has_a_column_for_each_checkout(
     other = tmp_path / "other"
     (other / ".venv" / "bin").mkdir(parents=True)
     (other / ".venv" / "bin" / "python").touch()
+    (other / "solitaire_env").mkdir()
+    (other / "solitaire_env" / "__init__.py").touch()
     assert startup.main(["--against", str(other), "--processes", "1"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].split() == ["here", "other"]
     [first] = [line for line in out if line.lstrip().startswith("import solitaire_env")]
     assert first.split()[2:] == ["0.25", "s", "0.25", "s"]
-    [compiled] = [line for line in out if "agents compile, all on disk" in line]
-    assert compiled.split()[-1] == "-", "an older checkout has no such command"
+    [games] = [line for line in out if line.lstrip().startswith("ten deals, shipped policy  ")]
+    assert games.split()[-3:] == ["0.25", "s", "-"], "an older checkout has no load_policy"
     commands = [words[0] for words in startup.COMMANDS]
     for folder in (startup.HERE.folder, other):
         assert [what for what, where in asked if where == folder and what in commands] == 2 * commands
@@ -209,10 +211,9 @@ def test_a_checkout_without_python_is_refused(capsys: pytest.CaptureFixture[str]
     assert f"there is no {tmp_path}/.venv/bin/python: run make env" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_a_cold_start_reports_once_that_it_compiles() -> None:
-    first = startup.first_step("gym.make", "forty-thieves", 2, 1)
-    assert first.warm < first.cold and first.lines == 1
+def test_a_first_step_writes_nothing_on_stderr() -> None:
+    start = startup.time_first("first step, gym.make", "forty-thieves", 2, 1)
+    assert start.later > 0 and start.lines == 0
 
 
 @pytest.mark.parametrize(

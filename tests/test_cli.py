@@ -471,10 +471,7 @@ def test_a_recording_has_legal_actions_and_repeats_its_games(copy: bool) -> None
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (
-            [],
-            ["Missing subcommand", "{list, rules, show, play, watch, replay, serve, perft, bench, compile}"],
-        ),
+        ([], ["Missing subcommand", "{list, rules, show, play, watch, replay, serve, perft, bench}"]),
         (["deal"], ["Unrecognized options: deal", "Available subcommands: list, rules"]),
         (["list", "all"], ["Unrecognized options: all"]),
         (["show"], ["Missing", "GAME"]),

@@ -21,7 +21,7 @@ def clone(tmp_path: Path) -> Path:
     python = folder / ".venv" / "bin" / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
-    for name in ("agents", "solitaire_env"):
+    for name in ("agents", "native", "solitaire_env"):
         (folder / name).symlink_to(ROOT / name)
     return folder
 

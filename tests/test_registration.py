@@ -156,8 +156,11 @@ def test_the_module_form_registers_the_games() -> None:
     """In a fresh interpreter that has not imported the package; importing it does not load the engine."""
     code = (
         "import sys, gymnasium as gym, solitaire_env\n"
-        "assert 'numba' not in sys.modules, 'importing the package loads numba'\n"
-        "print(gym.make('solitaire_env:Solitaire/EightyThieves-v0').unwrapped.variant.name)\n"
+        "assert 'solitaire_env.core.engine' not in sys.modules, 'importing the package loads the engine'\n"
+        "env = gym.make('solitaire_env:Solitaire/EightyThieves-v0')\n"
+        "env.step(env.reset()[1]['action_mask'].argmax())\n"
+        "assert 'numba' not in sys.modules, 'a step needs numba'\n"
+        "print(env.unwrapped.variant.name)\n"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False

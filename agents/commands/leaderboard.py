@@ -130,7 +130,7 @@ def add(a: Add) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     _one_thread()
     line = ProgressLine(a.quiet)
-    # Play once before timing: kernels are compiled, or loaded from the cache.
+    # Play once before timing: kernels are loaded, or built after an edit.
     warm = _play(a, game, name, a.moves, "0", None, line)
     done = _play(a, game, name, a.moves, ",".join(map(stored.deals_text, parts)), path, line)
     measured = done if done.answers else warm

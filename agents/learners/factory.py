@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-import torch as th
 from sb3_contrib import MaskablePPO
 
 from agents.config import TrainConfig
@@ -11,10 +9,9 @@ from agents.learners.initial_weights import initialize
 from agents.learners.maskable_ppo import make_maskable_ppo
 from agents.learners.ppo import PPO, make_ppo
 from agents.learners.pqn import PQN, make_pqn
-from agents.learners.rollout import RolloutEvaluator, RolloutLearner, make_rollout_learner
+from agents.learners.rollout import RolloutLearner, make_rollout_learner
 from agents.learners.team import Team
-from agents.learners.training_env import TrainingEnv, make_env
-from agents.networks import network_class
+from agents.learners.training_env import TrainingEnv
 from agents.networks.sb3_policy import NetworkPolicy
 
 Learner = PPO | MaskablePPO | PQN | RolloutLearner
@@ -43,16 +40,3 @@ def make_model(config: TrainConfig, env: TrainingEnv, team: Team | None = None) 
     if isinstance(model, RolloutLearner):
         model.set_reference()
     return model
-
-
-def warm_up(config: TrainConfig) -> None:
-    """Compile engine and networks, or load their compiled code, before the clock starts."""
-    env = make_env(config, 2)
-    observations, masks = th.as_tensor(env.reset()), env.action_masks()
-    network = network_class(config.network)(env.game, **config.network_sizes)
-    network.score(observations, masks)
-    network.value(observations)
-    if config.learner == "playouts":
-        evaluator = RolloutEvaluator(config.game, 1)
-        evaluator(np.asarray(env.reset()), np.array([0]), masks.argmax(1)[:1], np.random.default_rng(0))
-    env.step(masks.argmax(1))

@@ -44,7 +44,7 @@ PROGRESS: Final = "progress.json"
 """File of that folder: steps, seconds and games of the training."""
 ENV: Final = "solitaire"
 PATIENCE: Final = 600.0
-"""Seconds that an env runner may take for a rollout; its first one may include compilation."""
+"""Seconds that an env runner may take for a rollout; its first one may build the kernels."""
 MASKED: Final = -1e8
 """Logit of an action that is not legal."""
 

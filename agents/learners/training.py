@@ -15,7 +15,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, configure
 
 from agents.config import ConfigError, TrainConfig
-from agents.learners.factory import Learner, make_model, warm_up
+from agents.learners.factory import Learner, make_model
 from agents.learners.pqn import PQN
 from agents.learners.selection import BASELINE, Selection
 from agents.learners.team import Team, lead
@@ -251,7 +251,6 @@ def _make(
     th.set_num_threads(threads)
     # Checking every distribution costs a tenth of the time; masked ones are never invalid.
     th.distributions.Distribution.set_default_validate_args(False)
-    warm_up(config)
     env = make_env(config, team.part_of(config.num_envs))
     # A checkpoint replaces the initial weights.
     model = make_model(replace(config, init_from=None) if resume else config, env, team)

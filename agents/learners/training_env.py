@@ -1,6 +1,6 @@
 """The vector environment of all learners."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import TrainConfig
 from agents.family import FamilySpec
-from solitaire_env.core import jit_kernel
+from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import SolitaireVecEnv
 
@@ -112,8 +112,12 @@ class FamilyTrainingEnv(TrainingEnv):
         return f"{type(self).__name__}({len(self.game.variants)} games, num_envs={self.num_envs})"
 
 
-@jit_kernel
-def find_only_moves(masks, ended, actions):  # type: ignore[no-untyped-def]
+@kernel
+def find_only_moves(
+    masks: Annotated[Int8, "batch rules.actions"],
+    ended: Annotated[Bool, "batch"],
+    actions: Annotated[Int64, "batch"],
+) -> None:
     """Write the only legal action of each game that has not ended; -1 where there are several."""
     for game in range(masks.shape[0]):
         actions[game] = -1

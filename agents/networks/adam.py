@@ -54,7 +54,7 @@ class Adam:
             size, correction = group["lr"] / (1 - BETAS[0] ** steps), 1 - BETAS[1] ** steps
             if parameter.device.type == "cpu" and parameter.dtype == th.float32:
                 arrays = (t.contiguous().view(-1).numpy() for t in (gradient, first, second))
-                adam_step(parameter.view(-1).numpy(), *arrays, BETAS, size, correction, self.eps)
+                adam_step(parameter.view(-1).numpy(), *arrays, *BETAS, size, correction, self.eps)
                 continue
             first.lerp_(gradient, 1 - BETAS[0])
             second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])

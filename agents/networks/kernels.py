@@ -6,11 +6,11 @@ subtracting those of the position before it, and torch's layer normalization and
 game write every intermediate result to memory.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
-from solitaire_env.core import jit_fast
+from solitaire_env.core.native import Float32, Int64, UInt16, kernel
 
 EPSILON: Final = np.float32(1e-5)
 """Added to the variance by layer normalization, as in torch."""
@@ -18,8 +18,16 @@ ZERO: Final = np.float32(0)
 ONE: Final = np.float32(1)
 
 
-@jit_fast
-def pack(moves, positions, games, own, entry_ends, columns, values):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def pack(
+    moves: Annotated[Float32, "moves all_features"],
+    positions: Annotated[Float32, "games features"],
+    games: Annotated[Int64, "moves"],
+    own: int,
+    entry_ends: Annotated[Int64, "moves+1"],
+    columns: Annotated[UInt16, "entries"],
+    values: Annotated[Float32, "entries"],
+) -> None:
     """Write the nonzero features of moves and their indices.
 
     The features of the position after a move, which follow the ``own`` features of the move itself, are
@@ -49,8 +57,18 @@ def pack(moves, positions, games, own, entry_ends, columns, values):  # type: ig
         entry_ends[m + 1] = k
 
 
-@jit_fast
-def unpack(rows, ends, move_ends, entry_ends, columns, values, positions, moves, own):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def unpack(
+    rows: Annotated[Int64, "n"],
+    ends: Annotated[Int64, "n+1"],
+    move_ends: Annotated[Int64, "positions"],
+    entry_ends: Annotated[Int64, "moves+1"],
+    columns: Annotated[UInt16, "entries"],
+    values: Annotated[Float32, "entries"],
+    positions: Annotated[Float32, "_ features"],
+    moves: Annotated[Float32, "moves all_features"],
+    own: int,
+) -> None:
     """Write the features of some positions' moves as they were before :func:`pack`, except for rounding."""
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):
@@ -63,8 +81,18 @@ def unpack(rows, ends, move_ends, entry_ends, columns, values, positions, moves,
                 moves[k, columns[entry]] += values[entry]
 
 
-@jit_fast
-def read_moves(rows, ends, move_ends, entry_ends, columns, values, weight, here, out):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def read_moves(
+    rows: Annotated[Int64, "n"],
+    ends: Annotated[Int64, "n+1"],
+    move_ends: Annotated[Int64, "positions"],
+    entry_ends: Annotated[Int64, "moves+1"],
+    columns: Annotated[UInt16, "entries"],
+    values: Annotated[Float32, "entries"],
+    weight: Annotated[Float32, "features outputs"],
+    here: Annotated[Float32, "n outputs"],
+    out: Annotated[Float32, "moves outputs"],
+) -> None:
     """Write ``here[n] + features @ weight`` for each move of position n: ``[moves, outputs]``.
 
     Parameters
@@ -100,10 +128,18 @@ def read_moves(rows, ends, move_ends, entry_ends, columns, values, weight, here,
                     out[k, j] += x0 * weight[c0, j]
 
 
-@jit_fast
-def read_moves_back(  # type: ignore[no-untyped-def]
-    rows, ends, move_ends, entry_ends, columns, values, gradient, weight, here
-):  # fmt: skip
+@kernel(fast=True)
+def read_moves_back(
+    rows: Annotated[Int64, "n"],
+    ends: Annotated[Int64, "n+1"],
+    move_ends: Annotated[Int64, "positions"],
+    entry_ends: Annotated[Int64, "moves+1"],
+    columns: Annotated[UInt16, "entries"],
+    values: Annotated[Float32, "entries"],
+    gradient: Annotated[Float32, "moves outputs"],
+    weight: Annotated[Float32, "features outputs"],
+    here: Annotated[Float32, "n outputs"],
+) -> None:
     """Add to the gradient of :func:`read_moves`' weights, and write that of ``here``; ``gradient`` is that of
     the output.
     """
@@ -121,8 +157,14 @@ def read_moves_back(  # type: ignore[no-untyped-def]
                     weight[column, j] += value * gradient[k, j]
 
 
-@jit_fast
-def normalize(rows, scale, shift, factors, out):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def normalize(
+    rows: Annotated[Float32, "n size"],
+    scale: Annotated[Float32, "size"],
+    shift: Annotated[Float32, "size"],
+    factors: Annotated[Float32, "n"],
+    out: Annotated[Float32, "n size"],
+) -> None:
     """Layer normalization and ReLU.
 
     ``rows`` ``[n, size]`` are normalized in place, before ``scale`` and ``shift``; ``factors`` ``[n]``
@@ -147,8 +189,16 @@ def normalize(rows, scale, shift, factors, out):  # type: ignore[no-untyped-def]
             out[n, j] = value if value > ZERO else ZERO
 
 
-@jit_fast
-def normalize_back(gradient, rows, out, factors, scale, of_scale, of_shift):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def normalize_back(
+    gradient: Annotated[Float32, "n size"],
+    rows: Annotated[Float32, "n size"],
+    out: Annotated[Float32, "n size"],
+    factors: Annotated[Float32, "n"],
+    scale: Annotated[Float32, "size"],
+    of_scale: Annotated[Float32, "size"],
+    of_shift: Annotated[Float32, "size"],
+) -> None:
     """Replace the gradient of ``out`` by that of the rows before :func:`normalize`, in place; add to the
     gradients of scale and shift.
     """
@@ -170,8 +220,17 @@ def normalize_back(gradient, rows, out, factors, scale, of_scale, of_shift):  # 
             of_row[j] = (of_row[j] - total - row[j] * along) * factors[n]
 
 
-@jit_fast
-def weigh_moves(rows, ends, move_ends, entry_ends, columns, values, weight, out):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def weigh_moves(
+    rows: Annotated[Int64, "n"],
+    ends: Annotated[Int64, "n+1"],
+    move_ends: Annotated[Int64, "positions"],
+    entry_ends: Annotated[Int64, "moves+1"],
+    columns: Annotated[UInt16, "entries"],
+    values: Annotated[Float32, "entries"],
+    weight: Annotated[Float32, "own"],
+    out: Annotated[Float32, "moves"],
+) -> None:
     """Write ``own features @ weight`` for each move, ``[moves]``; arguments as for :func:`read_moves`, except
     ``weight``, ``[own features]``.
     """
@@ -187,8 +246,17 @@ def weigh_moves(rows, ends, move_ends, entry_ends, columns, values, weight, out)
             out[k] = total
 
 
-@jit_fast
-def weigh_moves_back(rows, ends, move_ends, entry_ends, columns, values, gradient, weight):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def weigh_moves_back(
+    rows: Annotated[Int64, "n"],
+    ends: Annotated[Int64, "n+1"],
+    move_ends: Annotated[Int64, "positions"],
+    entry_ends: Annotated[Int64, "moves+1"],
+    columns: Annotated[UInt16, "entries"],
+    values: Annotated[Float32, "entries"],
+    gradient: Annotated[Float32, "moves"],
+    weight: Annotated[Float32, "own"],
+) -> None:
     """Add to the gradient of :func:`weigh_moves`' weights."""
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):
@@ -200,8 +268,10 @@ def weigh_moves_back(rows, ends, move_ends, entry_ends, columns, values, gradien
                 weight[column] += values[entry] * gradient[k]
 
 
-@jit_fast
-def log_softmax(scores, ends, logs):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def log_softmax(
+    scores: Annotated[Float32, "moves"], ends: Annotated[Int64, "n+1"], logs: Annotated[Float32, "moves"]
+) -> None:
     """Write the log probabilities of each game's moves, which end at ``ends[n + 1]``."""
     for n in range(ends.shape[0] - 1):
         highest = np.float32(-np.inf)
@@ -215,8 +285,13 @@ def log_softmax(scores, ends, logs):  # type: ignore[no-untyped-def]
             logs[k] = scores[k] - total
 
 
-@jit_fast
-def log_softmax_back(gradient, logs, ends, of_scores):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def log_softmax_back(
+    gradient: Annotated[Float32, "moves"],
+    logs: Annotated[Float32, "moves"],
+    ends: Annotated[Int64, "n+1"],
+    of_scores: Annotated[Float32, "moves"],
+) -> None:
     """Write the gradient of the scores from that of the log probabilities."""
     for n in range(ends.shape[0] - 1):
         total = ZERO
@@ -226,16 +301,26 @@ def log_softmax_back(gradient, logs, ends, of_scores):  # type: ignore[no-untype
             of_scores[k] = gradient[k] - np.exp(logs[k]) * total
 
 
-@jit_fast
-def adam_step(weights, gradient, first, second, betas, size, correction, eps):  # type: ignore[no-untyped-def]
+@kernel(fast=True)
+def adam_step(
+    weights: Annotated[Float32, "n"],
+    gradient: Annotated[Float32, "n"],
+    first: Annotated[Float32, "n"],
+    second: Annotated[Float32, "n"],
+    keep: float,
+    keep_square: float,
+    size: float,
+    correction: float,
+    eps: float,
+) -> None:
     """A step of Adam, in place: weights and moments, float32 ``[n]``.
 
     ``size`` is the learning rate, divided by the correction of the first moment; ``correction`` is that of
     the second.
     """
-    keep, keep_square = np.float32(betas[0]), np.float32(betas[1])
-    size, correction, eps = np.float32(size), np.float32(correction), np.float32(eps)
+    keep_first, keep_second = np.float32(keep), np.float32(keep_square)
+    rate, divisor, added = np.float32(size), np.float32(correction), np.float32(eps)
     for k in range(weights.shape[0]):
-        first[k] += (ONE - keep) * (gradient[k] - first[k])
-        second[k] = keep_square * second[k] + (ONE - keep_square) * gradient[k] * gradient[k]
-        weights[k] -= size * first[k] / (np.sqrt(second[k] / correction) + eps)
+        first[k] += (ONE - keep_first) * (gradient[k] - first[k])
+        second[k] = keep_second * second[k] + (ONE - keep_second) * gradient[k] * gradient[k]
+        weights[k] -= rate * first[k] / (np.sqrt(second[k] / divisor) + added)

@@ -117,7 +117,7 @@ def _copy_record(source: Path, run: Path, renamed: dict[str, str]) -> str:
 
 def versions(config: TrainConfig) -> dict[str, Any]:
     """Versions of packages and machine of a training."""
-    packages = ("gymnasium", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
+    packages = ("gymnasium", "numpy", "torch", "stable-baselines3", "sb3-contrib")
     git = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40"],
         cwd=Path(__file__).parent, capture_output=True, text=True, check=False,

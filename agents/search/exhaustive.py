@@ -1,15 +1,16 @@
 """Exhaustive depth-first search."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.positions import WON, find, follow, keys_after
-from solitaire_env.core import jit_allocating, jit_inline
+from agents.search.positions import WON, Trail, find, follow, keys_after
+from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.engine import copy, place, step, write_row
+from solitaire_env.core.native import Float64, Int8, Int16, Int32, Int64, UInt64, inner, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe
-from solitaire_env.move_features.moves import score_moves
+from solitaire_env.move_features.moves import Room, score_moves, sort_by_score
 
 Array = npt.NDArray[Any]
 
@@ -20,17 +21,17 @@ MORE, FOUND, EXHAUSTED, FULL = range(4)
 class Store(NamedTuple):
     """The positions found by an exhaustive search."""
 
-    rows: Array
+    rows: Annotated[Int8, "positions rules.row_size"]
     """int8 ``[positions, row_size]``."""
-    parents: Array
+    parents: Annotated[Int32, "positions"]
     """int32 ``[positions]``: index of the position before each."""
-    actions: Array
+    actions: Annotated[Int16, "positions"]
     """int16 ``[positions]``: the action between them."""
-    waiting: Array
+    waiting: Annotated[Int32, "positions"]
     """int32 ``[positions]``: stack of the positions that are not expanded yet."""
-    table: Array
+    table: Annotated[UInt64, "slots 2"]
     """uint64 ``[slots, 2]``: the keys of each position."""
-    counts: Array
+    counts: Annotated[Int64, "3"]
     """int64 ``[3]``: number of positions, of positions on the stack, of moves played."""
 
 
@@ -62,7 +63,7 @@ def path_to_last(store: Store) -> tuple[int, ...]:
     return tuple(actions[::-1])
 
 
-@jit_inline
+@inner
 def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-untyped-def]
     """Add a position that is not in the store yet; whether there was room."""
     slot, met = find(store.table, keys)
@@ -81,17 +82,27 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
     return True
 
 
-@jit_allocating
-def begin(rules, state, events, autoplay, trail, store):  # type: ignore[no-untyped-def]
+@kernel
+def begin(rules: Rules, state: State, events: Events, autoplay: int, trail: Trail, store: Store) -> int:
     """Add the game in row 0 as the first position; whether there was room."""
     if autoplay:
         autoplay_safe(rules, state, events, 0)
     follow(rules, state, 0, trail)
-    return enter(rules, state, 0, keys_after(rules, state, 0, 0, trail), -1, -1, store)
+    return int(enter(rules, state, 0, keys_after(rules, state, 0, 0, trail), -1, -1, store))
 
 
-@jit_allocating
-def explore(rules, state, events, weights, autoplay, budget, trail, store, room):  # type: ignore[no-untyped-def]
+@kernel
+def explore(
+    rules: Rules,
+    state: State,
+    events: Events,
+    weights: Annotated[Float64, "own_features"],
+    autoplay: int,
+    budget: int,
+    trail: Trail,
+    store: Store,
+    room: Room,
+) -> int:
     """Expand positions, depth first, the best move first, until one is won.
 
     Parameters
@@ -119,8 +130,9 @@ def explore(rules, state, events, weights, autoplay, budget, trail, store, room)
             continue
         n = score_moves(rules, state, 0, weights, room)
         follow(rules, state, 0, trail)
-        order = np.argsort(room.scores[:n])
-        for k in order:
+        sort_by_score(n, room)
+        for next_best in range(n):
+            k = room.order[next_best]
             copy(rules, state, 0, 1)
             step(rules, state, events, 1, room.actions[k])
             store.counts[2] += 1

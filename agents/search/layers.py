@@ -1,13 +1,14 @@
 """The inner loop of beam search (:mod:`agents.search.beam`)."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.positions import WON, find, follow, keys_after
-from solitaire_env.core import jit_allocating, jit_inline
+from agents.search.positions import WON, Trail, find, follow, keys_after
+from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.engine import copy, place, step, write_row
+from solitaire_env.core.native import Bool, Int8, Int16, Int32, Int64, UInt64, inner, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe
 
 Array = npt.NDArray[Any]
@@ -16,19 +17,19 @@ Array = npt.NDArray[Any]
 class Layer(NamedTuple):
     """The positions after one more move from the positions of a beam."""
 
-    rows: Array
+    rows: Annotated[Int8, "candidates rules.row_size"]
     """int8 ``[candidates, row_size]``."""
-    froms: Array
+    froms: Annotated[Int32, "candidates"]
     """int32 ``[candidates]``: index in the beam of the position before each."""
-    actions: Array
+    actions: Annotated[Int16, "candidates"]
     """int16 ``[candidates]``: the action between them, before safe autoplay."""
-    home: Array
+    home: Annotated[Int16, "candidates"]
     """int16 ``[candidates]``: cards home."""
-    over: Array
+    over: Annotated[Bool, "candidates"]
     """bool ``[candidates]``: whether the game has ended."""
-    table: Array
+    table: Annotated[UInt64, "slots 2"]
     """uint64 ``[slots, 2]``: the keys of all positions found."""
-    counts: Array
+    counts: Annotated[Int64, "2"]
     """int64 ``[2]``: number of positions found, of moves played."""
 
 
@@ -45,7 +46,7 @@ def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
     )
 
 
-@jit_inline
+@inner
 def _meet(keys, layer):  # type: ignore[no-untyped-def]
     """Whether a position is new; it is stored while at least a quarter of the slots is free."""
     slot, met = find(layer.table, keys)
@@ -55,8 +56,16 @@ def _meet(keys, layer):  # type: ignore[no-untyped-def]
     return not met
 
 
-@jit_allocating
-def widen(rules, state, events, rows, autoplay, trail, layer):  # type: ignore[no-untyped-def]
+@kernel
+def widen(
+    rules: Rules,
+    state: State,
+    events: Events,
+    rows: Annotated[Int8, "n rules.row_size"],
+    autoplay: int,
+    trail: Trail,
+    layer: Layer,
+) -> tuple[int, int]:
     """Write all new positions that are one move away from ``rows``, int8 ``[n, row_size]``, to ``layer``.
 
     With ``autoplay``, safe autoplay follows each move. The search ends at a won position, which is the last.
@@ -80,7 +89,7 @@ def widen(rules, state, events, rows, autoplay, trail, layer):  # type: ignore[n
             if not _meet(keys_after(rules, state, 0, 1, trail), layer):
                 continue
             if n == len(layer.rows):
-                return n, False
+                return n, 0
             write_row(state.rows[1], layer.rows[n])
             layer.froms[n] = at
             layer.actions[n] = action
@@ -88,5 +97,5 @@ def widen(rules, state, events, rows, autoplay, trail, layer):  # type: ignore[n
             layer.over[n] = int(state.status[1]) != 0
             n += 1
             if int(state.status[1]) == WON:
-                return n, True
-    return n, True
+                return n, 1
+    return n, 1

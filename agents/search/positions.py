@@ -1,13 +1,14 @@
 """Keys of positions, to recognize visited ones; and lines with the moves of safe autoplay added."""
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit_allocating, jit_inline
+from solitaire_env.core import Rules, State
 from solitaire_env.core.batch import Batch
+from solitaire_env.core.native import UInt64, inner, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_move
 
 Array = npt.NDArray[Any]
@@ -19,7 +20,7 @@ SALT: Final = np.uint64(0x9E3779B97F4A7C15)
 SALT_2: Final = np.uint64(0xD1B54A32D192ED03)
 
 
-@jit_inline
+@inner(wraps=True)
 def _mix(z):  # type: ignore[no-untyped-def]
     """SplitMix64's output function: each bit of a uint64 changes half of the others."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -27,13 +28,13 @@ def _mix(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@jit_inline
+@inner(wraps=True)
 def _grown(key, card):  # type: ignore[no-untyped-def]
     """The key of a pile, or of the waste, with one more card."""
     return _mix(key + np.uint64(card))
 
 
-@jit_inline
+@inner(wraps=True)
 def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def]
     """The key of a position, from the sum of its piles' mixed keys and the key of its waste."""
     for cell in range(rules.row_cells, rules.row_cells + rules.cells):
@@ -50,7 +51,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
     return piles ^ _mix(rest)
 
 
-@jit_inline
+@inner(wraps=True)
 def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
     """A 64-bit key of a position. Positions that differ only in the order of piles or cells share a key."""
     piles = np.uint64(0)
@@ -66,11 +67,11 @@ def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
     return _joined(rules, state, b, salt, piles, waste)
 
 
-@jit_allocating
-def keys_of(rules, state, n, salt, keys):  # type: ignore[no-untyped-def]
+@kernel
+def keys_of(rules: Rules, state: State, n: int, salt: int, keys: Annotated[UInt64, "n"]) -> None:
     """Write the keys of the first ``n`` games into uint64 ``keys``."""
     for b in range(n):
-        keys[b] = key_of(rules, state, b, salt)
+        keys[b] = key_of(rules, state, b, np.uint64(salt))
 
 
 class Trail(NamedTuple):
@@ -78,9 +79,9 @@ class Trail(NamedTuple):
     move differs in few cards.
     """
 
-    piles: Array
+    piles: Annotated[UInt64, "rules.piles pile_heights 2"]
     """uint64 ``[piles, capacity + 1, 2]``."""
-    waste: Array
+    waste: Annotated[UInt64, "stock_heights 2"]
     """uint64 ``[cards + 1, 2]``."""
 
 
@@ -92,7 +93,7 @@ def make_trail(rules: Any) -> Trail:
     )
 
 
-@jit_inline
+@inner
 def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
     """Write the trail of a position."""
     for pile in range(rules.piles):
@@ -110,7 +111,7 @@ def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
         trail.waste[k + 1, 1] = _grown(trail.waste[k, 1], card)
 
 
-@jit_inline
+@inner(wraps=True)
 def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
@@ -140,7 +141,7 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     )
 
 
-@jit_inline
+@inner
 def find(table, keys):  # type: ignore[no-untyped-def]
     """The slot of a position in uint64 ``[slots, 2]``, a power of 2 of slots, and whether it is stored.
 

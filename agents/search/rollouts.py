@@ -4,15 +4,16 @@ Moves are scored as in :mod:`solitaire_env.move_features.moves`, from the engine
 takes about a microsecond.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit_allocating
-from solitaire_env.core.engine import copy, place, step
+from solitaire_env.core import Events, Rules, State
+from solitaire_env.core.engine import copy, place, step, write_row
+from solitaire_env.core.native import Float64, Int8, Int16, Int64, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe
-from solitaire_env.move_features.moves import best_move, score_moves
+from solitaire_env.move_features.moves import Room, best_move, score_moves
 
 Array = npt.NDArray[Any]
 
@@ -25,10 +26,19 @@ def perturb(weights: Array, n: int, random: np.random.Generator) -> Array:
     return weights + NOISE * random.standard_normal((n, len(weights)))
 
 
-@jit_allocating
-def play_out(  # type: ignore[no-untyped-def]
-    rules, state, events, b, weights, patience, autoplay, line, start, room
-):  # fmt: skip
+@kernel
+def play_out(
+    rules: Rules,
+    state: State,
+    events: Events,
+    b: int,
+    weights: Annotated[Float64, "own_features"],
+    patience: int,
+    autoplay: int,
+    line: Annotated[Int64, "longest"],
+    start: int,
+    room: Room,
+) -> tuple[int, int]:
     """Play the moves with the highest scores until the game ends, or for ``patience`` moves in which no card
     goes home, leaves the stock or is turned up. Write the actions to ``line`` from index
     ``start``. With ``autoplay``, safe autoplay follows each move and is not written.
@@ -60,8 +70,18 @@ def play_out(  # type: ignore[no-untyped-def]
     return length, moves
 
 
-@jit_allocating
-def play_to_end(rules, state, events, games, weights, patience, autoplay, line, room):  # type: ignore[no-untyped-def]
+@kernel
+def play_to_end(
+    rules: Rules,
+    state: State,
+    events: Events,
+    games: Annotated[Int64, "n"],
+    weights: Annotated[Float64, "own_features"],
+    patience: int,
+    autoplay: int,
+    line: Annotated[Int64, "longest"],
+    room: Room,
+) -> int:
     """Play each of ``games``, int64 ``[n]``, to its end; ``line`` gets the actions of the last one. Returns
     the number of moves played.
     """
@@ -74,10 +94,19 @@ def play_to_end(rules, state, events, games, weights, patience, autoplay, line, 
     return moves
 
 
-@jit_allocating
-def nested_rollouts(  # type: ignore[no-untyped-def]
-    rules, state, events, weight_sets, patience, autoplay, line, trial, room
-):  # fmt: skip
+@kernel
+def nested_rollouts(
+    rules: Rules,
+    state: State,
+    events: Events,
+    weight_sets: Annotated[Float64, "sets own_features"],
+    patience: int,
+    autoplay: int,
+    line: Annotated[Int64, "longest"],
+    trial: Annotated[Int64, "longest"],
+    first: Annotated[Int64, "rules.actions"],
+    room: Room,
+) -> tuple[int, int, int]:
     """From the game in row 0: before each move, play out every legal move, then follow the best line found.
     Rows 1 and 2 are overwritten.
 
@@ -101,10 +130,9 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
     if autoplay:
         moves += autoplay_safe(rules, state, events, 1)
     most = int(state.home[1])
-    first = np.zeros(rules.actions, dtype=np.int64)
     while int(state.status[1]) == 0 and most < rules.cards:
         n = score_moves(rules, state, 1, weight_sets[0], room)
-        first[:n] = room.actions[:n]
+        write_row(room.actions[:n], first)
         for k in range(n):
             copy(rules, state, 1, 2)
             trial[at] = first[k]
@@ -121,7 +149,7 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
             if int(state.home[2]) > most:
                 most = int(state.home[2])
                 length = end
-                line[at:end] = trial[at:end]
+                write_row(trial[at:end], line[at:end])
         if at >= length:
             break
         step(rules, state, events, 1, line[at])
@@ -134,11 +162,11 @@ def nested_rollouts(  # type: ignore[no-untyped-def]
 class KnownLines(NamedTuple):
     """The best known lines from positions."""
 
-    home: Array
+    home: Annotated[Int64, "_"]
     """int64 ``[n]``: cards home after each line, -1 without a line."""
-    lengths: Array
+    lengths: Annotated[Int64, "_"]
     """int64 ``[n]``."""
-    lines: Array
+    lines: Annotated[Int16, "_ known_longest"]
     """int16 ``[n, longest]``: actions, without safe autoplay."""
 
 
@@ -152,8 +180,10 @@ def make_known_lines(n: int, longest: int) -> KnownLines:
     )
 
 
-@jit_allocating
-def advance_lines(known, froms, actions, after):  # type: ignore[no-untyped-def]
+@kernel
+def advance_lines(
+    known: KnownLines, froms: Annotated[Int64, "n"], actions: Annotated[Int16, "n"], after: KnownLines
+) -> None:
     """Copy known lines to the next positions: where the line of ``froms``, int64 ``[n]``, begins with the
     action played, int16 ``[n]``, its rest is written to ``after``.
     """
@@ -167,10 +197,21 @@ def advance_lines(known, froms, actions, after):  # type: ignore[no-untyped-def]
                 after.lines[n, k - 1] = known.lines[at, k]
 
 
-@jit_allocating
-def play_out_all(  # type: ignore[no-untyped-def]
-    rules, state, events, rows, weights, patience, autoplay, trial, room, sums, known, first
-):  # fmt: skip
+@kernel
+def play_out_all(
+    rules: Rules,
+    state: State,
+    events: Events,
+    rows: Annotated[Int8, "n rules.row_size"],
+    weights: Annotated[Float64, "sets own_features"],
+    patience: int,
+    autoplay: int,
+    trial: Annotated[Int64, "longest"],
+    room: Room,
+    sums: Annotated[Float64, "n"],
+    known: KnownLines,
+    first: int,
+) -> int:
     """Play out each of ``rows``, int8 ``[n, row_size]``, with each of the weights, float64 ``[k, NUM_MOVE]``.
     Add the cards home to ``sums``, float64 ``[n]``; write better lines to ``known`` from index ``first``.
     A win ends it. Returns the number of moves played.

@@ -11,12 +11,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.exhaustive import begin, enter, make_store, path_to_last
-from agents.search.positions import WON, find, follow, keys_after, make_trail
+from agents.search.exhaustive import Store, begin, enter, make_store, path_to_last
+from agents.search.positions import WON, Trail, find, follow, keys_after, make_trail
 from solitaire_env import Variant
-from solitaire_env.core import jit_allocating
+from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.engine import copy, place, step
+from solitaire_env.core.native import kernel
 from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
@@ -26,8 +27,8 @@ NEAR: Final = 8
 lines 4 % shorter."""
 
 
-@jit_allocating
-def spread(rules, state, events, near, trail, store):  # type: ignore[no-untyped-def]
+@kernel
+def spread(rules: Rules, state: State, events: Events, near: Store, trail: Trail, store: Store) -> int:
     """Expand the positions of a store, the oldest first, until one is won.
 
     Parameters
@@ -53,11 +54,11 @@ def spread(rules, state, events, near, trail, store):  # type: ignore[no-untyped
                 continue
             before = store.counts[0]
             if not enter(rules, state, 1, keys, at, action, store):
-                return False
+                return 0
             if int(state.status[1]) == WON and store.counts[0] > before:
-                return True
+                return 1
         at += 1
-    return False
+    return 0
 
 
 def shorten(variant: Variant, cards: Array, line: tuple[int, ...], megabytes: float) -> tuple[int, ...]:
@@ -75,9 +76,7 @@ def shorten(variant: Variant, cards: Array, line: tuple[int, ...], megabytes: fl
     trail = make_trail(batch.rules)
     row = np.zeros(1, dtype=np.int64)
     while True:
-        near, store = (
-            make_store(batch.rules, megabytes / 2, NEAR * (len(line) + 1)) for _ in range(2)
-        )  # fmt: skip
+        near, store = (make_store(batch.rules, megabytes / 2, NEAR * (len(line) + 1)) for _ in range(2))
         batch.set_row(0, cards)
         for action in line:
             begin(*games, False, trail, near)

@@ -186,23 +186,6 @@ class Solver:
         self.kinds: tuple[Kind, ...] = ("playouts", "network") if values else ("playouts",)
         self.beam = Beam(self.variant, megabytes / 2, self.weights, values)
 
-    def compile(self) -> None:
-        """Compile all kernels, or load them from disk, before time counts."""
-        rules, state, events = self.batch.rules, self.batch.state, self.batch.events
-        store = make_store(rules, 1)
-        begin(rules, state, events, False, self.trail, store)
-        explore(rules, state, events, self.weights, False, 1, self.trail, store, self.room)
-        for kind in self.kinds if self.variant.cards > MAX_EXHAUSTIVE_CARDS else ():
-            self.batch.deal(np.zeros(1, dtype=np.int64), [0])
-            # No time limit: it would end before the first kernel is compiled.
-            self.beam.search(
-                state.rows[0].copy(), 1, np.random.default_rng(0) if kind == "playouts" else None
-            )
-        unfinished = self.solve_deal(0, nodes=1)
-        self._keys(self.batch, 1)
-        self.batch.deal(np.zeros(1, dtype=np.int64), [0])
-        shorten(self.strict, self.batch.state.rows[0].copy(), unfinished.line[:1], 1)
-
     def solve_deal(self, deal: int | str, **limits: Any) -> Solution:
         """Solve a numbered or named deal; see :meth:`solve`."""
         batch = Batch(GameSpec(self.variant), 1)
@@ -260,7 +243,7 @@ class Solver:
         weight_sets = perturb(self.weights, PERTURBED, s.random) if s.tries else self.weights[None]
         home, length, moves = nested_rollouts(
             self.batch.rules, self.batch.state, self.batch.events, weight_sets, PATIENCE, self.autoplay,
-            *self.lines, self.room,
+            *self.lines, np.zeros(self.batch.rules.actions, dtype=np.int64), self.room,
         )  # fmt: skip
         s.tries += 1
         s.nodes += moves

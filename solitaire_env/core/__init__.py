@@ -9,25 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from solitaire_env.core._jit import (
-        code_folder,
-        get_num_threads,
-        jit,
-        jit_allocating,
-        jit_called,
-        jit_fast,
-        jit_inline,
-        jit_kernel,
-        jit_parallel,
-        jit_part,
-        jit_wrapping,
-        lowest_bit,
-        max_threads,
-        on_compiled,
-        prange,
-        set_num_threads,
-        typed_once,
-    )
     from solitaire_env.core.batch import Batch, IllegalActionError
     from solitaire_env.core.engine import (
         Events,
@@ -41,9 +22,16 @@ if TYPE_CHECKING:
         step,
     )
     from solitaire_env.core.layout import PLAYING, STUCK, WON, Rules, make_rules
+    from solitaire_env.core.native import inner, kernel, lowest_bit
     from solitaire_env.core.position import Position
     from solitaire_env.core.spec import GameSpec, Settings
-    from solitaire_env.core.threads import run_parts, split_evenly
+    from solitaire_env.core.threads import (
+        get_num_threads,
+        max_threads,
+        run_parts,
+        set_num_threads,
+        split_evenly,
+    )
     from solitaire_env.core.variant import Variant
 
 __all__ = [
@@ -59,46 +47,33 @@ __all__ = [
     "Settings",
     "State",
     "Variant",
-    "code_folder",
     "copy",
     "decode",
     "derive",
     "get_num_threads",
-    "jit",
-    "jit_allocating",
-    "jit_called",
-    "jit_fast",
-    "jit_inline",
-    "jit_kernel",
-    "jit_parallel",
-    "jit_part",
-    "jit_wrapping",
+    "inner",
+    "kernel",
     "lowest_bit",
     "make_events",
     "make_rules",
     "make_state",
     "max_threads",
-    "on_compiled",
     "place",
-    "prange",
     "run_parts",
     "set_num_threads",
     "split_evenly",
     "step",
-    "typed_once",
 ]
 
-# Loaded on first use: importing numba takes half a second, and listing the games does not need it.
+# Loaded on first use: listing the games does not need them.
 _MODULES: Final = {
-    "_jit": ("code_folder", "get_num_threads", "jit", "jit_allocating", "jit_called", "jit_fast",
-             "jit_inline", "jit_kernel", "jit_parallel", "jit_part", "jit_wrapping", "lowest_bit",
-             "max_threads", "on_compiled", "prange", "set_num_threads", "typed_once"),
     "batch": ("Batch", "IllegalActionError"),
     "engine": ("Events", "State", "copy", "decode", "derive", "make_events", "make_state", "place", "step"),
     "layout": ("PLAYING", "STUCK", "WON", "Rules", "make_rules"),
     "position": ("Position",),
     "spec": ("GameSpec", "Settings"),
-    "threads": ("run_parts", "split_evenly"),
+    "native": ("inner", "kernel", "lowest_bit"),
+    "threads": ("get_num_threads", "max_threads", "run_parts", "set_num_threads", "split_evenly"),
     "variant": ("Variant",),
 }  # fmt: skip
 _HOME: Final = {name: module for module, names in _MODULES.items() for name in names}

@@ -6,16 +6,18 @@ each.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import cached_property
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import deals, engine, observations, supermoves
-from solitaire_env.core._jit import jit_kernel, typed_once
 from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.deals import Deal
+from solitaire_env.core.engine import Events
 from solitaire_env.core.layout import DEAL, LEAVE, PLAY, PLAYING, WON
+from solitaire_env.core.native import Bool, Bound, Float64, Int8, Int16, Int64, kernel
 from solitaire_env.core.position import (
     Position,
     position_faults,
@@ -41,12 +43,26 @@ class IllegalActionError(ValueError):
     """An action that the rules do not allow, under ``on_invalid="raise"``."""
 
 
-@jit_kernel
-def _account(
-    pay_progress, pay_win, stall_limit, step_limit, end_invalid,
-    status, home, went_home, advanced, invalid, todo,
-    steps, stalls, most_home, rewards, terminated, truncated, ended, won,
-):  # fmt: skip
+@kernel
+def _update_rewards_and_ends(
+    pay_progress: float,
+    pay_win: float,
+    stall_limit: int,
+    step_limit: int,
+    end_invalid: int,
+    status: Annotated[Int8, "batch"],
+    home: Annotated[Int64, "batch"],
+    events: Events,
+    todo: Annotated[Int8, "batch"],
+    steps: Annotated[Int64, "batch"],
+    stalls: Annotated[Int64, "batch"],
+    most_home: Annotated[Int16, "batch"],
+    rewards: Annotated[Float64, "batch"],
+    terminated: Annotated[Bool, "batch"],
+    truncated: Annotated[Bool, "batch"],
+    ended: Annotated[Bool, "batch"],
+    won: Annotated[Bool, "batch"],
+) -> int:
     """Update rewards, limits and ends after a step; the number of episodes that ended. Limit 0 means none."""
     episodes = 0
     for b in range(todo.shape[0]):
@@ -56,15 +72,15 @@ def _account(
         if int(todo[b]) == PLAY:
             steps[b] += 1
             stalls[b] += 1
-            if int(went_home[b]) != 0:
-                rewards[b] = pay_progress * int(went_home[b])
+            if int(events.went_home[b]) != 0:
+                rewards[b] = pay_progress * int(events.went_home[b])
                 if int(status[b]) == WON:
                     rewards[b] += pay_win
             # A card that worries back and goes home again is no progress.
-            if int(home[b]) > int(most_home[b]) or int(advanced[b]) != 0:
+            if int(home[b]) > int(most_home[b]) or int(events.advanced[b]) != 0:
                 stalls[b] = 0
             most_home[b] = max(int(most_home[b]), int(home[b]))
-            terminated[b] = int(status[b]) != PLAYING or (end_invalid != 0 and int(invalid[b]) != 0)
+            terminated[b] = int(status[b]) != PLAYING or (end_invalid != 0 and int(events.invalid[b]) != 0)
             truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
         elif int(todo[b]) == DEAL:
             steps[b] = 0
@@ -76,8 +92,10 @@ def _account(
     return episodes
 
 
-@jit_kernel
-def _first_illegal(mask, rows, actions):
+@kernel
+def _find_illegal(
+    mask: Annotated[Int8, "batch rules.actions"], rows: Annotated[Int64, "n"], actions: Annotated[Int64, "n"]
+) -> int:
     """The index of the first action that is illegal in its row of the mask; -1 if all are legal."""
     for k in range(rows.shape[0]):
         action = actions[k]
@@ -86,11 +104,14 @@ def _first_illegal(mask, rows, actions):
     return -1
 
 
-_step_rows = typed_once(engine.step_rows)
-_step_rows_alone = typed_once(engine.step_rows.alone)
-_copy_rows = typed_once(engine.copy_rows)
-_accounts = typed_once(_account)
-_find_illegal = typed_once(_first_illegal)
+class _Kernels(NamedTuple):
+    """The kernels of a step of one batch."""
+
+    count_outside: Bound
+    step: Bound
+    update: Bound
+    observe: Bound | None
+    """Writes the observations that are not the position rows themselves."""
 
 
 class Rows:
@@ -310,7 +331,7 @@ class Batch(Rows):
         if written[sources].any():
             arrays: list[npt.NDArray[Any]] = list(self.state)
         else:
-            _copy_rows(self.rules, self.state, sources, targets)
+            engine.copy_rows(self.rules, self.state, sources, targets)
             arrays = []
         for array in (
             *arrays, *self.events, self.streams, self.deal_numbers,
@@ -342,12 +363,14 @@ class Batch(Rows):
         """
         if self.settings.on_invalid == "raise":
             self._refuse_illegal(actions, todo)
-        outside = _step_rows(self.rules, self.deals, self.state, self.events, actions, todo)
-        if outside:
+        self._actions[:] = actions
+        self._todo[:] = todo
+        if self._kernels.count_outside():
             self._refuse_outside(actions, todo)
         if self.deal_names:
             self._forget_names(np.flatnonzero(todo == DEAL))
-        return self._account(todo)
+        self._kernels.step()
+        return int(self._kernels.update())
 
     def play(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         """Play an action in some games, as :meth:`step` does, in this thread only: for few games.
@@ -368,18 +391,36 @@ class Batch(Rows):
         self._actions[rows] = actions
         self._todo[:] = LEAVE
         self._todo[rows] = PLAY
-        _step_rows_alone(self.rules, self.deals, self.state, self.events, self._actions, self._todo)
-        self._account(self._todo)
+        self._kernels.step()
+        self._kernels.update()
 
-    def _account(self, todo: npt.NDArray[np.int8]) -> int:
-        """Update rewards, limits and ends after a step; return the number of episodes that ended."""
-        episodes = _accounts(
-            *self.pay, *self._limits, self._end_invalid,
-            self.state.status, self.state.home, *self.events, todo,
-            self.steps, self.stalls, self.most_home,
-            self.rewards, self.terminated, self.truncated, self.ended, self.won,
+    @cached_property
+    def _kernels(self) -> "_Kernels":
+        """The kernels of a step, bound to the arrays of this batch."""
+        observe = None
+        if self.settings.observation == "features":
+            observe = observations.feature_writer(
+                self.rules, self.state, self.settings.information, self._features
+            )
+        elif self._hides:
+            observe = observations.card_writer(self.rules, self.state, self._cards)
+        return _Kernels(
+            engine.count_outside.bind(self.rules, self._actions, self._todo),
+            engine.step_rows.bind(
+                self.rules, self.deals, self.state, self.events, self._actions, self._todo
+            ),
+            _update_rewards_and_ends.bind(
+                *self.pay, *self._limits, self._end_invalid,
+                self.state.status, self.state.home, self.events, self._todo,
+                self.steps, self.stalls, self.most_home,
+                self.rewards, self.terminated, self.truncated, self.ended, self.won,
+            ),
+            observe,
         )  # fmt: skip
-        return int(episodes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy binds its kernels to its own arrays."""
+        return {name: value for name, value in self.__dict__.items() if name != "_kernels"}
 
     def _refuse_outside(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Raise an error if an action is outside the action space."""
@@ -428,13 +469,11 @@ class Batch(Rows):
 
     def observations(self) -> npt.NDArray[Any]:
         """The observations ``[size, entries]``: a view that the next step overwrites."""
-        if self.settings.observation == "cards":
-            if not self._hides:
-                return self.state.rows[:, : self._seen]
-            observations.write_cards(self.rules, self.state, self._cards)
-            return self._cards
-        observations.write_features(self.rules, self.state, self.settings.information, self._features)
-        return self._features
+        observe = self._kernels.observe
+        if observe is None:
+            return self.state.rows[:, : self._seen]
+        observe()
+        return self._cards if self.settings.observation == "cards" else self._features
 
     def position(self, row: int) -> Position:
         """The full position of a game."""

@@ -14,21 +14,11 @@ their own step, see "varied games", which after most moves rewrites the whole ma
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core._jit import (
-    jit,
-    jit_called,
-    jit_flagged,
-    jit_kernel,
-    jit_parallel,
-    jit_wrapping,
-    lowest_bit,
-    prange,
-)
 from solitaire_env.core.cards import DOWN, FACE_DOWN, SUITS
 from solitaire_env.core.layout import (
     ALTERNATE_COLOR,
@@ -51,6 +41,15 @@ from solitaire_env.core.layout import (
     WON,
     Rules,
 )
+from solitaire_env.core.native import (
+    Int8,
+    Int16,
+    Int64,
+    UInt64,
+    inner,
+    kernel,
+    lowest_bit,
+)
 
 # ----------------------------------------------------------------------------------------- state
 
@@ -63,57 +62,57 @@ RANKS: Final = 14
 class State(NamedTuple):
     """A batch of games of one variant. Only ``rows`` defines the position; the rest is derived from it."""
 
-    rows: npt.NDArray[np.int8]
+    rows: Annotated[Int8, "batch rules.row_size"]
     """Position rows ``[batch, row_size]``, see :mod:`solitaire_env.core.layout`."""
-    tops: npt.NDArray[np.int8]
+    tops: Annotated[Int8, "batch rules.sources"]
     """The playable card of each source ``[batch, sources]``, EMPTY if there is none."""
-    keys: npt.NDArray[np.int8]
+    keys: Annotated[Int8, "batch rules.sources"]
     """The key of each playable card ``[batch, sources]``, see "what fits where"; 0 if there is none."""
-    units: npt.NDArray[np.int8]
+    units: Annotated[Int8, "batch rules.sources"]
     """Maximum number of cards that may move together from each source to a pile ``[batch, sources]``."""
-    links: npt.NDArray[np.int8]
+    links: Annotated[Int8, "batch keys"]
     """Linked lists of the sources by the key of their playable card ``[batch, KEYS + sources]``, in order:
     number of the first source with a key, and of the next one after each source; from 1, 0 for none."""
-    deeper: npt.NDArray[np.int64]
+    deeper: Annotated[Int64, "batch RANKS"]
     """By rank, the piles that may give such a card with others on it ``[batch, RANKS]``, as bits."""
-    takes: npt.NDArray[np.int64]
+    takes: Annotated[Int64, "batch rules.piles"]
     """In varied games, the cards that each tableau pile takes, as bits ``[batch, piles]``; else unused."""
-    movable: npt.NDArray[np.int64]
+    movable: Annotated[Int64, "batch rules.sources"]
     """In varied games, the cards of each source that may move to a pile, with those on them, as bits
     ``[batch, sources]``; else unused."""
-    may_get_full: npt.NDArray[np.int8]
+    may_get_full: Annotated[Int8, "batch"]
     """1 if a pile might get full, which never happens in a game from a deal ``[batch]``."""
-    next_home: npt.NDArray[np.int64]
+    next_home: Annotated[Int64, "batch"]
     """The cards that the foundations take ``[batch]``, as bits."""
-    heights: npt.NDArray[np.int8]
+    heights: Annotated[Int8, "batch rules.piles"]
     """Cards in each tableau pile ``[batch, piles]``."""
-    runs: npt.NDArray[np.int8]
+    runs: Annotated[Int8, "batch rules.piles"]
     """Length of the sequence at the end of each tableau pile ``[batch, piles]``; 1 in one-card games, 0 in a
     space."""
-    stock: npt.NDArray[np.int16]
+    stock: Annotated[Int16, "batch"]
     """Cards in the stock ``[batch]``."""
-    waste: npt.NDArray[np.int16]
+    waste: Annotated[Int16, "batch"]
     """Cards in the waste ``[batch]``."""
-    home: npt.NDArray[np.int64]
+    home: Annotated[Int64, "batch"]
     """Cards on the foundations ``[batch]``."""
-    spaces: npt.NDArray[np.int16]
+    spaces: Annotated[Int16, "batch"]
     """Empty tableau piles ``[batch]``."""
-    empty_cells: npt.NDArray[np.int16]
+    empty_cells: Annotated[Int16, "batch"]
     """Empty cells ``[batch]``."""
-    mask: npt.NDArray[np.int8]
+    mask: Annotated[Int8, "batch rules.actions"]
     """Legal actions ``[batch, actions]``, 1 where legal; all ones when the game is finished."""
-    status: npt.NDArray[np.int8]
+    status: Annotated[Int8, "batch"]
     """PLAYING, WON or STUCK ``[batch]``."""
 
 
 class Events(NamedTuple):
     """The effects of the last action ``[batch]``, int8, 1 for yes."""
 
-    went_home: npt.NDArray[np.int8]
+    went_home: Annotated[Int8, "events"]
     """A card went to a foundation; -1 if one worried back."""
-    advanced: npt.NDArray[np.int8]
+    advanced: Annotated[Int8, "events"]
     """The game moved on for good: a card left the stock while redeals are limited, or was turned up."""
-    invalid: npt.NDArray[np.int8]
+    invalid: Annotated[Int8, "events"]
     """The action was illegal and changed nothing."""
 
 
@@ -154,17 +153,17 @@ def make_events(batch: int) -> Events:
 class Deals(NamedTuple):
     """Arrays for dealing new games."""
 
-    sizes: npt.NDArray[np.int64]
+    sizes: Annotated[Int64, "rules.piles"]
     """Cards dealt to each tableau pile ``[piles]``."""
-    down: npt.NDArray[np.int8]
+    down: Annotated[Int8, "rules.piles height"]
     """DOWN for each card of each pile that is dealt face down, else 0 ``[piles, cards of the largest]``."""
-    streams: npt.NDArray[np.uint64]
+    streams: Annotated[UInt64, "deals"]
     """State of each game's stream of deal numbers ``[batch]``."""
-    numbers: npt.NDArray[np.int64]
+    numbers: Annotated[Int64, "deals"]
     """The deal number of each game ``[batch]``; 0 if it did not start from one."""
-    shuffles: npt.NDArray[np.uint64]
+    shuffles: Annotated[UInt64, "deals"]
     """Scratch array: states of the shuffling generators ``[batch]``."""
-    orders: npt.NDArray[np.int8]
+    orders: Annotated[Int8, "deals rules.cards"]
     """The order in which the cards of each game leave the pack ``[batch, cards]``."""
 
 
@@ -196,13 +195,13 @@ def make_deals(
 # them is 4 * n less.
 
 
-@jit
+@inner
 def _at(place):
-    """The index, declared nonnegative, so that numba compiles no counting from the end of the array."""
+    """The index, declared nonnegative, so that no counting from the end of the array is compiled."""
     return place & 0xFFFF
 
 
-@jit
+@inner
 def _key(rules, card):
     """The rank and strand of a card as 4 * rank + strand; 0 for EMPTY."""
     if rules.build == SAME_SUIT:
@@ -218,13 +217,13 @@ _BLACK: Final = 0b1001
 _RED: Final = 0b0110
 
 
-@jit
+@inner
 def _color(card):
     """The suits of a card's color, as bits."""
     return _RED if ((card + 1) & 2) else _BLACK
 
 
-@jit
+@inner
 def cards_below(rules, card, build):
     """The cards, as bits, that may be placed on a card if building follows ``build``; none on EMPTY."""
     rank = (card >> 2) - 1
@@ -244,14 +243,14 @@ def cards_below(rules, card, build):
     return suits << (4 * rank)
 
 
-@jit
+@inner
 def next_lower(rules, cards):
     """The next lower cards of the same suits, both as bits; a King below an Ace if ranks wrap."""
     lower = (cards >> 4) & ~15
     return lower | ((cards >> 4) & 15) << (4 * rules.ranks) if rules.wraps else lower
 
 
-@jit
+@inner
 def follows(rules, card, onto):
     """Whether a card is the next lower one of another's suit; neither may be face down or EMPTY."""
     if card + 4 == onto:
@@ -259,13 +258,13 @@ def follows(rules, card, onto):
     return rules.wraps != 0 and SUITS <= onto < 2 * SUITS and card == onto + 4 * (rules.ranks - 1)
 
 
-@jit
+@inner
 def fits(rules, card, onto):
     """Whether a card may be placed on another; neither may be EMPTY."""
     return is_in(card, cards_below(rules, onto, rules.build)) != 0
 
 
-@jit
+@inner
 def _wrapped(rules, rank):
     """A rank that is out of range by at most one round, wrapped. Faster than a division."""
     if rank > rules.ranks:
@@ -273,13 +272,13 @@ def _wrapped(rules, rank):
     return rank if rank > 0 else rank + rules.ranks
 
 
-@jit
+@inner
 def base_rank(rules, state, b):
     """The rank of the first card of each foundation."""
     return rules.base if rules.base else int(state.rows[b, rules.row_base])
 
 
-@jit
+@inner
 def last_rank(rules, state, b):
     """The rank of the last card of each foundation: the one below the base."""
     if not rules.wraps:
@@ -287,7 +286,7 @@ def last_rank(rules, state, b):
     return _wrapped(rules, base_rank(rules, state, b) - 1)
 
 
-@jit
+@inner
 def place_home(rules, state, b, card):
     """Number of cards under a card on its foundation."""
     place = (card >> 2) - 1
@@ -296,13 +295,13 @@ def place_home(rules, state, b, card):
     return place
 
 
-@jit
+@inner
 def space_rank(rules, state, b):
     """The only rank that fills a space, if not every rank does."""
     return rules.space_rank if rules.space_rank else last_rank(rules, state, b)
 
 
-@jit
+@inner
 def space_fillers(rules, state, b):
     """The cards, as bits, that may move to a space, with any cards on them."""
     if rules.spaces == SPACES_NONE:
@@ -310,13 +309,13 @@ def space_fillers(rules, state, b):
     return 15 << (4 * space_rank(rules, state, b)) if rules.spaces == SPACES_RANK else ~15
 
 
-@jit
+@inner
 def fills_space(rules, state, b, card):
     """Whether a card, or the sequence that it leads, may move to a space; EMPTY may not."""
     return is_in(card, space_fillers(rules, state, b)) != 0
 
 
-@jit
+@inner
 def playable(rules, state, b, source):
     """The playable card of a source, read from the position row; EMPTY if there is none."""
     if source < rules.piles:
@@ -328,7 +327,7 @@ def playable(rules, state, b, source):
     return int(state.rows[b, _at(rules.row_cells + source - rules.first_cell)])
 
 
-@jit
+@inner
 def sequence_length(rules, state, b, pile, most):
     """Length of the sequence at the end of a pile, at most ``most``, which is at most its height."""
     if most == 0:
@@ -343,19 +342,19 @@ def sequence_length(rules, state, b, pile, most):
     return length
 
 
-@jit
+@inner
 def is_in(card, cards):
     """Whether a card is in a set (bits); EMPTY is in none."""
     return (cards >> card) & 1
 
 
-@jit
+@inner
 def goes_home(state, b, card):
     """Whether a foundation takes the card; none takes EMPTY."""
     return is_in(card, int(state.next_home[b]))
 
 
-@jit
+@inner
 def foundation_for(rules, state, b, card):
     """The index in the row of the foundation that takes the card, which must be a card that goes home.
 
@@ -369,7 +368,7 @@ def foundation_for(rules, state, b, card):
     return place
 
 
-@jit
+@inner
 def _update_next_home(rules, state, b, suit):
     """Update the cards of a suit that go home now; in varied games those of all suits."""
     if rules.varied:
@@ -384,7 +383,7 @@ def _update_next_home(rules, state, b, suit):
     state.next_home[b] = (int(state.next_home[b]) & ~of_suit) | ((cards & ranks) << suit)
 
 
-@jit_flagged
+@inner
 def carry_limit(rules, state, b, to_space):
     """Maximum number of cards that may move together.
 
@@ -403,7 +402,7 @@ def carry_limit(rules, state, b, to_space):
     return rules.ranks if rules.moves == SEQUENCE else rules.pile_capacity
 
 
-@jit
+@inner
 def _most_to_space(rules, state, b, pile):
     """Maximum number of cards of a pile that may move to a space. If only Kings fill it, only the whole
     sequence that a King leads moves.
@@ -420,7 +419,7 @@ def _most_to_space(rules, state, b, pile):
     return min(run, capacity, height - 1)
 
 
-@jit
+@inner
 def _update_source(rules, state, b, source, capacity):
     """Update the playable card of a source, and how many cards may move with it."""
     card = playable(rules, state, b, source)
@@ -455,19 +454,19 @@ def _update_source(rules, state, b, source, capacity):
 # 200). Used: lists, and sets for deeper cards: 52, 130, and 50 for 16,384 games.
 
 
-@jit
+@inner
 def _mask_home(rules, state, b, source):
     legal = goes_home(state, b, int(state.tops[b, _at(source)]))
     state.mask[b, _at(rules.home_actions + source)] = legal
 
 
-@jit
+@inner
 def _mask_cell(rules, state, b, source):
     legal = (int(state.tops[b, _at(source)]) != 0) & (int(state.empty_cells[b]) > 0)
     state.mask[b, _at(rules.cell_actions + source)] = legal
 
 
-@jit
+@inner
 def tableau_action(rules, source, target):
     """Number of the action from a source to a tableau pile; a pile has none to itself."""
     return (
@@ -479,7 +478,7 @@ def tableau_action(rules, source, target):
     )
 
 
-@jit
+@inner
 def _link(rules, state, b, source, key):
     """Add a source to the list of its key."""
     place = key
@@ -489,7 +488,7 @@ def _link(rules, state, b, source, key):
     state.links[b, _at(place)] = source + 1
 
 
-@jit
+@inner
 def _unlink(rules, state, b, source, key):
     """Remove a source from the list of its key."""
     place = key
@@ -499,7 +498,7 @@ def _unlink(rules, state, b, source, key):
     state.links[b, _at(KEYS + source)] = 0
 
 
-@jit_flagged
+@inner
 def _mask_unit(rules, state, b, source, unit, legal):
     """Set the entries of a source's card with ``unit`` cards on it, onto the piles that take them.
 
@@ -514,7 +513,7 @@ def _mask_unit(rules, state, b, source, unit, legal):
         state.deeper[b, _at(key >> 2)] ^= 1 << source
 
 
-@jit_flagged
+@inner
 def _mask_tableau(rules, state, b, source, legal):
     """Set the legal entries from a source to all piles, and from all sources to it.
 
@@ -543,7 +542,7 @@ def _mask_tableau(rules, state, b, source, legal):
         _unlink(rules, state, b, source, key)
 
 
-@jit_called
+@inner(inline=False)
 def _may_get_full(rules, state, b):
     """Whether a pile might ever get full.
 
@@ -558,14 +557,14 @@ def _may_get_full(rules, state, b):
     return False
 
 
-@jit
+@inner
 def _has_room(rules, state, b, source, target):
     """Whether a pile has room for the cards that move onto it."""
     count = (int(state.keys[b, target]) - int(state.keys[b, source])) >> 2
     return int(state.heights[b, target]) + count <= rules.pile_capacity
 
 
-@jit
+@inner
 def _mask_space(rules, state, b, source):
     """Entries of one source to a space."""
     if rules.spaces == SPACES_NONE:
@@ -581,7 +580,7 @@ def _mask_space(rules, state, b, source):
         state.mask[b, action] = open_space and fills_space(rules, state, b, int(state.tops[b, source]))
 
 
-@jit
+@inner
 def _update_units(rules, state, b, capacity):
     """Update how many cards of each pile may move together, and the entries that depend on it."""
     for pile in range(rules.piles):
@@ -596,7 +595,7 @@ def _update_units(rules, state, b, capacity):
                 _mask_unit(rules, state, b, pile, unit, int(units > before))
 
 
-@jit
+@inner
 def _mask_source(rules, state, b, source):
     """Set the legal entries of a source, after the update of what is derived from its cards."""
     _mask_home(rules, state, b, source)
@@ -608,7 +607,7 @@ def _mask_source(rules, state, b, source):
     _mask_tableau(rules, state, b, source, 1)
 
 
-@jit
+@inner
 def _mask_all(rules, state, b):
     """The whole mask from the position."""
     state.mask[b, :] = 0
@@ -620,7 +619,7 @@ def _mask_all(rules, state, b):
         _mask_source(rules, state, b, source)
 
 
-@jit_called
+@inner(inline=False)
 def _mask_full_piles(rules, state, b):
     """Clear the entries of moves for which a pile has no room."""
     state.may_get_full[b] = _may_get_full(rules, state, b)
@@ -630,7 +629,7 @@ def _mask_full_piles(rules, state, b):
                 state.mask[b, tableau_action(rules, source, target)] = 0
 
 
-@jit
+@inner
 def _finish(rules, state, b):
     """Set the status; a finished game gets a mask of ones, so that an action can always be sampled."""
     state.status[b] = PLAYING
@@ -654,7 +653,7 @@ def _finish(rules, state, b):
 # time.
 
 
-@jit
+@inner
 def take(rules, state, b, source):
     """Remove the playable card of a source.
 
@@ -675,7 +674,7 @@ def take(rules, state, b, source):
     state.rows[b, _at(place)] = 0
 
 
-@jit
+@inner
 def carry(rules, state, b, source, target, count, card):
     """Move the last ``count`` cards of a source, ``card`` on top, onto a pile, in their order."""
     height = int(state.heights[b, _at(target)])
@@ -695,7 +694,7 @@ def carry(rules, state, b, source, target, count, card):
         state.spaces[b] += height == 0
 
 
-@jit
+@inner
 def put_home(rules, state, b, card):
     """Place a card that goes home on its foundation, which then takes the next one."""
     state.rows[b, foundation_for(rules, state, b, card)] += 1
@@ -703,14 +702,14 @@ def put_home(rules, state, b, card):
     _update_next_home(rules, state, b, card & 3)
 
 
-@jit
+@inner
 def send_home(rules, state, b, source, card):
     """Send the playable card of a source home; it must fit."""
     take(rules, state, b, source)
     put_home(rules, state, b, card)
 
 
-@jit
+@inner
 def to_cell(rules, state, b, source, cell, card):
     """Move the playable card of a source to an empty cell, numbered from 0."""
     take(rules, state, b, source)
@@ -718,7 +717,7 @@ def to_cell(rules, state, b, source, cell, card):
     state.empty_cells[b] -= 1
 
 
-@jit
+@inner
 def empty_cell(rules, state, b):
     """The first empty cell, numbered from 0; the number of cells if there is none."""
     cell = 0
@@ -727,7 +726,7 @@ def empty_cell(rules, state, b):
     return cell
 
 
-@jit
+@inner
 def _draw(rules, state, b):
     """Turn the next card of the stock up to the waste. The waste is not turned over: one pass."""
     stock = int(state.stock[b]) - 1
@@ -740,7 +739,7 @@ def _draw(rules, state, b):
     state.mask[b, 0] = stock > 0
 
 
-@jit
+@inner
 def _lowest_space(rules, state, b):
     """The first empty pile; the last pile if there is none."""
     pile = 0
@@ -749,7 +748,7 @@ def _lowest_space(rules, state, b):
     return pile
 
 
-@jit
+@inner
 def decode(rules, state, b, action):
     """Source, target and number of cards of a legal action; targets are numbered like sources, home -1.
 
@@ -792,7 +791,7 @@ def decode(rules, state, b, action):
     return source, _lowest_space(rules, state, b), count
 
 
-@jit
+@inner
 def _play(rules, state, events, b, action):
     """Play a legal action; update mask and status."""
     spaces = int(state.spaces[b])
@@ -837,19 +836,15 @@ def _play(rules, state, events, b, action):
     _finish(rules, state, b)
 
 
-@jit
+@inner
 def _no_events(events, b):
-    """Clear the events.
-
-    A separate function: assignments of a parallel loop itself to an array of a named tuple are lost (numba
-    issue 5872).
-    """
+    """Clear the events."""
     events.went_home[b] = 0
     events.advanced[b] = 0
     events.invalid[b] = 0
 
 
-@jit
+@inner
 def step(rules, state, events, b, action):
     """Play an action of the space if it is legal; otherwise change nothing and set ``events.invalid``."""
     _no_events(events, b)
@@ -863,7 +858,7 @@ def step(rules, state, events, b, action):
         _play(rules, state, events, b, action)
 
 
-@jit
+@inner
 def copy_cards(rules, state, source, target):
     """Copy the cards of a game, except the stock, to another row: enough for moving cards, not for more."""
     for place in range(rules.row_stock):
@@ -878,7 +873,7 @@ def copy_cards(rules, state, source, target):
     state.empty_cells[target] = state.empty_cells[source]
 
 
-@jit
+@inner
 def copy(rules, state, source, target):
     """Copy a game from one row to another."""
     copy_cards(rules, state, source, target)
@@ -921,7 +916,7 @@ def copy(rules, state, source, target):
 # compile.
 
 
-@jit
+@inner
 def _varied_sequence(rules, state, b, pile, most):
     """The cards at the end of a pile, not empty, that may move together, never face-down ones.
 
@@ -942,7 +937,7 @@ def _varied_sequence(rules, state, b, pile, most):
     return length, cards
 
 
-@jit
+@inner
 def _home_suits(rules, count, suit):
     """The suits, as bits, of the next card of a foundation with ``count`` cards, the first of ``suit``."""
     if rules.alternate_home and count > 0:
@@ -950,7 +945,7 @@ def _home_suits(rules, count, suit):
     return 1 << suit
 
 
-@jit
+@inner
 def taken_home(rules, state, b, foundation):
     """The cards, as bits, that a foundation takes."""
     count = int(state.rows[b, _at(rules.row_foundations + foundation)])
@@ -960,7 +955,7 @@ def taken_home(rules, state, b, foundation):
     return _home_suits(rules, count, foundation // rules.decks) << (4 * rank)
 
 
-@jit
+@inner
 def cards_home_after(rules, state, b, more):
     """The cards, as bits, that the foundations take after ``more`` further cards on each."""
     base = base_rank(rules, state, b)
@@ -975,13 +970,13 @@ def cards_home_after(rules, state, b, more):
     return cards
 
 
-@jit
+@inner
 def _update_varied_next_home(rules, state, b):
     """Update the cards that go home now."""
     state.next_home[b] = cards_home_after(rules, state, b, 0)
 
 
-@jit
+@inner
 def take_out_home(rules, state, b, left):
     """Subtract the cards on the foundations from the remaining number of each card (int64 ``[64]``).
 
@@ -1000,7 +995,7 @@ def take_out_home(rules, state, b, left):
             left[card + lowest] -= 1
 
 
-@jit
+@inner
 def _varied_foundation(rules, state, b, card):
     """The index in the row of the first foundation that takes the card."""
     count = place_home(rules, state, b, card)
@@ -1013,7 +1008,7 @@ def _varied_foundation(rules, state, b, card):
     return rules.row_foundations + foundation
 
 
-@jit
+@inner
 def last_home(rules, state, b, foundation):
     """The last card of a foundation, counted from 0, EMPTY if there is none; only for building in suit."""
     count = int(state.rows[b, _at(rules.row_foundations + foundation)])
@@ -1023,7 +1018,7 @@ def last_home(rules, state, b, foundation):
     return 4 * rank + (foundation if rules.decks == 1 else foundation // rules.decks)
 
 
-@jit
+@inner
 def _varied_action(rules, source, target, count):
     """Number of the action that moves ``count`` cards of a source onto a tableau pile."""
     from_piles = rules.piles * (rules.piles - 1)
@@ -1036,14 +1031,14 @@ def _varied_action(rules, source, target, count):
     return rules.tableau_actions + pair * rules.tableau_counts + min(count, rules.tableau_counts) - 1
 
 
-@jit
+@inner
 def _takes_all(rules, state, b, movable, run, target):
     """1 if a pile takes one of the cards ``movable`` (bits) and has room for ``run`` cards, else 0."""
     room = int(state.heights[b, _at(target)]) + run <= rules.pile_capacity
     return int((movable & int(state.takes[b, _at(target)])) != 0) & int(room)
 
 
-@jit
+@inner
 def _mask_onto(rules, state, b, source, tallest):
     """Set the legal entries from a source to the piles that take its cards; their number.
 
@@ -1084,7 +1079,7 @@ def _mask_onto(rules, state, b, source, tallest):
     return moves
 
 
-@jit
+@inner
 def _mask_varied_space(rules, state, b, source):
     """Set the legal entries from a source to a space; their number."""
     if source >= rules.piles:
@@ -1104,7 +1099,7 @@ def _mask_varied_space(rules, state, b, source):
     return moves
 
 
-@jit
+@inner
 def _finish_varied(rules, state, b, moves):
     """See :func:`_finish`; ``moves`` are legal moves that are known, not always all."""
     state.status[b] = PLAYING
@@ -1120,14 +1115,14 @@ def _finish_varied(rules, state, b, moves):
         state.mask[b, :] = 1
 
 
-@jit
+@inner
 def _can_redeal(rules, state, b):
     """Whether the waste may be turned over."""
     left = rules.passes == 0 or int(state.rows[b, _at(rules.row_redeals)]) > 0
     return left and int(state.stock[b]) == 0 and int(state.waste[b]) > 0
 
 
-@jit
+@inner
 def _mask_stock(rules, state, b):
     """Entries of the stock; whether any is legal."""
     if rules.has_stock == 0:
@@ -1141,7 +1136,7 @@ def _mask_stock(rules, state, b):
     return draw | redeal
 
 
-@jit
+@inner
 def _accepted(rules, state, b):
     """The cards that any tableau pile takes, as bits, and the number of cards in the fullest pile."""
     cards = 0
@@ -1152,7 +1147,7 @@ def _accepted(rules, state, b):
     return cards, tallest
 
 
-@jit
+@inner
 def _mask_varied_source(rules, state, b, source, accepted, tallest):
     """Set the legal entries from a source to piles and to a space; their number."""
     moves = 0
@@ -1164,7 +1159,7 @@ def _mask_varied_source(rules, state, b, source, accepted, tallest):
     return moves
 
 
-@jit
+@inner
 def _mask_worrying(rules, state, b, accepted):
     """Set the legal entries from the foundations; their number."""
     moves = 0
@@ -1179,7 +1174,7 @@ def _mask_worrying(rules, state, b, accepted):
     return moves
 
 
-@jit
+@inner
 def _mask_varied(rules, state, b):
     """Rewrite the whole mask; the number of legal entries that are known."""
     state.mask[b, :] = 0
@@ -1198,7 +1193,7 @@ def _mask_varied(rules, state, b):
     return moves
 
 
-@jit
+@inner
 def _mask_waste(rules, state, b):
     """Rewrite the entries of stock and waste; the number of legal ones that are known."""
     waste = rules.piles
@@ -1214,7 +1209,7 @@ def _mask_waste(rules, state, b):
     return _mask_stock(rules, state, b) + _mask_varied_source(rules, state, b, waste, accepted, tallest)
 
 
-@jit
+@inner
 def _decode_varied(rules, state, b, action):
     """The same as :func:`decode` for moves between tableau piles, to spaces, and from the foundations."""
     piles = rules.piles
@@ -1252,7 +1247,7 @@ def _decode_varied(rules, state, b, action):
     return source, target, count
 
 
-@jit
+@inner
 def _redeal(rules, state, b):
     """Turn the waste over: its first card is the next of the stock."""
     cards = int(state.waste[b])
@@ -1267,14 +1262,14 @@ def _redeal(rules, state, b):
         state.rows[b, _at(rules.row_redeals)] -= 1
 
 
-@jit
+@inner
 def _turn_cards(rules, state, b):
     """Turn the cards of one draw from the stock to the waste, or all that are left."""
     for _ in range(min(rules.draw, int(state.stock[b]))):
         _draw(rules, state, b)
 
 
-@jit
+@inner
 def worrying_foundation(rules, state, b, suit, target):
     """The foundation of a suit whose last card worries back, counted from 0."""
     # Foundations of a suit are ordered fullest first, so of equal ones the last gives.
@@ -1284,7 +1279,7 @@ def worrying_foundation(rules, state, b, suit, target):
     return foundation
 
 
-@jit
+@inner
 def _worry_back(rules, state, b, suit, target):
     """Move the last card of a foundation of a suit onto the pile that takes it."""
     foundation = worrying_foundation(rules, state, b, suit, target)
@@ -1296,7 +1291,7 @@ def _worry_back(rules, state, b, suit, target):
     _update_varied_next_home(rules, state, b)
 
 
-@jit
+@inner
 def _after_leaving(rules, state, b, pile):
     """Update a pile that cards have left: its last card is turned up, or the space is filled.
 
@@ -1317,7 +1312,7 @@ def _after_leaving(rules, state, b, pile):
     return False
 
 
-@jit
+@inner
 def move_cards(rules, state, b, action):
     """Move the cards of a legal action of a varied game.
 
@@ -1327,7 +1322,7 @@ def move_cards(rules, state, b, action):
     _move_cards(rules, state, b, action, source, target, count)
 
 
-@jit
+@inner
 def _move_cards(rules, state, b, action, source, target, count):
     """:func:`move_cards` of a decoded action; returns the events ``went_home`` and ``advanced``."""
     home = 0
@@ -1355,7 +1350,7 @@ def _move_cards(rules, state, b, action, source, target, count):
     return home, int(advanced)
 
 
-@jit_called
+@inner(inline=False)
 def _play_varied(rules, state, events, b, action):
     """Play a legal action; update mask and status."""
     source, target, count = decode(rules, state, b, action)
@@ -1386,7 +1381,7 @@ RESERVED_DEALS: Final = 2**20
 """Deal numbers below this are reserved for evaluation: a stream never picks one."""
 
 
-@jit_wrapping
+@inner(wraps=True)
 def _mix(z):
     """SplitMix64's output function on one uint64."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -1394,14 +1389,14 @@ def _mix(z):
     return z ^ (z >> np.uint64(31))
 
 
-@jit_wrapping
+@inner(wraps=True)
 def _next(states, b):
     """Advance ``states[b]`` (uint64) in place and return 64 random bits."""
     states[b] += np.uint64(0x9E3779B97F4A7C15)
     return _mix(states[b])
 
 
-@jit
+@inner
 def _below(states, b, n):
     """A whole number from ``0 .. n - 1``, unbiased, for ``n < 2**32``."""
     bound = np.uint64(n)
@@ -1414,7 +1409,7 @@ def _below(states, b, n):
     return np.int64(product >> np.uint64(32))
 
 
-@jit
+@inner
 def _shuffle(states, orders, b):
     """Fisher-Yates on a row of ``orders``, in place."""
     for i in range(orders.shape[1] - 1, 0, -1):
@@ -1424,7 +1419,7 @@ def _shuffle(states, orders, b):
         orders[b, j] = card
 
 
-@jit
+@inner
 def _pick(streams, b):
     """The next unreserved deal number of a stream."""
     number = np.int64(0)
@@ -1433,7 +1428,7 @@ def _pick(streams, b):
     return number
 
 
-@jit
+@inner
 def _next_order(rules, deals, b):
     """The pack of the next deal of a game's stream, shuffled."""
     number = _pick(deals.streams, b)
@@ -1449,7 +1444,7 @@ def _next_order(rules, deals, b):
 # --------------------------------------------------------------------------------- deals, set-up
 
 
-@jit_called
+@inner(inline=False)
 def derive_cards(rules, state, b):
     """Update all that is derived from a position row, except mask and status."""
     spaces = 0
@@ -1488,7 +1483,7 @@ def derive_cards(rules, state, b):
         _update_next_home(rules, state, b, suit)
 
 
-@jit_called
+@inner(inline=False)
 def _derive_parts(rules, state, b):
     """Update all that is derived from a position row, except full piles and status; in varied games all."""
     derive_cards(rules, state, b)
@@ -1498,7 +1493,7 @@ def _derive_parts(rules, state, b):
         _mask_all(rules, state, b)
 
 
-@jit
+@inner
 def derive(rules, state, b):
     """Update everything after a change of ``state.rows`` in a game."""
     _derive_parts(rules, state, b)
@@ -1507,7 +1502,7 @@ def derive(rules, state, b):
         _finish(rules, state, b)
 
 
-@jit
+@inner
 def _deal_home(rules, deals, state, b):
     """Place the cards that start on the foundations; their rank, or 0 if there are none.
 
@@ -1527,7 +1522,7 @@ def _deal_home(rules, deals, state, b):
     return base_rank(rules, state, b)
 
 
-@jit
+@inner
 def _next_dealt(rules, deals, b, k, base):
     """The place in the pack, from ``k``, of the next card that does not start on a foundation."""
     while int(deals.orders[b, _at(k)]) >> 2 == base and (rules.base != 0 or k > 0):
@@ -1535,7 +1530,7 @@ def _next_dealt(rules, deals, b, k, base):
     return k
 
 
-@jit_called
+@inner(inline=False)
 def _deal(rules, deals, state, b):
     """Deal a pack row by row, one card to each pile in a row, then to the cells; the rest is the stock.
 
@@ -1566,27 +1561,14 @@ def _deal(rules, deals, state, b):
         _finish(rules, state, b)
 
 
-@jit_called
-def _advance(rules, deals, state, events, actions, todo, start, stop):
-    """Play an action in each game of some rows, or deal the next game, or leave it unchanged."""
-    for b in range(start, stop):
-        if int(todo[b]) == PLAY:
-            step(rules, state, events, b, actions[b])
-        else:
-            _no_events(events, b)
-            if int(todo[b]) == DEAL:
-                _next_order(rules, deals, b)
-                _deal(rules, deals, state, b)
-
-
-@jit
+@inner
 def write_row(row, target):
     """Copy a row over another of the same length. Assigning a slice would allocate."""
     for k in range(len(row)):
         target[k] = row[k]
 
 
-@jit
+@inner
 def place(rules, state, b, row):
     """Set a game to a position row (int8 ``[row_size]``)."""
     write_row(row, state.rows[b])
@@ -1599,74 +1581,94 @@ PART: Final = 128
 """Number of games that a thread processes at a time."""
 
 
-@jit_parallel
-def step_rows(rules, deals, state, events, actions, todo):
-    """Step every game of the batch; the number of actions outside the space: if any is, nothing happens.
-
-    Parameters
-    ----------
-    actions
-        int64 ``[batch]``.
-    todo
-        int8 ``[batch]``: PLAY the action, LEAVE the game unchanged, or DEAL the next one of its stream.
-    """
+@kernel
+def count_outside(rules: Rules, actions: Annotated[Int64, "batch"], todo: Annotated[Int8, "batch"]) -> int:
+    """The number of actions to play that are outside the action space."""
     outside = 0
     for b in range(actions.shape[0]):
         outside += int(todo[b] == PLAY and (actions[b] < 0 or actions[b] >= rules.actions))
-    if outside == 0:
-        # A separate function is compiled only once for one thread and for several.
-        parts = max(1, actions.shape[0] // PART)
-        for part in prange(parts):
-            start = actions.shape[0] * part // parts
-            stop = actions.shape[0] * (part + 1) // parts
-            _advance(rules, deals, state, events, actions, todo, start, stop)
     return outside
 
 
-@jit_kernel
-def shuffle_rows(states, orders):
+@kernel(part=PART)
+def step_rows(
+    rules: Rules,
+    deals: Deals,
+    state: State,
+    events: Events,
+    actions: Annotated[Int64, "batch"],
+    todo: Annotated[Int8, "batch"],
+    start: int,
+    stop: int,
+) -> None:
+    """Step the games of the batch: PLAY the action, which must be in the action space, LEAVE the game
+    unchanged, or DEAL the next one of its stream.
+    """
+    for b in range(start, stop):
+        if int(todo[b]) == PLAY:
+            step(rules, state, events, b, actions[b])
+        else:
+            _no_events(events, b)
+            if int(todo[b]) == DEAL:
+                _next_order(rules, deals, b)
+                _deal(rules, deals, state, b)
+
+
+@kernel
+def shuffle_rows(states: Annotated[UInt64, "n"], orders: Annotated[Int8, "n rules.cards"]) -> None:
     """Shuffle each row of ``orders`` (int8 ``[n, cards]``) from its generator's state (uint64 ``[n]``)."""
     for b in range(orders.shape[0]):
         _shuffle(states, orders, b)
 
 
-@jit_kernel
-def pick_rows(streams, rows, numbers):
+@kernel
+def pick_rows(
+    streams: Annotated[UInt64, "batch"], rows: Annotated[Int64, "n"], numbers: Annotated[Int64, "n"]
+) -> None:
     """Write the next deal number of each row's stream (int64 ``[n]``) to ``numbers`` (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         numbers[k] = _pick(streams, rows[k])
 
 
-@jit_kernel
-def order_rows(rules, deals, rows):
+@kernel
+def order_rows(rules: Rules, deals: Deals, rows: Annotated[Int64, "n"]) -> None:
     """Shuffle a pack for the next deal of the stream of some rows (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         _next_order(rules, deals, rows[k])
 
 
-@jit_kernel
-def deal_rows(rules, deals, state, rows):
+@kernel
+def deal_rows(rules: Rules, deals: Deals, state: State, rows: Annotated[Int64, "n"]) -> None:
     """Deal new games to some rows (int64 ``[n]``) from their packs in ``deals.orders``."""
     for k in range(rows.shape[0]):
         _deal(rules, deals, state, rows[k])
 
 
-@jit_parallel
-def copy_rows(rules, state, sources, targets):
-    """Copy the games of some rows to others (both int64 ``[n]``, no duplicate targets)."""
-    for k in prange(sources.shape[0]):
+@kernel(part=PART)
+def copy_rows(
+    rules: Rules,
+    state: State,
+    sources: Annotated[Int64, "n"],
+    targets: Annotated[Int64, "n"],
+    start: int,
+    stop: int,
+) -> None:
+    """Copy the games of some rows to others (no duplicate targets)."""
+    for k in range(start, stop):
         copy(rules, state, sources[k], targets[k])
 
 
-@jit_kernel
-def derive_rows(rules, state, rows):
+@kernel
+def derive_rows(rules: Rules, state: State, rows: Annotated[Int64, "n"]) -> None:
     """Update everything after a change of ``state.rows`` in some rows (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
         derive(rules, state, rows[k])
 
 
-@jit_kernel
-def count_paths(rules, state, events, depth, played):
+@kernel
+def count_paths(
+    rules: Rules, state: State, events: Events, depth: int, played: Annotated[Int64, "depth"]
+) -> int:
     """Number of sequences of ``depth`` (at least 1) legal actions from the game in row 0.
 
     Row ``n`` of the state is scratch for the game after ``n`` actions; there are ``depth`` rows.
@@ -1699,13 +1701,13 @@ def count_paths(rules, state, events, depth, played):
     return paths
 
 
-@jit_kernel
-def worried_card(rules, state, row, suit, target):
+@kernel
+def worried_card(rules: Rules, state: State, row: int, suit: int, target: int) -> int:
     """The card that worries back from a foundation of a suit, which must be legal."""
     return last_home(rules, state, row, worrying_foundation(rules, state, row, suit, target))
 
 
-@jit_kernel
-def move_of(rules, state, row, action):
+@kernel
+def move_of(rules: Rules, state: State, row: int, action: int) -> tuple[int, int, int]:
     """Source, target and number of cards of a legal action: see :func:`decode`."""
     return decode(rules, state, row, action)

@@ -7,15 +7,13 @@
 """
 
 from functools import cache
-from typing import Final, get_args
+from typing import Annotated, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import engine
-from solitaire_env.core._jit import jit, jit_called, jit_parallel, prange, typed_once
 from solitaire_env.core.cards import DOWN, FACE_DOWN, KING, SUITS
-from solitaire_env.core.engine import base_rank
+from solitaire_env.core.engine import State, base_rank
 from solitaire_env.core.layout import (
     ONE_CARD,
     Information,
@@ -24,6 +22,7 @@ from solitaire_env.core.layout import (
     make_rules,
     observation_layout,
 )
+from solitaire_env.core.native import Bound, Float32, Int8, inner, kernel
 from solitaire_env.core.position import Position, read_row
 from solitaire_env.core.variant import Variant
 
@@ -115,13 +114,13 @@ def observation_size(variant: Variant, observation: Observation, information: In
     return max(int(part.stop) for part in layout.values())
 
 
-@jit
+@inner
 def _at(place):
-    """The index, declared nonnegative, so that numba compiles no counting from the end of the array."""
+    """The index, declared nonnegative, so that no counting from the end of the array is compiled."""
     return place & 0xFFFF
 
 
-@jit
+@inner
 def _card_features(rules, state, b, thoughtful, depths, out):
     """Shares of the copies of each card that are home, playable and buried in the tableau, and the depth."""
     share = 1.0 / rules.decks
@@ -166,7 +165,7 @@ def _card_features(rules, state, b, thoughtful, depths, out):
                 out[b, _at(place + 3)] = min(out[b, _at(place + 3)], depths[above])
 
 
-@jit
+@inner
 def _source_features(rules, state, b, depths, out):
     """The playable card of each source, and the cards under it."""
     for source in range(rules.sources):
@@ -186,7 +185,7 @@ def _source_features(rules, state, b, depths, out):
             out[b, _at(place + 6)] = int(state.waste[b]) / rules.stock_capacity
 
 
-@jit
+@inner
 def _write_rule_features(rules, state, b, place, depths, out):
     """Redeals left, the base, and the face-down cards of each pile."""
     if rules.row_redeals < rules.row_base:
@@ -202,7 +201,7 @@ def _write_rule_features(rules, state, b, place, depths, out):
         out[b, place + pile] = depths[down]
 
 
-@jit
+@inner
 def _stock_features(rules, state, b, place, out):
     """The cards of the stock, the next to be drawn first."""
     stock = int(state.stock[b])
@@ -215,9 +214,17 @@ def _stock_features(rules, state, b, place, out):
         place += 5
 
 
-@jit_called
-def _game_features(rules, state, thoughtful, depths, out, start, stop):
-    """All features of the games of some rows."""
+@kernel(part=PART)
+def _write_features(
+    rules: Rules,
+    state: State,
+    thoughtful: int,
+    depths: Annotated[Float32, "heights"],
+    out: Annotated[Float32, "batch size"],
+    start: int,
+    stop: int,
+) -> None:
+    """Write the features of games. ``depths`` has each number of cards / capacity of a pile."""
     counts = rules.sources * SOURCE_FEATURES + SUITS * rules.ranks * CARD_FEATURES
     for b in range(start, stop):
         _source_features(rules, state, b, depths, out)
@@ -234,57 +241,35 @@ def _game_features(rules, state, thoughtful, depths, out, start, stop):
             _stock_features(rules, state, b, place, out)
 
 
-@jit_parallel
-def _features(rules, state, thoughtful, depths, out):
-    """Write the features of every game into ``out`` (float32 ``[batch, size]``).
-
-    ``depths`` is float32 ``[pile_capacity + 1]``: a number of cards / capacity.
-    """
-    parts = max(1, out.shape[0] // PART)
-    for part in prange(parts):
-        start = out.shape[0] * part // parts
-        stop = out.shape[0] * (part + 1) // parts
-        _game_features(rules, state, thoughtful, depths, out, start, stop)
-
-
-@jit_called
-def _hide_cards(rules, rows, out, start, stop):
-    """Copy the visible part of some rows, with face-down cards as FACE_DOWN."""
+@kernel(part=PART)
+def _write_cards(
+    rules: Rules,
+    rows: Annotated[Int8, "batch rules.row_size"],
+    out: Annotated[Int8, "batch rules.row_stock"],
+    start: int,
+    stop: int,
+) -> None:
+    """Copy the visible part of position rows, with face-down cards as FACE_DOWN."""
     for b in range(start, stop):
         for place in range(rules.row_cells):
             card = rows[b, place]
             out[b, place] = FACE_DOWN if card >= DOWN else card
-        engine.write_row(rows[b, rules.row_cells : out.shape[1]], out[b, rules.row_cells :])
+        for place in range(rules.row_cells, out.shape[1]):
+            out[b, place] = rows[b, place]
 
 
-@jit_parallel
-def _hidden_cards(rules, rows, out):
-    """Copy the visible part of every row (int8 ``[batch, row_size]``) to ``out``, without hidden cards."""
-    parts = max(1, out.shape[0] // PART)
-    for part in prange(parts):
-        start = out.shape[0] * part // parts
-        stop = out.shape[0] * (part + 1) // parts
-        _hide_cards(rules, rows, out, start, stop)
-
-
-_write_features = typed_once(_features)
-_write_cards = typed_once(_hidden_cards)
-
-
-def write_cards(rules: Rules, state: engine.State, out: npt.NDArray[np.int8]) -> None:
-    """Write the ``cards`` observation of every game of a variant with face-down cards to ``out`` (int8
-    ``[batch, row_stock]``).
+def card_writer(rules: Rules, state: State, out: npt.NDArray[np.int8]) -> Bound:
+    """A kernel without arguments that writes the ``cards`` observation of every game of a variant with
+    face-down cards to ``out`` (int8 ``[batch, row_stock]``).
     """
-    _write_cards(rules, state.rows, out)
+    return _write_cards.bind(rules, state.rows, out)
 
 
-@cache
-def _depths(rules: Rules) -> npt.NDArray[np.float32]:
-    return np.array([n / rules.pile_capacity for n in range(rules.pile_capacity + 1)], dtype=np.float32)
-
-
-def write_features(
-    rules: Rules, state: engine.State, information: Information, out: npt.NDArray[np.float32]
-) -> None:
-    """Write the ``features`` observation of every game into ``out`` (float32 ``[batch, size]``)."""
-    _write_features(rules, state, int(information == "thoughtful"), _depths(rules), out)
+def feature_writer(
+    rules: Rules, state: State, information: Information, out: npt.NDArray[np.float32]
+) -> Bound:
+    """The same for the ``features`` observation, float32 ``[batch, size]``."""
+    depths = np.arange(rules.pile_capacity + 1) / rules.pile_capacity
+    return _write_features.bind(
+        rules, state, int(information == "thoughtful"), depths.astype(np.float32), out
+    )

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core._jit import jit_wrapping
 from solitaire_env.core.layout import Rules
+from solitaire_env.core.native import inner
 
 
 def make_sum_weights(rules: Rules) -> npt.NDArray[np.int64]:
@@ -19,7 +19,7 @@ def make_sum_weights(rules: Rules) -> npt.NDArray[np.int64]:
     return generator.integers(2**63, size=rules.row_stock, dtype=np.int64)
 
 
-@jit_wrapping
+@inner(wraps=True)
 def position_sum(row: Any, weights: Any) -> Any:
     """The sum of a position row (int8 ``[row_size]``), an int64."""
     total = np.int64(0)

@@ -1,14 +1,15 @@
 """Supermoves as single moves."""
 
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import engine
-from solitaire_env.core._jit import jit, jit_kernel, typed_once
-from solitaire_env.core.layout import make_rules
+from solitaire_env.core.engine import State
+from solitaire_env.core.layout import Rules, make_rules
+from solitaire_env.core.native import Int64, inner, kernel
 from solitaire_env.core.variant import Variant
 
 MOST_SINGLES: Final = 49
@@ -37,13 +38,13 @@ TASK: Final = Task(*range(len(Task._fields)))
 class Scratch(NamedTuple):
     """Scratch arrays for one supermove, int64."""
 
-    heights: Any
+    heights: Annotated[Int64, "rules.piles"]
     """Cards in each pile ``[piles]``."""
-    cells: Any
+    cells: Annotated[Int64, "cells+1"]
     """The empty cells, as sources, ``[cells + 1]``."""
-    places: Any
+    places: Annotated[Int64, "singles"]
     """The sources and piles of the tasks, ``[MOST_SINGLES]``."""
-    tasks: Any
+    tasks: Annotated[Int64, "tasks columns"]
     """Columns of :class:`Task`, ``[MOST_TASKS, 4]``; a stack, the last one is next."""
 
 
@@ -107,7 +108,7 @@ def expand_rows(
 # ----------------------------------------------------------------------------------------- kernels
 
 
-@jit
+@inner
 def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no-untyped-def]
     """Add the move of a card onto a pile, or to it as a space; the new number of moves."""
     if heights[target]:
@@ -120,7 +121,7 @@ def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no
     return n + 1
 
 
-@jit
+@inner
 def _carry(strict, scratch, cards, from_place, to_place, singles, n):  # type: ignore[no-untyped-def]
     """Carry cards without spaces: all but the deepest to cells, then onto it again."""
     source = scratch.places[from_place]
@@ -140,7 +141,7 @@ def _carry(strict, scratch, cards, from_place, to_place, singles, n):  # type: i
     return n
 
 
-@jit
+@inner
 def _set_task(task, cards, from_place, to_place, between):  # type: ignore[no-untyped-def]
     task[TASK.cards] = cards
     task[TASK.source] = from_place
@@ -148,7 +149,7 @@ def _set_task(task, cards, from_place, to_place, between):  # type: ignore[no-un
     task[TASK.between] = between
 
 
-@jit
+@inner
 def _read_room(strict, state, row, scratch):  # type: ignore[no-untyped-def]
     """Store the heights of piles and the empty cells of a game; the number of empty cells."""
     for pile in range(strict.piles):
@@ -160,7 +161,7 @@ def _read_room(strict, state, row, scratch):  # type: ignore[no-untyped-def]
     return empty
 
 
-@jit
+@inner
 def _expand(rules, strict, state, row, action, scratch, singles):  # type: ignore[no-untyped-def]
     """Write the single moves of an action; their number.
 
@@ -202,11 +203,17 @@ def _expand(rules, strict, state, row, action, scratch, singles):  # type: ignor
     return n
 
 
-@jit_kernel
-def _expand_all(rules, strict, state, rows, actions, scratch, singles, counts):  # type: ignore[no-untyped-def]
+@kernel
+def _expand_rows(
+    rules: Rules,
+    strict: Rules,
+    state: State,
+    rows: Annotated[Int64, "n"],
+    actions: Annotated[Int64, "n"],
+    scratch: Scratch,
+    singles: Annotated[Int64, "n most"],
+    counts: Annotated[Int64, "n"],
+) -> None:
     """Write the single moves of an action of each game, and their numbers."""
     for k in range(rows.shape[0]):
         counts[k] = _expand(rules, strict, state, rows[k], actions[k], scratch, singles[k])
-
-
-_expand_rows = typed_once(_expand_all)

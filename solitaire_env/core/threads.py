@@ -1,26 +1,146 @@
-"""Threads: kernels that release the interpreter lock run in parallel, each on a part of the games.
+"""Threads: kernels release the interpreter lock, so Python threads run them in parallel, each on a part of
+the games.
 
-For kernels too large to be compiled a second time with a parallel loop (``jit_parallel``).
+A waiting helper sleeps, and the caller never waits for a helper that has not begun: on a busy machine it does
+all the work itself.
 """
 
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Final, TypeVar
 
-from solitaire_env.core._jit import get_num_threads, set_num_threads
+from solitaire_env.util.cores import usable_cores
+from solitaire_env.util.messages import shown
+from solitaire_env.util.numbers import whole_number
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
+GAMES_PER_THREAD: Final = 256
+"""Games per thread: stepping fewer takes less time than waking a thread."""
+
+
+class _Here(threading.local):
+    """What each Python thread may use."""
+
+    limit: int | None = None
+    helping = False
+
+
+_here: Final = _Here()
+
+
+@cache
+def max_threads() -> int:
+    """The maximum number of threads: ``SOLITAIRE_ENV_THREADS``, by default the number of cores that this
+    process may use (:func:`solitaire_env.util.cores.usable_cores`).
+    """
+    given = os.environ.get("SOLITAIRE_ENV_THREADS", "")
+    if given and not (given.isdecimal() and 0 < int(given) < 1000):
+        raise ValueError(f"SOLITAIRE_ENV_THREADS is {given!r}, allowed: a whole number from 1 to 999")
+    return int(given) if given else usable_cores()
+
+
+def get_num_threads() -> int:
+    """The maximum number of threads of kernels that this Python thread calls."""
+    return max_threads() if _here.limit is None else _here.limit
+
+
+def set_num_threads(count: int) -> None:
+    """Set the maximum number of threads of kernels that this Python thread calls.
+
+    Raises
+    ------
+    ValueError
+        Unless the count is 1 to :func:`max_threads`.
+    """
+    number = whole_number(count)
+    if number is None or not 1 <= number <= max_threads():
+        raise ValueError(f"the number of threads is {shown(count)}, allowed: 1 to {max_threads()}")
+    _here.limit = number
+
+
+class _Job:
+    """A call that several threads take part in."""
+
+    def __init__(self, call: Callable[[], object], helpers: int) -> None:
+        self.call = call
+        self.wanted = helpers
+        """Number of helpers that may still begin."""
+        self.running = 0
+        self.ended: threading.Lock | None = None
+
+
+class _Helpers:
+    """Sleeping threads that take part in the call of one thread at a time."""
+
+    def __init__(self) -> None:
+        self.claim = threading.Lock()
+        self.lock = threading.Lock()
+        self.wake = threading.Semaphore(0)
+        self.size = 0
+        self.job: _Job | None = None
+
+    def share(self, call: Callable[[], object], threads: int) -> bool:
+        """Call a function in several threads; False if the helpers are busy, and nothing was called."""
+        if not self.claim.acquire(blocking=False):
+            return False
+        try:
+            while self.size < threads - 1:
+                threading.Thread(target=self._help, name="solitaire-env", daemon=True).start()
+                self.size += 1
+            job = self.job = _Job(call, threads - 1)
+            self.wake.release(threads - 1)
+            try:
+                call()
+            finally:
+                with self.lock:
+                    self.job = None
+                    if job.running:
+                        job.ended = threading.Lock()
+                        job.ended.acquire()
+                if job.ended is not None:
+                    job.ended.acquire()
+        finally:
+            self.claim.release()
+        return True
+
+    def _help(self) -> None:
+        while True:
+            self.wake.acquire()
+            with self.lock:
+                job = self.job
+                if job is None or job.wanted == 0:  # the caller has done it all, or others help
+                    continue
+                job.wanted -= 1
+                job.running += 1
+            job.call()
+            with self.lock:
+                job.running -= 1
+                if job.running == 0 and job.ended is not None:
+                    job.ended.release()
+
+
+_helpers = _Helpers()
+
+
+def share(call: Callable[[], object], games: int) -> None:
+    """Call a function in as many threads as ``games`` are worth, at least in this one, and wait for all that
+    have begun.
+    """
+    threads = min(games // GAMES_PER_THREAD, get_num_threads())
+    if threads < 2 or not _helpers.share(call, threads):
+        call()
+
 
 class _Workers:
-    """The worker threads, created on first use; a forked process creates its own."""
+    """The worker threads of :func:`run_parts`, created on first use."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.here = threading.local()
         self.pool: ThreadPoolExecutor | None = None
         self.size = 0
 
@@ -34,18 +154,23 @@ class _Workers:
                 self.size = size
             return self.pool
 
-    def _begin(self) -> None:
-        self.here.helping = True
+    @staticmethod
+    def _begin() -> None:
+        _here.helping = True
         set_num_threads(1)
 
-    def after_fork(self) -> None:  # pragma: no cover  # called in a forked process
-        """Drop the threads of the parent, which do not exist in this process."""
-        self.__init__()  # type: ignore[misc]
+
+_workers = _Workers()
 
 
-_workers: Final = _Workers()
+def _after_fork() -> None:  # pragma: no cover  # called in a forked process
+    """The threads of the parent do not exist in this process: start others when needed."""
+    global _helpers, _workers
+    _helpers, _workers = _Helpers(), _Workers()
+
+
 if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has no fork
-    os.register_at_fork(after_in_child=_workers.after_fork)
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
@@ -55,7 +180,7 @@ def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Res
     call raises is raised here, after all calls that had started have ended.
     """
     helpers = min(get_num_threads(), len(parts)) - 1
-    if helpers < 1 or getattr(_workers.here, "helping", False):
+    if helpers < 1 or _here.helping:
         return [call(part) for part in parts]
     results: dict[int, Result] = {}
     left = enumerate(parts)
@@ -66,11 +191,11 @@ def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Res
 
     pool = _workers.get(helpers)
     others = [pool.submit(take_parts) for _ in range(helpers)]
-    _workers.here.helping = True
+    _here.helping = True
     try:
         take_parts()
     finally:
-        _workers.here.helping = False
+        _here.helping = False
         # Calls of other threads must end before their arrays are used again.
         errors = [other.exception() for other in others if not other.cancel()]
     for error in errors:

@@ -112,8 +112,10 @@ def evaluate(
     spec = GameSpec(variant, Settings(max_episode_steps=limit))
     player = as_policy(policy, spec)
     name = check_policy_name(player.name if name is None else name)
-    deals = _check_deals(deals)
-    check_seed(seed)
+    deals = _check_deals(variant, deals)
+    seed = check_count("seed", seed)
+    check_kind("results", results, (str, Path, type(None)), "a path or None")
+    check_kind("transcripts", transcripts, (bool, str, Path), "True, False or a folder")
     runner = Runner(player, spec, num_envs=num_envs, seed=seed, record=bool(transcripts))
     about: dict[str, Any] = {
         "env": env_id(variant),

@@ -8,13 +8,14 @@ generation, 2014. The member of the family is XSL RR 128/64: a linear congruenti
 halves of its state combined by xor and rotated by its highest six bits.
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Position, jit_kernel, jit_wrapping, typed_once
+from solitaire_env.core import Position
 from solitaire_env.core.batch import Start
+from solitaire_env.core.native import Float64, Int64, UInt64, inner, kernel
 from solitaire_env.notation import format_position
 
 LOW: Final = 2**64 - 1
@@ -53,7 +54,7 @@ class RandomStreams:
         return numbers
 
 
-@jit_wrapping
+@inner(wraps=True)
 def _high_half(a: Any, b: Any) -> Any:
     """The high 64 bits of the product of two uint64."""
     half, low = np.uint64(32), np.uint64(2**32 - 1)
@@ -63,7 +64,7 @@ def _high_half(a: Any, b: Any) -> Any:
     return a_high * b_high + (middle >> half) + (other >> half)
 
 
-@jit_wrapping
+@inner(wraps=True)
 def _next(states: Any, b: Any) -> Any:
     """Advance the stream of row ``b``; 64 random bits."""
     high, low = states[b, 0], states[b, 1]
@@ -78,10 +79,9 @@ def _next(states: Any, b: Any) -> Any:
     return (bits >> turn) | (bits << ((np.uint64(64) - turn) & np.uint64(63)))
 
 
-@jit_kernel
-def _draw_numbers(states, rows, numbers):  # type: ignore[no-untyped-def]
+@kernel
+def _draw(
+    states: Annotated[UInt64, "rows 4"], rows: Annotated[Int64, "n"], numbers: Annotated[Float64, "n"]
+) -> None:
     for k in range(rows.shape[0]):
         numbers[k] = np.float64(_next(states, rows[k]) >> np.uint64(11)) * 2.0**-53
-
-
-_draw = typed_once(_draw_numbers)

@@ -5,12 +5,13 @@ repetitions are counted at its end. Tried: a hash table for each game. It took 6
 thousand games of 2,000 positions, whose tables do not fit into the cache.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit_kernel, typed_once
+from solitaire_env.core import Rules
+from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.core.position_sums import make_sum_weights, position_sum
 
 FIRST_ROOM: Final = 250
@@ -59,8 +60,14 @@ class Repeats:
         return int(np.count_nonzero(sums[1:] == sums[:-1]))
 
 
-@jit_kernel
-def _add_sums(cards, rows, weights, sums, lengths):  # type: ignore[no-untyped-def]
+@kernel
+def _add(
+    cards: Annotated[Int8, "rows rules.row_size"],
+    rows: Annotated[Int64, "n"],
+    weights: Annotated[Int64, "rules.row_stock"],
+    sums: Annotated[Int64, "rows capacity"],
+    lengths: Annotated[Int64, "rows"],
+) -> None:
     """Append the sums of positions of some games."""
     for k in range(rows.shape[0]):
         b = rows[k]
@@ -68,8 +75,13 @@ def _add_sums(cards, rows, weights, sums, lengths):  # type: ignore[no-untyped-d
         lengths[b] += 1
 
 
-@jit_kernel
-def _find_last(rows, sums, lengths, found):  # type: ignore[no-untyped-def]
+@kernel
+def _find_repetition(
+    rows: Annotated[Int64, "n"],
+    sums: Annotated[Int64, "rows capacity"],
+    lengths: Annotated[Int64, "rows"],
+    found: Annotated[Bool, "n"],
+) -> None:
     """Write whether the last position of some games occurred before."""
     for k in range(rows.shape[0]):
         b = rows[k]
@@ -79,7 +91,3 @@ def _find_last(rows, sums, lengths, found):  # type: ignore[no-untyped-def]
         for n in range(last):
             times += sums[b, n] == sums[b, last]
         found[k] = times > 0
-
-
-_add = typed_once(_add_sums)
-_find_repetition = typed_once(_find_last)

@@ -17,7 +17,7 @@ from solitaire_env.vector import SolitaireVectorEnv
 
 TIMED: Final = (
     "Timed: step() with observation, action mask, reward and auto-reset; one action in one game is a step.\n"
-    "Not timed: the choice of actions (random legal ones, recorded beforehand), first reset, compilation."
+    "Not timed: the choice of actions (random legal ones, recorded beforehand), first reset."
 )
 
 
@@ -86,7 +86,7 @@ def processor() -> str:
 
 def machine() -> str:
     """The machine and the versions of a measurement, in one line."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "gymnasium"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "gymnasium"))
     return (
         f"Machine: {processor()}, {os.cpu_count()} cores, {get_num_threads()} threads used; "
         f"{platform.system()}, Python {platform.python_version()}, {packages}"

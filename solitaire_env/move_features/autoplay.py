@@ -5,14 +5,15 @@ could be placed on it in the tableau, and its foundation waits for it or for its
 such a move unsafe: see :func:`_is_safe`.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import State, jit, jit_inline, jit_kernel, make_state, typed_once
+from solitaire_env.core import Events, Rules, State, make_state
 from solitaire_env.core.engine import place_home, step
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.native import Int8, Int64, inner, kernel
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.observed import GAME, place_cards
@@ -25,13 +26,13 @@ def has_safe_moves(variant: Variant) -> bool:
     return variant.build == variant.foundation_build == "same suit"
 
 
-@jit
+@inner
 def _lowest_of_suit(rules, state, b, suit):  # type: ignore[no-untyped-def]
     """Number of cards on the lowest foundation of a suit; foundations of a suit are ordered fullest first."""
     return int(state.rows[b, rules.row_foundations + suit * rules.decks + rules.decks - 1])
 
 
-@jit
+@inner
 def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
     """Whether the playable card of a source is safe to go home, if a foundation takes it."""
     card = int(state.tops[b, source])
@@ -48,8 +49,8 @@ def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
     )
 
 
-@jit_inline
-def autoplay_safe_move(rules, state, b):  # type: ignore[no-untyped-def]
+@kernel
+def autoplay_safe_move(rules: Rules, state: State, b: int) -> int:
     """The first safe move home of a game in play, -1 if there is none."""
     for source in range(rules.sources):
         if int(state.mask[b, rules.home_actions + source]) != 0 and _is_safe(rules, state, b, source):
@@ -57,8 +58,8 @@ def autoplay_safe_move(rules, state, b):  # type: ignore[no-untyped-def]
     return -1
 
 
-@jit_inline
-def autoplay_safe(rules, state, events, b):  # type: ignore[no-untyped-def]
+@kernel
+def autoplay_safe(rules: Rules, state: State, events: Events, b: int) -> int:
     """Play all safe moves home of a game; return the number of cards."""
     gone = 0
     while int(state.status[b]) == PLAYING:
@@ -70,8 +71,8 @@ def autoplay_safe(rules, state, events, b):  # type: ignore[no-untyped-def]
     return gone
 
 
-@jit_kernel
-def _autoplay_safe_moves(rules, state, chosen):  # type: ignore[no-untyped-def]
+@kernel
+def _autoplay_safe_moves(rules: Rules, state: State, chosen: Annotated[Int64, "batch"]) -> None:
     for b in range(chosen.shape[0]):
         if int(state.status[b]) == PLAYING:
             chosen[b] = autoplay_safe_move(rules, state, b)
@@ -96,21 +97,24 @@ def keep_safe_moves(masks: Array, safe: Array) -> Array:
     return masks
 
 
-@jit_kernel
-def _autoplay_seen(rules, state, observations, masks, chosen):  # type: ignore[no-untyped-def]
+@kernel
+def _autoplay_seen(
+    rules: Rules,
+    state: State,
+    observations: Annotated[Int8, "n size"],
+    masks: Annotated[Int8, "n rules.actions"],
+    chosen: Annotated[Int64, "n"],
+) -> None:
     for game in range(observations.shape[0]):
-        place_cards(rules, state, int(GAME), observations[game])
+        place_cards(rules, state, GAME, observations[game])
         for source in range(rules.sources):
             if (
                 masks[game, rules.home_actions + source] != 0
                 and int(state.tops[GAME, source]) != 0
-                and _is_safe(rules, state, int(GAME), source)
+                and _is_safe(rules, state, GAME, source)
             ):
                 chosen[game] = rules.home_actions + source
                 break
-
-
-_autoplay_all_seen = typed_once(_autoplay_seen)
 
 
 class SafeAutoplay:
@@ -138,7 +142,7 @@ class SafeAutoplay:
         chosen = np.full(len(masks), -1, dtype=np.int64)
         observations = np.ascontiguousarray(observations, dtype=np.int8)
         masks = np.ascontiguousarray(masks).view(np.int8)
-        _autoplay_all_seen(self.rules, make_state(self.rules, 1), observations, masks, chosen)
+        _autoplay_seen(self.rules, make_state(self.rules, 1), observations, masks, chosen)
         return chosen
 
     def keep(self, observations: Array, masks: Array) -> Array:

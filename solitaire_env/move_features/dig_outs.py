@@ -11,7 +11,7 @@ filled automatically.
 
 from typing import Final
 
-from solitaire_env.core import Rules, jit, jit_called, jit_part
+from solitaire_env.core import Rules
 from solitaire_env.core.engine import (
     carry,
     carry_limit,
@@ -27,6 +27,7 @@ from solitaire_env.core.engine import (
     to_cell,
 )
 from solitaire_env.core.layout import ANY_GROUP, ONE_CARD, SAME_SUIT, SEQUENCE, SUPERMOVE
+from solitaire_env.core.native import inner
 from solitaire_env.move_features.columns import DIG, NUM_DIG
 
 WASTE_DIG: Final = 6
@@ -43,7 +44,7 @@ def planning_rules(rules: Rules, own_build: bool = False) -> Rules:
     return rules._replace(build=SAME_SUIT, run_build=SAME_SUIT, moves=moves)
 
 
-@jit
+@inner
 def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
     """Send all possible cards home, source by source, repeatedly; their number. Only moves cards."""
     gone = 0
@@ -59,7 +60,7 @@ def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
     return gone
 
 
-@jit
+@inner
 def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
     """The pile that takes the last ``count`` cards of a source: the last one they fit onto, else the last
     space; -1 if there is none.
@@ -86,7 +87,7 @@ def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
     return -1
 
 
-@jit
+@inner
 def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
     """Move the last ``above`` cards of a source away; whether that is possible. Only moves cards."""
     while above > 0:
@@ -109,7 +110,7 @@ def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
     return True
 
 
-@jit
+@inner
 def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
     """Start of a source's cards in the row, the first place to search, and the number of cards."""
     if source < rules.piles:
@@ -118,7 +119,7 @@ def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
     return rules.row_waste, max(0, waste - WASTE_DIG), waste
 
 
-@jit_part
+@inner
 def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[no-untyped-def]
     """Dig out each next foundation card from the position in row ``start``; the number of dig-outs.
 
@@ -160,7 +161,7 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
     return number
 
 
-@jit_called
+@inner(inline=False)
 def write_dig_outs(rules, state, start, trial, best, out):  # type: ignore[no-untyped-def]
     """Write rounds of dig-outs to ``out``, float32 ``[rounds * NUM_DIG]``.
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit, jit_called
+from solitaire_env.core import Rules
 from solitaire_env.core.cards import DOWN, SUITS
 from solitaire_env.core.engine import (
     cards_below,
@@ -35,6 +35,7 @@ from solitaire_env.core.layout import (
     SPACES_RANK,
     SUPERMOVE,
 )
+from solitaire_env.core.native import inner
 from solitaire_env.move_features.columns import FAMILY, NUM_FAMILY
 
 NONE_OVER: Final = 13
@@ -78,7 +79,7 @@ def family_rules(rules: Rules) -> npt.NDArray[np.float32]:
 # ----------------------------------------------------------------------------------------- kernels
 
 
-@jit
+@inner
 def _lies_face_down(rules, state, b, pile, place):  # type: ignore[no-untyped-def]
     """Whether a card, counted from the base, is face down. The last card of a pile never is: if it is hidden,
     a move has just turned it up.
@@ -87,7 +88,7 @@ def _lies_face_down(rules, state, b, pile, place):  # type: ignore[no-untyped-de
     return (card >= DOWN or card < SUITS) and place < int(state.heights[b, pile]) - 1
 
 
-@jit
+@inner
 def _pile_tops_take(rules, state, b):  # type: ignore[no-untyped-def]
     """The cards, as bits, that fit onto the playable card of a pile by the rules."""
     cards = 0
@@ -96,7 +97,7 @@ def _pile_tops_take(rules, state, b):  # type: ignore[no-untyped-def]
     return cards
 
 
-@jit
+@inner
 def _write_piles(rules, state, b, out):  # type: ignore[no-untyped-def]
     """Face-down cards, and cards in order by the rules."""
     down = piles_down = joined = 0
@@ -121,7 +122,7 @@ def _write_piles(rules, state, b, out):  # type: ignore[no-untyped-def]
     out[FAMILY.joined] = 2 * joined / rules.cards
 
 
-@jit_called
+@inner(inline=False)
 def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignore[no-untyped-def]
     """Write the features of a position and of the rules; clear those of a move.
 
@@ -154,7 +155,7 @@ def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignor
     out[FAMILY.unseen] = (hidden - drawn) / rules.cards
 
 
-@jit
+@inner
 def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type: ignore[no-untyped-def]
     """Features of the pile that a move's cards leave."""
     base = source * rules.pile_capacity
@@ -175,7 +176,7 @@ def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type:
         out[FAMILY.frees_fitting] = is_in(under, takes)
 
 
-@jit_called
+@inner(inline=False)
 def write_family_move(rules, state, b, action, out):  # type: ignore[no-untyped-def]
     """Write the features of a legal action of the game in row ``b``, before it is played."""
     if action == 0 and rules.has_stock:

@@ -9,14 +9,15 @@ Moves of a position often lead to the same end. A lookahead that meets a positio
 there, and the features of the end are read once.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit
+from solitaire_env.core import Rules
 from solitaire_env.core.engine import step
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.native import Int64, inner
 from solitaire_env.core.position_sums import make_sum_weights, position_sum
 from solitaire_env.move_features.autoplay import autoplay_safe_move
 from solitaire_env.move_features.moves import best_move
@@ -34,15 +35,15 @@ NOT_KNOWN: Final = 2**32
 class Passed(NamedTuple):
     """Positions on the lookaheads from one position, and their ends; scratch arrays."""
 
-    number: Array
+    number: Annotated[Int64, "one"]
     """int64 ``[1]``: number of positions."""
-    sums: Array
+    sums: Annotated[Int64, "passed"]
     """int64 ``[MOST_PASSED]``: sum of the position, see :mod:`solitaire_env.core.position_sums`."""
-    ends: Array
+    ends: Annotated[Int64, "passed"]
     """int64 ``[MOST_PASSED]``: the move whose lookahead first reached the same end."""
-    left: Array
+    left: Annotated[Int64, "passed"]
     """int64 ``[MOST_PASSED]``: number of moves from there to the end."""
-    weights: Array
+    weights: Annotated[Int64, "rules.row_stock"]
     """int64 ``[row_stock]``: weights of the sums."""
 
 
@@ -52,7 +53,7 @@ def make_passed(rules: Rules) -> Passed:
     return Passed(np.zeros(1, dtype=np.int64), sums, ends, left, make_sum_weights(rules))
 
 
-@jit
+@inner
 def _find(passed, position, most):  # type: ignore[no-untyped-def]
     """Index of a stored position that reaches its end within ``most`` moves; -1 if there is none."""
     for place in range(passed.number[0]):
@@ -61,7 +62,7 @@ def _find(passed, position, most):  # type: ignore[no-untyped-def]
     return -1
 
 
-@jit
+@inner
 def _store(passed, position, made):  # type: ignore[no-untyped-def]
     """Store a position while there is room; its ``left`` marks that its end is not known yet."""
     place = passed.number[0]
@@ -71,7 +72,7 @@ def _store(passed, position, made):  # type: ignore[no-untyped-def]
         passed.number[0] += 1
 
 
-@jit
+@inner
 def _finish(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
     """Finish the lookahead whose positions begin at ``first``.
 
@@ -84,7 +85,7 @@ def _finish(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
         passed.left[place] = NOT_KNOWN + made - passed.left[place]
 
 
-@jit
+@inner
 def look_ahead(rules, state, events, b, move, weights, limit, room, passed):  # type: ignore[no-untyped-def]
     """Follow the linear policy in a game, for at most ``limit`` moves, without those of safe autoplay.
 

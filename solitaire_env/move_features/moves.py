@@ -5,12 +5,12 @@ sum, the linear policy and networks the features (:mod:`solitaire_env.move_featu
 listed in :class:`~solitaire_env.move_features.columns.MoveColumns`.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit, jit_called, jit_inline
+from solitaire_env.core import Rules
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.engine import (
     cards_home_after,
@@ -21,6 +21,7 @@ from solitaire_env.core.engine import (
     place_home,
     worrying_foundation,
 )
+from solitaire_env.core.native import Float32, Float64, Int64, inner
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
 
 Array = npt.NDArray[Any]
@@ -29,14 +30,16 @@ Array = npt.NDArray[Any]
 class Room(NamedTuple):
     """Scratch arrays for the legal moves of one game at a time."""
 
-    near: Array
+    near: Annotated[Float64, "rules.piles"]
     """float64 ``[piles]``: how near the end of each pile a next foundation card lies."""
-    move: Array
+    move: Annotated[Float32, "own_features"]
     """float32 ``[NUM_MOVE]``: features, if only their sum is needed."""
-    actions: Array
+    actions: Annotated[Int64, "rules.actions"]
     """int64 ``[actions]``: the legal actions."""
-    scores: Array
+    scores: Annotated[Float64, "rules.actions"]
     """float64 ``[actions]``: the scores of the legal actions."""
+    order: Annotated[Int64, "rules.actions"]
+    """int64 ``[actions]``: their indices by score, see :func:`sort_by_score`."""
 
 
 def make_room(rules: Rules) -> Room:
@@ -46,6 +49,7 @@ def make_room(rules: Rules) -> Room:
         np.zeros(NUM_MOVE, dtype=np.float32),
         np.zeros(rules.actions, dtype=np.int64),
         np.zeros(rules.actions, dtype=np.float64),
+        np.zeros(rules.actions, dtype=np.int64),
     )
 
 
@@ -62,7 +66,7 @@ class View(NamedTuple):
     """The number of cards on the lowest foundation."""
 
 
-@jit
+@inner
 def cards_in_sight(rules, state, b):  # type: ignore[no-untyped-def]
     """The playable cards of piles, and those of all sources, as sets."""
     on_piles = in_sight = 0
@@ -73,7 +77,7 @@ def cards_in_sight(rules, state, b):  # type: ignore[no-untyped-def]
     return on_piles & ~15, in_sight & ~15
 
 
-@jit
+@inner
 def lowest_foundation(rules, state, b):  # type: ignore[no-untyped-def]
     """Number of cards on the lowest foundation; foundations of a suit are ordered fullest first."""
     lowest = rules.ranks
@@ -83,18 +87,18 @@ def lowest_foundation(rules, state, b):  # type: ignore[no-untyped-def]
     return lowest
 
 
-@jit_called
+@inner(inline=False)
 def _varied_after_next(rules, state, b):  # type: ignore[no-untyped-def]
     return cards_home_after(rules, state, b, 1)
 
 
-@jit
+@inner
 def cards_after_next(rules, state, b):  # type: ignore[no-untyped-def]
     """The cards that go home right after the next foundation cards."""
     return _varied_after_next(rules, state, b) if rules.varied else int(state.next_home[b]) << 4
 
 
-@jit
+@inner
 def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-untyped-def]
     """How near the end of a pile a next foundation card lies: 1 / its place, half for the card after one."""
     both = next_cards | after
@@ -112,7 +116,7 @@ def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-unty
     return near
 
 
-@jit
+@inner
 def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
     """The view of a position; ``near`` gets how near the end of each pile a next foundation card lies."""
     next_cards = int(state.next_home[b])
@@ -127,20 +131,20 @@ def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
 # ----------------------------------------------------------------------------------- the features
 
 
-@jit
+@inner
 def _put(column, value, weights, out):  # type: ignore[no-untyped-def]
     """Write a feature; return its part of the weighted sum."""
     out[column] = value
     return weights[column] * value
 
 
-@jit
+@inner
 def _covers(rules, card, view):  # type: ignore[no-untyped-def]
     """Whether a card in sight fits onto a card."""
     return (view.in_sight & next_lower(rules, 1 << card)) != 0
 
 
-@jit
+@inner
 def _home(rules, state, b, card, view, weights, out):  # type: ignore[no-untyped-def]
     """A card that goes home: ranks above the lowest foundation, and whether a card fits onto it."""
     score = _put(MOVE.home, 1.0, weights, out)
@@ -149,7 +153,7 @@ def _home(rules, state, b, card, view, weights, out):  # type: ignore[no-untyped
     return score + _put(MOVE.home_covers, int(_covers(rules, card, view)), weights, out)
 
 
-@jit_called
+@inner(inline=False)
 def _worry(rules, state, b, suit, target, view, near, weights, out):  # type: ignore[no-untyped-def]
     """A card that worries back onto a pile: -1 for ``home``, as the reverse of that move."""
     card = last_home(rules, state, b, worrying_foundation(rules, state, b, suit, target))
@@ -160,7 +164,7 @@ def _worry(rules, state, b, suit, target, view, near, weights, out):  # type: ig
     return score + _put(MOVE.target_near, near[target], weights, out)
 
 
-@jit
+@inner
 def _to_cell(rules, state, b, source, card, weights, out):  # type: ignore[no-untyped-def]
     """A card that goes to a cell: its rank, and the remaining cells."""
     kind = MOVE.pile_to_cell if source < rules.piles else MOVE.waste_to_cell
@@ -169,7 +173,7 @@ def _to_cell(rules, state, b, source, card, weights, out):  # type: ignore[no-un
     return score + _put(MOVE.cells_left, (int(state.empty_cells[b]) - 1) / 4, weights, out)
 
 
-@jit
+@inner
 def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  # type: ignore[no-untyped-def]
     """Cards that go onto a pile: what fits onto the last, and the cards below them."""
     kind = MOVE.pile_to_pile
@@ -181,7 +185,7 @@ def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  
     return score + _put(MOVE.target_near, near[target], weights, out)
 
 
-@jit
+@inner
 def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # type: ignore[no-untyped-def]
     """Cards that go to a space: what fits onto the last, the rank of the first, and the spaces left."""
     kind = MOVE.pile_to_space
@@ -193,7 +197,7 @@ def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # ty
     return score + _put(MOVE.spaces_left, (int(state.spaces[b]) - 1) / 4, weights, out)
 
 
-@jit
+@inner
 def _from_pile(  # type: ignore[no-untyped-def]
     rules, state, b, source, stay, deepest, view, near, weights, out
 ):  # fmt: skip
@@ -210,7 +214,7 @@ def _from_pile(  # type: ignore[no-untyped-def]
     return score
 
 
-@jit
+@inner
 def _from_waste(rules, state, b, view, weights, out):  # type: ignore[no-untyped-def]
     """The waste that a card leaves: the share of the stock left, and what the card under it can do."""
     score = _put(MOVE.waste_stock, int(state.stock[b]) / rules.stock_capacity, weights, out)
@@ -222,7 +226,7 @@ def _from_waste(rules, state, b, view, weights, out):  # type: ignore[no-untyped
     return score
 
 
-@jit
+@inner
 def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[no-untyped-def]
     """Write the features of a legal action to ``out``; return their weighted sum.
 
@@ -268,7 +272,7 @@ def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[
 # ------------------------------------------------------------------------------------- the scores
 
 
-@jit_inline
+@inner
 def score_moves(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
     """Write the legal moves of a game in play and their scores to ``room``; return their number."""
     view = survey(rules, state, b, room.near)
@@ -281,7 +285,7 @@ def score_moves(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
     return n
 
 
-@jit_inline
+@inner
 def best_move(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
     """The action with the highest score in a game in play; the first of equal ones."""
     n = score_moves(rules, state, b, weights, room)
@@ -290,3 +294,16 @@ def best_move(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
         if room.scores[k] > room.scores[best]:
             best = k
     return room.actions[best]
+
+
+@inner
+def sort_by_score(n, room):  # type: ignore[no-untyped-def]
+    """Write the indices of the first ``n`` actions to ``room.order``, the lowest score first; equal ones in
+    the order of the actions.
+    """
+    for k in range(n):
+        place = k
+        while place > 0 and room.scores[room.order[place - 1]] > room.scores[k]:
+            room.order[place] = room.order[place - 1]
+            place -= 1
+        room.order[place] = k

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from solitaire_env.core import jit, jit_called
 from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.engine import derive, derive_cards
 from solitaire_env.core.layout import MAX_STOCK_COUNT
+from solitaire_env.core.native import inner
 
 GAME: Final = 0
 """The row of the state for an observation."""
@@ -15,7 +15,7 @@ FACE_DOWN: there moves may turn hidden cards up, and such a card fits nowhere an
 """
 
 
-@jit
+@inner
 def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
     """Number of cards in a hidden stock: all cards that are not seen."""
     left = int(observation[rules.row_stock_count]) if rules.has_stock else 0
@@ -28,7 +28,7 @@ def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
     return left
 
 
-@jit
+@inner
 def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
     """Write the position row of a ``cards`` observation; a hidden stock is filled with placeholders.
 
@@ -48,14 +48,14 @@ def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
             state.rows[b, rules.row_stock + place] = hidden if place < left else 0
 
 
-@jit_called
+@inner(inline=False)
 def place_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
     """Set a game to the position of a ``cards`` observation (int8 ``[size]``)."""
     write_seen(rules, state, b, observation)
     derive(rules, state, b)
 
 
-@jit
+@inner
 def place_cards(rules, state, b, observation):  # type: ignore[no-untyped-def]
     """The same without mask and status."""
     write_seen(rules, state, b, observation)

@@ -6,12 +6,12 @@ There is a function for each group of features; all are listed in
 (:mod:`solitaire_env.move_features.reachability`) follow them.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit, jit_called, jit_kernel, jit_part, lowest_bit
+from solitaire_env.core import Rules, State
 from solitaire_env.core.cards import SUITS
 from solitaire_env.core.engine import (
     copy_cards,
@@ -22,6 +22,7 @@ from solitaire_env.core.engine import (
     place_home,
     take_out_home,
 )
+from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
 from solitaire_env.move_features.columns import NUM_PLAIN, PLAIN
 from solitaire_env.move_features.dig_outs import send_all_home, write_dig_outs
 from solitaire_env.move_features.moves import cards_after_next, cards_in_sight, lowest_foundation
@@ -70,13 +71,13 @@ PILE: Final = PileColumns(*range(len(PileColumns._fields)))
 class Notes(NamedTuple):
     """Scratch arrays for the positions of one game at a time, with data that several of them share."""
 
-    unseen: Array
+    unseen: Annotated[Int64, "64"]
     """int64 ``[64]``: number of unseen copies of each card; most moves do not change it."""
-    hand: Array
+    hand: Annotated[Int64, "64"]
     """int64 ``[64]``: available cards, for relaxed reachability."""
-    depth: Array
+    depth: Annotated[Int64, "64"]
     """int64 ``[64]``: number of cards above each card."""
-    piles: Array
+    piles: Annotated[Int64, "2 rules.piles columns"]
     """int64 ``[2, piles, 4]``: see :class:`PileColumns`; for the rows ``GAME`` and ``AFTER``."""
 
 
@@ -93,7 +94,7 @@ def make_notes(rules: Rules) -> Notes:
 # ---------------------------------------------------------------------------------------- the notes
 
 
-@jit_called
+@inner(inline=False)
 def note_unseen(rules, state, b, unseen):  # type: ignore[no-untyped-def]
     """Count the unseen cards: all except those of piles, waste, cells and foundations."""
     unseen[:] = rules.decks
@@ -107,14 +108,16 @@ def note_unseen(rules, state, b, unseen):  # type: ignore[no-untyped-def]
             unseen[4 * rank + place // rules.decks] -= 1
 
 
-@jit_kernel
-def read_unseen(rules, state, observation, unseen):  # type: ignore[no-untyped-def]
+@kernel
+def read_unseen(
+    rules: Rules, state: State, observation: Annotated[Int8, "size"], unseen: Annotated[Int64, "64"]
+) -> None:
     """Count the cards that are not in a ``cards`` observation, to ``unseen``, int64 ``[64]``."""
-    write_seen(rules, state, int(GAME), observation)
-    note_unseen(rules, state, int(GAME), unseen)
+    write_seen(rules, state, GAME, observation)
+    note_unseen(rules, state, GAME, unseen)
 
 
-@jit_called
+@inner(inline=False)
 def note_pile(rules, state, b, pile, out):  # type: ignore[no-untyped-def]
     """Note a pile: see :class:`PileColumns`."""
     out[:] = 0
@@ -160,7 +163,7 @@ class CardSets(NamedTuple):
     """The cards that fit onto the playable card of a pile."""
 
 
-@jit
+@inner
 def _find_sets(rules, state, b, drawn):  # type: ignore[no-untyped-def]
     next_cards = int(state.next_home[b])
     pack = (1 << (4 * rules.ranks + 4)) - 1
@@ -173,7 +176,7 @@ def _find_sets(rules, state, b, drawn):  # type: ignore[no-untyped-def]
     return CardSets(next_cards, after, in_sight, next_lower(rules, on_piles))
 
 
-@jit
+@inner
 def _number(cards):  # type: ignore[no-untyped-def]
     """Number of cards in a set."""
     number = 0
@@ -186,7 +189,7 @@ def _number(cards):  # type: ignore[no-untyped-def]
 # ------------------------------------------------------------------------------------ the features
 
 
-@jit
+@inner
 def _counts(rules, state, b, drawn, out):  # type: ignore[no-untyped-def]
     """Progress of the game: foundations, spaces, cells, stock and waste."""
     fullest = 0
@@ -202,7 +205,7 @@ def _counts(rules, state, b, drawn, out):  # type: ignore[no-untyped-def]
     out[PLAIN.waste] = int(state.waste[b]) / stock if stock else 0.0
 
 
-@jit
+@inner
 def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
     """Features of single piles."""
     sequences = over_lower = over_lower_in_suit = from_king = highest = ranks = useful = 0
@@ -227,7 +230,7 @@ def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
     out[PLAIN.useful] = useful / rules.piles
 
 
-@jit
+@inner
 def _measure_depths(rules, state, b, drawn, sets, depth):  # type: ignore[no-untyped-def]
     """Number of cards above the next foundation cards, and above those after them, at most ``DEEP``."""
     for card in range(4, 4 + 4 * rules.ranks):
@@ -247,7 +250,7 @@ def _measure_depths(rules, state, b, drawn, sets, depth):  # type: ignore[no-unt
         depth[card] = min(depth[card], above + drawn)
 
 
-@jit
+@inner
 def _next_cards(sets, unseen, depth, out):  # type: ignore[no-untyped-def]
     """Depth of the next foundation cards, and of the cards after them."""
     deep = after_deep = not_seen = 0
@@ -269,7 +272,7 @@ def _next_cards(sets, unseen, depth, out):  # type: ignore[no-untyped-def]
     out[PLAIN.after_depth] = after_deep / 40
 
 
-@jit
+@inner
 def _blocked(rules, state, b, piles, sets, out):  # type: ignore[no-untyped-def]
     """The sequences that fit nowhere, above next foundation cards, above those after them, in each pile."""
     free = int(state.spaces[b]) + int(state.empty_cells[b])
@@ -313,7 +316,7 @@ def _blocked(rules, state, b, piles, sets, out):  # type: ignore[no-untyped-def]
     out[PLAIN.second_fewest_stuck] = second / 4
 
 
-@jit
+@inner
 def _stock(rules, state, b, sets, unseen, out):  # type: ignore[no-untyped-def]
     """What the next card of the stock can do, averaged over the unseen cards."""
     home = fits = 0.0
@@ -338,7 +341,7 @@ def _stock(rules, state, b, sets, unseen, out):  # type: ignore[no-untyped-def]
     return home, fits
 
 
-@jit
+@inner
 def _waste(rules, state, b, drawn, sets, drawn_home, drawn_fits, out):  # type: ignore[no-untyped-def]
     """What the cards of the waste can do, from its top; for a card just drawn, what it may do."""
     waste = int(state.waste[b])
@@ -360,7 +363,7 @@ def _waste(rules, state, b, drawn, sets, drawn_home, drawn_fits, out):  # type: 
     out[PLAIN.waste_nearest] = nearest / 12
 
 
-@jit
+@inner
 def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
     """How far the cards in cells are from going home."""
     gaps = 0
@@ -373,7 +376,7 @@ def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
     out[PLAIN.cells] = gaps / 64
 
 
-@jit
+@inner
 def _play(plans, state, sets, out):  # type: ignore[no-untyped-def]
     """Playable cards: those that go home, and those that fit; from the cards in row ``PLAN``."""
     go_home = _number(sets.in_sight & sets.next)
@@ -386,7 +389,7 @@ def _play(plans, state, sets, out):  # type: ignore[no-untyped-def]
     out[PLAIN.fit] = _number(sets.in_sight & sets.fitting) / 8
 
 
-@jit_called
+@inner(inline=False)
 def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
     """Write the plain features; copy the cards of the position to row ``PLAN``."""
     piles = notes.piles[b]
@@ -406,7 +409,7 @@ def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-u
     _play(plans, state, sets, out)
 
 
-@jit_part
+@inner
 def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
     """Write the features of the position in row ``b`` of a state with ``ROWS`` rows, without reachability.
 
@@ -427,7 +430,7 @@ def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[n
     write_dig_outs(plans, state, int(PLAN), int(TRIAL), int(BEST), out[NUM_PLAIN:])
 
 
-@jit_part
+@inner
 def write_reach(plans, state, b, notes, out):  # type: ignore[no-untyped-def]
     """Write the relaxed reachability from the position in row ``b``; the unseen cards must be in the notes.
 

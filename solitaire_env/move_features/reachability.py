@@ -8,12 +8,12 @@ It is a relaxation: the stock has an order, and available cards would need room.
 other decides most of the games that are not won (docs/explanation/learning.md).
 """
 
-from solitaire_env.core import jit, jit_called, lowest_bit
 from solitaire_env.core.engine import copy_cards, playable, put_home, take, taken_home, write_row
+from solitaire_env.core.native import inner, lowest_bit
 from solitaire_env.move_features.dig_outs import send_all_home
 
 
-@jit
+@inner
 def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
     """Place an available card on each foundation that takes one; whether any was placed."""
     any_did = False
@@ -39,7 +39,7 @@ def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
     return any_did
 
 
-@jit_called
+@inner(inline=False)
 def write_reachability(rules, state, start, b, unseen, hand, out):  # type: ignore[no-untyped-def]
     """Write the share of all cards that go home to ``out``, float32: with the unseen cards available; then
     with one more card of each pile and of the waste, and so on.

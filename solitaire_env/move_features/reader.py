@@ -5,22 +5,19 @@ cards, and moves are played there.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import (
     Events,
+    Rules,
     State,
-    jit_called,
-    jit_kernel,
-    jit_part,
     make_events,
     make_state,
     run_parts,
     split_evenly,
-    typed_once,
 )
 from solitaire_env.core.engine import (
     carry,
@@ -35,6 +32,7 @@ from solitaire_env.core.engine import (
     write_row,
 )
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.native import Float32, Float64, Int8, Int64, inner, kernel
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.columns import (
@@ -172,11 +170,11 @@ class MoveReader:
             games = (room, notes, observations, masks)
             if self.rollout_lookahead:
                 limits = (self.dig_out, self.relaxed_reachability, self.rollout_lookahead)
-                _read_all_ahead(*game, events, passed, *games, *limits, weights, *features)
+                _read_ahead(*game, events, passed, *games, *limits, weights, *features)
             else:
-                _read_all(*game, *games, self.dig_out, self.relaxed_reachability, weights, *features)
+                _read(*game, *games, self.dig_out, self.relaxed_reachability, weights, *features)
             if self.family:
-                _read_family_columns(self.rules, state, notes, self.family_rules, *games[2:], *features[2:])
+                _read_family(self.rules, state, notes, self.family_rules, *games[2:], *features[2:])
 
         return self._in_parts(read_part, observations, masks, features)
 
@@ -186,7 +184,7 @@ class MoveReader:
 
         def read_part(scratch: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
             state, _, room, *_ = scratch
-            _read_moves_alone(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
+            _read_moves(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
 
         return self._in_parts(read_part, observations, masks, features)
 
@@ -259,19 +257,16 @@ class MoveReader:
 
 # ----------------------------------------------------------------------------------------- kernels
 #
-# Numba optimizes everything that a kernel calls again with it, and with each function in between. So there is
-# a kernel for each kind of reader, which calls no more than it needs; large functions stay calls
-# (`jit_called`); and callers of large functions are parts of the kernel (`jit_part`). Arguments are written
-# int(GAME): for a literal numba compiles the called function once more.
+# There is a kernel for each kind of reader, which calls no more than it needs.
 
 
-@jit_part
+@inner
 def is_legal(state, b, action):  # type: ignore[no-untyped-def]
     """Whether an action is legal; none is in a finished game, whose mask is all ones."""
     return int(state.status[b]) == PLAYING and int(state.mask[b, action]) != 0
 
 
-@jit_part
+@inner
 def _write_moves(  # type: ignore[no-untyped-def]
     rules, state, room, mask, trusted, game, first, weights, games, actions, moves
 ):  # fmt: skip
@@ -279,7 +274,7 @@ def _write_moves(  # type: ignore[no-untyped-def]
 
     ``trusted`` is 1 if the mask contains only legal actions: then the state's own mask is not needed.
     """
-    view = survey(rules, state, int(GAME), room.near)
+    view = survey(rules, state, GAME, room.near)
     k = first
     for action in range(mask.shape[0]):
         if mask[action] == 0:
@@ -288,16 +283,24 @@ def _write_moves(  # type: ignore[no-untyped-def]
         actions[k] = action
         out = moves[k, :NUM_MOVE]
         out[:] = 0.0
-        if trusted or is_legal(state, int(GAME), action):
-            measure(rules, state, int(GAME), action, view, room.near, weights, out)
+        if trusted or is_legal(state, GAME, action):
+            measure(rules, state, GAME, action, view, room.near, weights, out)
         k += 1
     return k
 
 
-@jit_kernel
-def _read_moves(  # type: ignore[no-untyped-def]
-    rules, state, room, weights, observations, masks, games, actions, moves
-):  # fmt: skip
+@kernel
+def _read_moves(
+    rules: Rules,
+    state: State,
+    room: Room,
+    weights: Annotated[Float64, "own_features"],
+    observations: Annotated[Int8, "n size"],
+    masks: Annotated[Int8, "n rules.actions"],
+    games: Annotated[Int64, "moves"],
+    actions: Annotated[Int64, "moves"],
+    moves: Annotated[Float32, "moves all_features"],
+) -> None:
     k = 0
     for game in range(masks.shape[0]):
         ones = 0
@@ -305,36 +308,36 @@ def _read_moves(  # type: ignore[no-untyped-def]
             ones += 1
         trusted = int(ones < masks.shape[1])
         if trusted:
-            place_cards(rules, state, int(GAME), observations[game])
+            place_cards(rules, state, GAME, observations[game])
         else:
             # A finished game, or a caller without a mask: use the state's mask.
-            place_seen(rules, state, int(GAME), observations[game])
+            place_seen(rules, state, GAME, observations[game])
         k = _write_moves(
             rules, state, room, masks[game], trusted, game, k, weights, games, actions, moves
         )  # fmt: skip
 
 
-@jit_part
+@inner
 def _place_game(  # type: ignore[no-untyped-def]
     rules, state, room, notes, observation, mask, game, first, weights, games, actions, moves
 ):  # fmt: skip
     """Place a game in row ``GAME``, note its shared data, and write its moves; return where they end."""
-    place_seen(rules, state, int(GAME), observation)
-    note_unseen(rules, state, int(GAME), notes.unseen)
+    place_seen(rules, state, GAME, observation)
+    note_unseen(rules, state, GAME, notes.unseen)
     for pile in range(rules.piles):
-        note_pile(rules, state, int(GAME), pile, notes.piles[GAME, pile])
+        note_pile(rules, state, GAME, pile, notes.piles[GAME, pile])
     return _write_moves(
         rules, state, room, mask, int(NONE), game, first, weights, games, actions, moves
     )  # fmt: skip
 
 
-@jit_part
+@inner
 def cards_drawn(rules, state, action):  # type: ignore[no-untyped-def]
     """Number of cards that an action in row ``GAME`` draws; 0 for other actions and ``NOTHING``."""
     return min(rules.draw, int(state.stock[GAME])) if action == 0 and rules.has_stock else 0
 
 
-@jit_part
+@inner
 def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
     """Whether an action, not a draw, changes the unseen cards: a redeal hides the waste, and foundations of
     alternating colors hide the suits of their cards.
@@ -342,10 +345,10 @@ def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
     return action < rules.home_actions or rules.alternate_home != 0
 
 
-@jit_called
+@inner(inline=False)
 def _move_varied_cards(rules, state, action):  # type: ignore[no-untyped-def]
     """Play an action of a varied game, from row ``GAME``, in row ``AFTER``, without mask and status."""
-    copy_cards(rules, state, int(GAME), int(AFTER))
+    copy_cards(rules, state, GAME, int(AFTER))
     if rules.fill:
         # A card of the stock may fill a space.
         for place in range(rules.row_stock, rules.row_size):
@@ -359,13 +362,13 @@ def _move_varied_cards(rules, state, action):  # type: ignore[no-untyped-def]
         state.tops[AFTER, source] = playable(rules, state, int(AFTER), source)
 
 
-@jit_part
+@inner
 def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
     """Move the cards of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
 
     That row then has no mask and no status.
     """
-    source, target, count = decode(rules, state, int(GAME), action)
+    source, target, count = decode(rules, state, GAME, action)
     if rules.varied:
         _move_varied_cards(rules, state, action)
         _note_after(rules, state, source, target, notes)
@@ -373,7 +376,7 @@ def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
             note_unseen(rules, state, int(AFTER), notes.unseen)
         return
     card = int(state.tops[GAME, source])
-    copy_cards(rules, state, int(GAME), int(AFTER))
+    copy_cards(rules, state, GAME, int(AFTER))
     if target < 0:
         send_home(rules, state, int(AFTER), source, card)
     elif target >= rules.first_cell:
@@ -387,25 +390,25 @@ def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
     _note_after(rules, state, source, target, notes)
 
 
-@jit_part
+@inner
 def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
     """Play an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there."""
-    source, target, _ = decode(rules, state, int(GAME), action)
-    copy(rules, state, int(GAME), int(AFTER))
+    source, target, _ = decode(rules, state, GAME, action)
+    copy(rules, state, GAME, int(AFTER))
     step(rules, state, events, int(AFTER), action)
     _note_after(rules, state, source, target, notes)
     if _changes_unseen(rules, action):
         note_unseen(rules, state, int(AFTER), notes.unseen)
 
 
-@jit_part
+@inner
 def _restore_unseen(rules, state, action, notes):  # type: ignore[no-untyped-def]
     """Restore the unseen cards of row ``GAME`` after an action that changed them; ``NOTHING`` is allowed."""
     if action >= 0 and _changes_unseen(rules, action):
-        note_unseen(rules, state, int(GAME), notes.unseen)
+        note_unseen(rules, state, GAME, notes.unseen)
 
 
-@jit_part
+@inner
 def _note_after(rules, state, source, target, notes):  # type: ignore[no-untyped-def]
     """Note the piles after a move from a source to a target."""
     for pile in range(rules.piles):
@@ -416,7 +419,7 @@ def _note_after(rules, state, source, target, notes):  # type: ignore[no-untyped
                 notes.piles[AFTER, pile, column] = notes.piles[GAME, pile, column]
 
 
-@jit_part
+@inner
 def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def]
     """The action of a move, and the output row for the position after it. Before the first move it is
     ``NOTHING``, for the position itself, with the output row ``here``.
@@ -429,24 +432,33 @@ def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def
     return action, out
 
 
-@jit_part
+@inner
 def _start_after(rules, state, action, here, out):  # type: ignore[no-untyped-def]
     """Copy the features of the position itself to an action's output row; whether the action is legal."""
     if action < 0:
         return True
     write_row(here, out)
-    return is_legal(state, int(GAME), action)
+    return is_legal(state, GAME, action)
 
 
-@jit_kernel
-def _read(  # type: ignore[no-untyped-def]
-    rules, plans, state, room, notes, observations, masks, digs, reach, weights, games, actions, moves,
-    positions,
-):  # fmt: skip
-    """Read games without rollout lookahead.
-
-    One kernel, with relaxed reachability and without: a second one took 1.5 s to compile.
-    """
+@kernel
+def _read(
+    rules: Rules,
+    plans: Rules,
+    state: State,
+    room: Room,
+    notes: Notes,
+    observations: Annotated[Int8, "n size"],
+    masks: Annotated[Int8, "n masked"],
+    digs: int,
+    reach: int,
+    weights: Annotated[Float64, "own_features"],
+    games: Annotated[Int64, "moves"],
+    actions: Annotated[Int64, "moves"],
+    moves: Annotated[Float32, "moves all_features"],
+    positions: Annotated[Float32, "n features"],
+) -> None:
+    """Read games without rollout lookahead."""
     size = NUM_PLAIN + digs * NUM_DIG
     k = 0
     for game in range(observations.shape[0]):
@@ -460,7 +472,7 @@ def _read(  # type: ignore[no-untyped-def]
             action, out = _place_of(move, first, actions, moves, here)
             if not _start_after(rules, state, action, here, out):
                 continue
-            b = int(GAME)
+            b = GAME
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:
                 _move_cards(rules, state, action, notes)
@@ -472,7 +484,7 @@ def _read(  # type: ignore[no-untyped-def]
                 _restore_unseen(rules, state, action, notes)
 
 
-@jit_part
+@inner
 def _read_end(rules, plans, state, room, notes, reach, out):  # type: ignore[no-untyped-def]
     """Write the features of the position in row ``AFTER`` at the end of a lookahead, and the number of cards
     that went home during it.
@@ -486,11 +498,26 @@ def _read_end(rules, plans, state, room, notes, reach, out):  # type: ignore[no-
     out[way + WAY.home] = (int(state.home[AFTER]) - int(state.home[GAME])) / 13
 
 
-@jit_kernel
-def _read_ahead(  # type: ignore[no-untyped-def]
-    rules, plans, state, events, passed, room, notes, observations, masks, digs, reach, limit, weights,
-    games, actions, moves, positions,
-):  # fmt: skip
+@kernel
+def _read_ahead(
+    rules: Rules,
+    plans: Rules,
+    state: State,
+    events: Events,
+    passed: Passed,
+    room: Room,
+    notes: Notes,
+    observations: Annotated[Int8, "n size"],
+    masks: Annotated[Int8, "n masked"],
+    digs: int,
+    reach: int,
+    limit: int,
+    weights: Annotated[Float64, "own_features"],
+    games: Annotated[Int64, "moves"],
+    actions: Annotated[Int64, "moves"],
+    moves: Annotated[Float32, "moves all_features"],
+    positions: Annotated[Float32, "n features"],
+) -> None:
     """The same with the rollout lookahead."""
     size = NUM_PLAIN + digs * NUM_DIG
     ahead = size + reach
@@ -507,7 +534,7 @@ def _read_ahead(  # type: ignore[no-untyped-def]
             action, out = _place_of(move, first, actions, moves, here)
             if not _start_after(rules, state, action, here, out):
                 continue
-            b = int(GAME)
+            b = GAME
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:
                 _play(rules, state, events, action, notes)
@@ -519,7 +546,7 @@ def _read_ahead(  # type: ignore[no-untyped-def]
                 # A draw has the lookahead of the position itself.
                 continue
             if action < 0:
-                copy(rules, state, int(GAME), int(AFTER))
+                copy(rules, state, GAME, int(AFTER))
             end, made = look_ahead(
                 rules, state, events, int(AFTER), move, weights, limit, room, passed
             )  # fmt: skip
@@ -532,37 +559,38 @@ def _read_ahead(  # type: ignore[no-untyped-def]
             _restore_unseen(rules, state, action, notes)
 
 
-@jit_kernel
-def _read_family(  # type: ignore[no-untyped-def]
-    rules, state, notes, constants, observations, masks, moves, positions
-):  # fmt: skip
+@kernel
+def _read_family(
+    rules: Rules,
+    state: State,
+    notes: Notes,
+    constants: Annotated[Float32, "family"],
+    observations: Annotated[Int8, "n size"],
+    masks: Annotated[Int8, "n masked"],
+    moves: Annotated[Float32, "moves all_features"],
+    positions: Annotated[Float32, "n features"],
+) -> None:
     """Write the family's features of games that were read, after the others."""
     family = positions.shape[1] - NUM_FAMILY
     k = 0
     for game in range(observations.shape[0]):
-        place_seen(rules, state, int(GAME), observations[game])
-        note_unseen(rules, state, int(GAME), notes.unseen)
+        place_seen(rules, state, GAME, observations[game])
+        note_unseen(rules, state, GAME, notes.unseen)
         here = positions[game, family:]
-        write_family(rules, state, int(GAME), 0, notes.unseen, constants, here)
+        write_family(rules, state, GAME, 0, notes.unseen, constants, here)
         for action in range(masks.shape[1]):
             if masks[game, action] == 0:
                 continue
             out = moves[k, NUM_MOVE + family :]
             k += 1
-            if not is_legal(state, int(GAME), action):
+            if not is_legal(state, GAME, action):
                 write_row(here, out)
                 continue
-            b = int(GAME)
+            b = GAME
             drawn = cards_drawn(rules, state, action)
             if not drawn:
                 _move_cards(rules, state, action, notes)
                 b = int(AFTER)
             write_family(rules, state, b, drawn, notes.unseen, constants, out)
-            write_family_move(rules, state, int(GAME), action, out)
+            write_family_move(rules, state, GAME, action, out)
             _restore_unseen(rules, state, action, notes)
-
-
-_read_all = typed_once(_read)
-_read_all_ahead = typed_once(_read_ahead)
-_read_moves_alone = typed_once(_read_moves)
-_read_family_columns = typed_once(_read_family)

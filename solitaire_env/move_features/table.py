@@ -1,12 +1,13 @@
 """The features of the moves of games in play, as a table with a row per action."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Batch, Rules, jit_kernel, run_parts, split_evenly, typed_once
+from solitaire_env.core import Batch, Rules, State, run_parts, split_evenly
 from solitaire_env.core.layout import ANY_GROUP, PLAYING
+from solitaire_env.core.native import Float32, Float64, Int8, kernel
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
 from solitaire_env.move_features.moves import measure, survey
 
@@ -76,8 +77,17 @@ class MoveTable:
         return self._table
 
 
-@jit_kernel
-def _write_table(rules, state, near, weights, first, last, written, table):  # type: ignore[no-untyped-def]
+@kernel
+def _write(
+    rules: Rules,
+    state: State,
+    near: Annotated[Float64, "batch rules.piles"],
+    weights: Annotated[Float64, "own_features"],
+    first: int,
+    last: int,
+    written: Annotated[Int8, "batch rules.actions"],
+    table: Annotated[Float32, "batch rules.actions own_features"],
+) -> None:
     """Write the games from row ``first`` up to ``last``; only clear rows that were written before."""
     for b in range(first, last):
         playing = int(state.status[b]) == PLAYING
@@ -90,6 +100,3 @@ def _write_table(rules, state, near, weights, first, last, written, table):  # t
                 written[b, action] = legal
                 if legal:
                     measure(rules, state, b, action, view, near[b], weights, out)
-
-
-_write = typed_once(_write_table)

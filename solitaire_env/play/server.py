@@ -410,7 +410,7 @@ def serve(
     """Serve until interrupted; print the address. Raises the errors of :func:`make_app`."""
     with listener:
         app = make_app(policies, host, allowed_hosts, solver)
-        SolitaireEnv(known_variants()[0]).reset()  # compiles, on a new machine, before anyone waits
+        SolitaireEnv(known_variants()[0]).reset()  # loads the engine, before anyone waits
         address, port = listener.getsockname()[:2]
         if not ipaddress.ip_address(address).is_loopback:
             print(f"warning: everyone who can reach {address} can play and run the policies", file=sys.stderr)

@@ -1,11 +1,11 @@
 """Random choices that depend only on the given numbers."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit, jit_kernel, typed_once
+from solitaire_env.core.native import Float64, Int8, Int64, inner, kernel
 
 NEARLY_ONE: Final = 1 - 2.0**-32
 """Upper limit of uniform numbers: nearer to 1, rounding would lead beyond the last action."""
@@ -34,11 +34,11 @@ def draw_legal(masks: npt.NDArray[np.int8], uniforms: npt.NDArray[np.float64]) -
     actions = np.empty(len(masks), dtype=np.int64)
     masks = np.ascontiguousarray(masks).view(np.int8)
     counts = np.empty(masks.shape[1] // PART + 1, dtype=np.int64)
-    _draw_all(masks, np.ascontiguousarray(uniforms, dtype=np.float64), counts, actions)
+    _draw_legal(masks, np.ascontiguousarray(uniforms, dtype=np.float64), counts, actions)
     return actions
 
 
-@jit
+@inner
 def _count_ones(mask, counts):  # type: ignore[no-untyped-def]
     """Count the ones of each part of a mask; return their total.
 
@@ -58,8 +58,13 @@ def _count_ones(mask, counts):  # type: ignore[no-untyped-def]
     return total + counts[last]
 
 
-@jit_kernel
-def _draw_legal(masks, uniforms, counts, actions):  # type: ignore[no-untyped-def]
+@kernel
+def _draw_legal(
+    masks: Annotated[Int8, "n rules.actions"],
+    uniforms: Annotated[Float64, "n"],
+    counts: Annotated[Int64, "parts"],
+    actions: Annotated[Int64, "n"],
+) -> None:
     """Write for each game the first action with more legal ones up to it than the number asks for."""
     for n in range(masks.shape[0]):
         mask = masks[n]
@@ -74,6 +79,3 @@ def _draw_legal(masks, uniforms, counts, actions):  # type: ignore[no-untyped-de
             action += 1
             ones += mask[action]
         actions[n] = action
-
-
-_draw_all = typed_once(_draw_legal)

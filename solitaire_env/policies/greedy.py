@@ -1,13 +1,14 @@
 """A policy that plays the best move in a fixed order, written by hand."""
 
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, jit, jit_called, jit_kernel, make_state, typed_once
+from solitaire_env.core import Rules, State, make_state
 from solitaire_env.core.cards import SUITS
 from solitaire_env.core.engine import decode, fits, is_in, place_home
+from solitaire_env.core.native import Int8, Int64, inner, kernel
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.observed import GAME, place_cards
 from solitaire_env.policies.policy import Array, Policy
@@ -19,11 +20,11 @@ LAST: Final = -1e9
 class _Table(NamedTuple):
     """Scratch arrays: cards of one game at a time, int64."""
 
-    heights: Any
+    heights: Annotated[Int64, "rules.piles"]
     """Cards in each pile ``[piles]``."""
-    tops: Any
+    tops: Annotated[Int64, "rules.sources"]
     """The playable card of each source ``[sources]``, 0 if there is none."""
-    dig_pile: Any
+    dig_pile: Annotated[Int64, "one"]
     """The pile to dig out ``[1]``, -1 if there is none."""
 
 
@@ -71,12 +72,12 @@ class Greedy(Policy):
         """Actions ``[n]``."""
         actions = np.empty(len(masks), dtype=np.int64)
         if self.rules.varied:
-            _choose_all_varied(
+            _choose_varied(
                 self.rules, make_state(self.rules, 1), np.ascontiguousarray(observations, dtype=np.int8),
                 np.ascontiguousarray(masks).view(np.int8), actions,
             )  # fmt: skip
             return actions
-        _choose_all(
+        _choose(
             self.rules, _make_table(self.rules), self.sources, self.targets, self.cards,
             np.ascontiguousarray(observations, dtype=np.int8), np.ascontiguousarray(masks).view(np.int8),
             actions,
@@ -92,14 +93,14 @@ def _make_table(rules: Rules) -> _Table:
 # ---------------------------------------------------------------------------------------- kernels
 
 
-@jit
+@inner
 def _card_at(rules, scratch, cards, pile, depth):  # type: ignore[no-untyped-def]
     """The card at a depth (1 is the playable one) of a pile; 0 if there is none."""
     place = scratch.heights[pile] - depth
     return int(cards[pile * rules.pile_capacity + place]) if place >= 0 and depth > 0 else 0
 
 
-@jit
+@inner
 def _read_cards(rules, scratch, cards):  # type: ignore[no-untyped-def]
     """Store the heights of piles and the playable cards."""
     for pile in range(rules.piles):
@@ -117,7 +118,7 @@ def _read_cards(rules, scratch, cards):  # type: ignore[no-untyped-def]
         scratch.tops[rules.first_cell + cell] = int(cards[rules.row_cells + cell])
 
 
-@jit
+@inner
 def _find_dig_pile(rules, scratch, cards):  # type: ignore[no-untyped-def]
     """Find the pile where a next foundation card lies under the fewest cards."""
     scratch.dig_pile[0] = -1
@@ -132,7 +133,7 @@ def _find_dig_pile(rules, scratch, cards):  # type: ignore[no-untyped-def]
                 break
 
 
-@jit
+@inner
 def _score_to_pile(rules, scratch, cards, source, target):  # type: ignore[no-untyped-def]
     """Onto piles: a sequence moves from where it breaks."""
     if rules.cells and target == scratch.dig_pile[0]:
@@ -148,7 +149,7 @@ def _score_to_pile(rules, scratch, cards, source, target):  # type: ignore[no-un
     return 800.0 + 20.0 * (height == count) - height
 
 
-@jit
+@inner
 def _score_to_space(rules, scratch, cards, source, count):  # type: ignore[no-untyped-def]
     """To spaces: short piles first, which soon leave another space; the waste's card before drawing, once."""
     if source < rules.piles:
@@ -162,7 +163,7 @@ def _score_to_space(rules, scratch, cards, source, count):  # type: ignore[no-un
     return 300.0 + (scratch.tops[source] >> 2)
 
 
-@jit
+@inner
 def _score(rules, scratch, cards, action, source, target, count):  # type: ignore[no-untyped-def]
     """The score of a legal action."""
     if action < rules.home_actions:
@@ -178,10 +179,17 @@ def _score(rules, scratch, cards, action, source, target, count):  # type: ignor
     return _score_to_space(rules, scratch, cards, source, count)
 
 
-@jit_kernel
-def _choose(  # type: ignore[no-untyped-def]
-    rules, scratch, sources, targets, counts, observations, masks, chosen
-):  # fmt: skip
+@kernel
+def _choose(
+    rules: Rules,
+    scratch: _Table,
+    sources: Annotated[Int64, "rules.actions"],
+    targets: Annotated[Int64, "rules.actions"],
+    counts: Annotated[Int64, "rules.actions"],
+    observations: Annotated[Int8, "n size"],
+    masks: Annotated[Int8, "n rules.actions"],
+    chosen: Annotated[Int64, "n"],
+) -> None:
     """Write the legal action with the highest score of each game; the first of equal ones."""
     for game in range(masks.shape[0]):
         cards = observations[game]
@@ -203,7 +211,7 @@ def _choose(  # type: ignore[no-untyped-def]
 # Varied games are set in the engine's state, which knows what moves, and from where.
 
 
-@jit
+@inner
 def _find_varied_dig_pile(rules, state):  # type: ignore[no-untyped-def]
     """The pile where a card that goes home lies under the fewest cards; -1 if there is none."""
     dig_pile = -1
@@ -219,7 +227,7 @@ def _find_varied_dig_pile(rules, state):  # type: ignore[no-untyped-def]
     return dig_pile
 
 
-@jit
+@inner
 def _score_varied_pile(rules, state, source, target, count, dig_pile):  # type: ignore[no-untyped-def]
     """From a pile onto another or to a space: never cards off one that they fit onto; turning up a card
     counts like a space.
@@ -234,17 +242,17 @@ def _score_varied_pile(rules, state, source, target, count, dig_pile):  # type: 
     return LAST if rules.cells and target == dig_pile else 800.0 + 20.0 * (under < SUITS) - height
 
 
-@jit_called
+@inner(inline=False)
 def _score_varied(rules, state, action, dig_pile):  # type: ignore[no-untyped-def]
     """The score of a legal action of a varied game."""
     if action < rules.home_actions:
         return 350.0 if action == 0 else 5.0
     if action >= rules.worry_actions:
         return 1.5 * LAST
-    source, target, count = decode(rules, state, int(GAME), action)
+    source, target, count = decode(rules, state, GAME, action)
     rank = int(state.tops[GAME, source]) >> 2
     if action < rules.cell_actions:
-        return 1000.0 - place_home(rules, state, int(GAME), int(state.tops[GAME, source]))
+        return 1000.0 - place_home(rules, state, GAME, int(state.tops[GAME, source]))
     if action < rules.tableau_actions:
         return 10.0 if source >= rules.piles else (100.0 if source == dig_pile else LAST)
     if source < rules.piles:
@@ -257,11 +265,17 @@ def _score_varied(rules, state, action, dig_pile):  # type: ignore[no-untyped-de
     return 300.0 + rank
 
 
-@jit_kernel
-def _choose_varied(rules, state, observations, masks, chosen):  # type: ignore[no-untyped-def]
+@kernel
+def _choose_varied(
+    rules: Rules,
+    state: State,
+    observations: Annotated[Int8, "n size"],
+    masks: Annotated[Int8, "n rules.actions"],
+    chosen: Annotated[Int64, "n"],
+) -> None:
     """The same in varied games."""
     for game in range(masks.shape[0]):
-        place_cards(rules, state, int(GAME), observations[game])
+        place_cards(rules, state, GAME, observations[game])
         dig_pile = _find_varied_dig_pile(rules, state) if rules.cells else -1
         most = 2.0 * LAST
         chosen[game] = 0
@@ -274,7 +288,3 @@ def _choose_varied(rules, state, observations, masks, chosen):  # type: ignore[n
                 if score > most:
                     most = score
                     chosen[game] = action
-
-
-_choose_all = typed_once(_choose)
-_choose_all_varied = typed_once(_choose_varied)

@@ -5,12 +5,12 @@ fit-linear`` finds the weights, which are stored in ``weights/linear.json``.
 """
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit_allocating
+from solitaire_env.core.native import Float32, Int64, kernel
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import MOVE_NAMES
 from solitaire_env.move_features.reader import MoveReader
@@ -65,16 +65,22 @@ class Linear(Policy):
         return actions
 
 
-@jit_allocating
-def _best(games, actions, moves, weights, sets, chosen):  # type: ignore[no-untyped-def]
+@kernel
+def _best(
+    games: Annotated[Int64, "moves"],
+    actions: Annotated[Int64, "moves"],
+    moves: Annotated[Float32, "moves features"],
+    weights: Annotated[Float32, "sets features"],
+    sets: Annotated[Int64, "n"],
+    chosen: Annotated[Int64, "n"],
+) -> None:
     """Write the action with the highest score of each game to ``chosen``; the first of equal ones."""
     game = -1
     most = np.float32(0.0)
     for k in range(games.shape[0]):
-        of_set = weights[sets[games[k]]]
         score = np.float32(0.0)
-        for n in range(of_set.shape[0]):
-            score += of_set[n] * moves[k, n]
+        for n in range(weights.shape[1]):
+            score += weights[sets[games[k]], n] * moves[k, n]
         if games[k] != game or score > most:
             game = games[k]
             most = score

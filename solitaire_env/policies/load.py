@@ -6,7 +6,7 @@ Names work the same in every command and function. Other packages can add some t
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,7 +55,7 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     text = str(name) if isinstance(name, Path) else check_kind("policy", name, str, "a name or a folder")
     if text in BUILT_IN:
         return _create(text, BUILT_IN[text], _view_for(BUILT_IN[text], spec, moves))
-    added = {point.name: point for point in entry_points(group=GROUP)}
+    added = _added()
     if text in added and text != "folder":
         return _create(text, lambda seen: _load_point(added[text])(text, seen), spec)
     if _is_folder(text):
@@ -123,6 +123,15 @@ def _view_for(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
         observation=getattr(made, "observation", None),
         information=getattr(made, "information", None),
     )
+
+
+def _added() -> dict[str, EntryPoint]:
+    """Policies of other packages; and in a checkout, of the folder ``agents``."""
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    if (Path(__file__).parents[2] / "agents" / "policies.py").is_file():
+        for name in ("search", "folder"):
+            points[name] = EntryPoint(name, f"agents.policies:load_{name}", GROUP)
+    return points
 
 
 def _is_folder(text: str) -> bool:

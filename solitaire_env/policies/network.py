@@ -7,12 +7,13 @@ separately, in a fixed order of additions, so that games played in parallel do n
 import hashlib
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import jit, jit_allocating, jit_kernel, run_parts, split_evenly
+from solitaire_env.core import run_parts, split_evenly
+from solitaire_env.core.native import Float64, Int64, inner, kernel
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.move_features.columns import NUM_MOVE
@@ -231,7 +232,7 @@ class CompiledNetwork(Policy):
         seen = self._features.reader.read(observations, masks, self._weights.lookahead)
         choice.positions[:] = seen.positions
         of_position = np.zeros((len(masks), len(self._weights.move.bias)))
-        _add_product(choice.positions, self._weights.position, of_position)
+        _multiply(choice.positions, self._weights.position, of_position)
         scores = np.empty(len(seen.games))
         for first in range(0, len(scores), ROWS):
             part = slice(first, first + ROWS)
@@ -239,7 +240,10 @@ class CompiledNetwork(Policy):
             moves[:, NUM_MOVE:] -= choice.positions[games]
             self._score(of_position[games], moves, scores[part])
         temperature = 1.0 if self.temperature is None else float(self.temperature)
-        _softmax(scores, seen.games, seen.actions, temperature, choice.probabilities, choice.highest)
+        _softmax(
+            scores, seen.games, seen.actions, temperature, choice.probabilities, choice.highest,
+            np.zeros(len(masks)),
+        )  # fmt: skip
 
     def _score(self, rows: Floats, moves: Floats, scores: Floats) -> None:
         """Write the scores of moves.
@@ -253,7 +257,7 @@ class CompiledNetwork(Policy):
         """
         w = self._weights
         rows += w.move.bias
-        _add_product(moves, w.move.weight, rows)
+        _multiply(moves, w.move.weight, rows)
         _normalize(rows, w.norms[0])
         for layer, norm in zip(w.hidden, w.norms[1:], strict=True):
             rows = _apply(layer, rows)
@@ -301,8 +305,13 @@ def _apply(layer: Layer, rows: Floats) -> Floats:
     """The outputs of a linear layer, ``[n, outputs]``."""
     out = np.empty((len(rows), len(layer.bias)))
     out[:] = layer.bias
-    _add_product(rows, layer.weight, out)
+    _multiply(rows, layer.weight, out)
     return out
+
+
+def _multiply(rows: Floats, weight: Floats, out: Floats) -> None:
+    """Add ``rows @ weight`` to ``out``."""
+    _add_product(rows, weight, np.empty(rows.shape[1] + 1, dtype=np.int64), out)
 
 
 # --------------------------------------------------------------------------------------- weights
@@ -403,14 +412,18 @@ def _fingerprint(model: Model) -> str:
 # --------------------------------------------------------------------------------------- kernels
 
 
-@jit_allocating
-def _add_product(rows, weight, out):  # type: ignore[no-untyped-def]
+@kernel
+def _add_product(
+    rows: Annotated[Float64, "n inputs"],
+    weight: Annotated[Float64, "inputs outputs"],
+    used: Annotated[Int64, "inputs+1"],
+    out: Annotated[Float64, "n outputs"],
+) -> None:
     """Add ``rows @ weight`` to ``out``: float64 ``[n, inputs]``, ``[inputs, outputs]``, ``[n, outputs]``.
 
     Most of the inputs are 0 and are skipped. The others are added four at a time, in their order, so the
     inner loop runs along the outputs and the sum of a row depends only on this row.
     """
-    used = np.empty(rows.shape[1] + 1, np.int64)
     for n in range(rows.shape[0]):
         count = 0
         for k in range(rows.shape[1]):
@@ -431,8 +444,8 @@ def _add_product(rows, weight, out):  # type: ignore[no-untyped-def]
                 sums[j] += x0 * w0[j]
 
 
-@jit_kernel
-def _normalize(rows, norm):  # type: ignore[no-untyped-def]
+@kernel
+def _normalize(rows: Annotated[Float64, "n size"], norm: Annotated[Float64, "2 size"]) -> None:
     """Layer normalization and ReLU in place: rows float64 ``[n, size]``, scale and shift ``[2, size]``."""
     size = rows.shape[1]
     for n in range(rows.shape[0]):
@@ -445,7 +458,7 @@ def _normalize(rows, norm):  # type: ignore[no-untyped-def]
             rows[n, j] = max(rows[n, j] * factor * norm[0, j] + norm[1, j], 0.0)
 
 
-@jit
+@inner
 def _sum(row):  # type: ignore[no-untyped-def]
     """The sum of a row, by four sums that the processor computes in parallel."""
     a = b = c = d = 0.0
@@ -460,7 +473,7 @@ def _sum(row):  # type: ignore[no-untyped-def]
     return (a + b) + (c + d)
 
 
-@jit
+@inner
 def _sum_of_squares(row):  # type: ignore[no-untyped-def]
     """The sum of the squares of a row."""
     a = b = c = d = 0.0
@@ -475,8 +488,14 @@ def _sum_of_squares(row):  # type: ignore[no-untyped-def]
     return (a + b) + (c + d)
 
 
-@jit_kernel
-def _weigh(rows, head, moves, linear, scores):  # type: ignore[no-untyped-def]
+@kernel
+def _weigh(
+    rows: Annotated[Float64, "moves hidden"],
+    head: Annotated[Float64, "hidden"],
+    moves: Annotated[Float64, "moves features"],
+    linear: Annotated[Float64, "own"],
+    scores: Annotated[Float64, "moves"],
+) -> None:
     """Write scores ``[n]``: linear in the last hidden layer, and in the features of the move itself."""
     for k in range(rows.shape[0]):
         score = 0.0
@@ -488,12 +507,19 @@ def _weigh(rows, head, moves, linear, scores):  # type: ignore[no-untyped-def]
         scores[k] = score + of_move
 
 
-@jit_allocating
-def _softmax(scores, games, actions, temperature, probabilities, highest):  # type: ignore[no-untyped-def]
+@kernel
+def _softmax(
+    scores: Annotated[Float64, "moves"],
+    games: Annotated[Int64, "moves"],
+    actions: Annotated[Int64, "moves"],
+    temperature: float,
+    probabilities: Annotated[Float64, "n rules.actions"],
+    highest: Annotated[Float64, "n"],
+    total: Annotated[Float64, "n"],
+) -> None:
     """Write the probabilities of each game's moves ``[n, actions]``, and its highest score ``[n]``."""
     for k in range(scores.shape[0]):
         highest[games[k]] = max(highest[games[k]], scores[k])
-    total = np.zeros(highest.shape[0])
     for k in range(scores.shape[0]):
         weight = np.exp((scores[k] - highest[games[k]]) / temperature)
         probabilities[games[k], actions[k]] = weight

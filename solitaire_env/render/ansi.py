@@ -97,17 +97,15 @@ def render_ansi(
     lines.append("foundations  " + "".join(map(foundation, range(v.foundations), position.home_tops())))
     if v.stock:
         left = filter(None, [f"{len(position.stock)} left" * bool(position.stock), redeals_left(position)])
-        back_or_place = card(FACE_DOWN if position.stock else EMPTY, ("stock", 0))
-        lines.append("  ".join(["stock        " + back_or_place, ", ".join(left)]).rstrip())
+        stock = "stock        " + card(FACE_DOWN if position.stock else EMPTY, ("stock", 0))
+        lines.append("  ".join([stock, ", ".join(left)]).rstrip())
         before = max(0, len(position.waste) - WASTE_SHOWN)
-        depths = range(before, max(1, len(position.waste)))
-        cards = "".join(at(position.waste, "waste", depth) for depth in depths)
-        lines.append("waste        " + (put(f"+{before}", _DIM) if before else "") + cards)
+        cards = [at(position.waste, "waste", depth) for depth in range(before, max(1, len(position.waste)))]
+        lines.append("waste        " + (put(f"+{before}", _DIM) if before else "") + "".join(cards))
     if v.cells:
         cells = (card(code, (f"c{number}", 0)) for number, code in enumerate(position.cells, 1))
         lines += ["", labels("c", v.cells), "".join(cells)]
     lines += ["", labels("t", v.piles)]
     for depth in range(max(1, *map(len, position.tableau))):
-        piles = (at(pile, f"t{number}", depth) for number, pile in enumerate(position.tableau, 1))
-        lines.append("".join(piles).rstrip())
+        lines.append("".join(at(pile, f"t{n}", depth) for n, pile in enumerate(position.tableau, 1)).rstrip())
     return "\n".join(lines if last_action is None else [*lines, "", f"last move: {last_action}"])

@@ -25,7 +25,6 @@ COMMANDS = {
         ("watch", "eights-down", "--deal", "7", "--policy", "linear", "--transcript", "{folder}/game.txt"),
         ("replay", "{folder}/game.txt"),
         ("perft", "busy-aces", "--depth", "1", "--quiet"),
-        ("compile", "--help"),
     ),
     "agents.evaluate": tuple(
         ("--policy", policy, *PLAYED) for policy in ("random", "greedy", "linear", "shipped")
@@ -37,7 +36,6 @@ COMMANDS = {
     "agents": (
         ("--help",),
         ("ablations",),
-        ("compile", "--help"),
         ("family-table", "--help"),
         ("fc-solve", "--help"),
         ("fit-linear", "--help"),
@@ -103,3 +101,15 @@ def test_the_package_does_not_import_torch() -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("given", "found"), [(None, "10000"), ("7", "7")])
+def test_waiting_threads_of_torch_soon_sleep(given: str | None, found: str) -> None:
+    """The variable is set before torch reads it, unless the user has set it."""
+    script = "import agents, os, sys\nassert 'torch' not in sys.modules\nprint(os.environ['GOMP_SPINCOUNT'])"
+    environ = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
+    environ |= {"PYTHONPATH": str(ROOT)} | ({} if given is None else {"GOMP_SPINCOUNT": given})
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{found}\n"

@@ -1,7 +1,7 @@
 """Concurrency: threads, forks, processes, threads of other libraries.
 
 Each test runs in its own process, so that a hang or a crash does not harm the others: the maximum number of
-threads is fixed when numba is imported, and the test process must not start any.
+threads is fixed at the first call, and the test process must not start any.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from typing import Any
 from zlib import crc32
 
 import gymnasium as gym
-import numba
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from solitaire_env.core import _jit
-from solitaire_env.core._jit import GAMES_PER_THREAD, ParallelKernel
+from solitaire_env.core import get_num_threads, max_threads, set_num_threads, threads
+from solitaire_env.core.threads import GAMES_PER_THREAD, share
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
 
@@ -39,24 +38,9 @@ TASKS = Path("/proc/self/task")
 ID = "solitaire_env:Solitaire/BusyAces-v0"
 
 
-def layers() -> list[str]:
-    """The installed threading layers of numba; OpenMP needs a library of the system."""
-    found = ["workqueue"]
-    for layer in ("omp", "tbb"):
-        try:
-            __import__(f"numba.np.ufunc.{layer}pool")
-        except ImportError:
-            continue
-        found.append(layer)
-    return found
-
-
 compiled = pytest.mark.skipif(not COMPILED, reason="interpreted kernels run in one thread")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc has the number of threads")
-each_layer = pytest.mark.parametrize(
-    "layer", [pytest.param(layer, marks=pytest.mark.proof if k else ()) for k, layer in enumerate(layers())]
-)
 fork_first = pytest.mark.parametrize(
     "method",
     [
@@ -67,12 +51,10 @@ fork_first = pytest.mark.parametrize(
 """Ways to start processes: the first is the fastest, the others are left to the proofs."""
 
 
-def run(
-    function: Callable[..., None], *args: Any, layer: str = "default", threads: int = 2, **environ: str
-) -> None:
-    """Call a function of this file in a new process, with a number of numba threads."""
+def run(function: Callable[..., None], *args: Any, threads: int = 2, **environ: str) -> None:
+    """Call a function of this file in a new process, with a number of threads."""
     call = f"from tests.core.test_concurrency import {function.__name__} as call; call(*{args!r})"
-    environ = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": str(threads), **environ}
+    environ = {"SOLITAIRE_ENV_THREADS": str(threads), **environ}
     with tempfile.TemporaryFile("w+") as output:
         # A new session, so that children that hang end too. They would keep a pipe open.
         process = subprocess.Popen(
@@ -127,70 +109,65 @@ def equal(got: Any, expected: Any, where: str) -> None:
         raise AssertionError(f"{where}: {got}, expected {expected}")
 
 
-# ------------------------------------------------------------------------- which kernel is called
+# ------------------------------------------------------------------------------- who does the work
 
 
-@pytest.fixture
-def limit(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Numba's thread count, then every value that was set; the first may be changed."""
-    said = [4]
-    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 4)
-    monkeypatch.setattr(numba, "get_num_threads", lambda: said[0])
-    monkeypatch.setattr(numba, "set_num_threads", said.append)
-    return said
+def call_together(threads: int, games: int) -> int:
+    """Number of threads that take part in a call, each of which waits for the others."""
+    meeting, who = threading.Barrier(threads), set()
+
+    def call() -> None:
+        meeting.wait(TIMEOUT)
+        who.add(threading.get_ident())
+
+    share(call, games)
+    return len(who)
 
 
-KERNEL = ParallelKernel(lambda *args: "alone", lambda *args: "spread")
-
-
-@pytest.mark.parametrize(
-    ("games", "set_to"), [(1, []), (511, []), (512, [2, 4]), (1023, [3, 4]), (1024, []), (9999, [])]
-)
+@pytest.mark.parametrize(("games", "threads"), [(1, 1), (511, 1), (512, 2), (1023, 3), (1024, 4), (9999, 4)])
 def test_the_thread_count_depends_on_the_number_of_games(
-    limit: list[int], games: int, set_to: list[int]
+    games: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is lower for few games, and restored afterwards."""
-    assert KERNEL("state", np.zeros(games)) == ("spread" if games >= 512 else "alone")
-    assert limit[1:] == set_to
+    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 4)
+    expected = min(threads, 4) if games >= 512 else 1
+    assert call_together(expected, games if games != 1023 else 768) == expected
 
 
-def test_kernels_respect_the_callers_limit(limit: list[int]) -> None:
-    limit[0] = 1
-    assert KERNEL(np.zeros(9999)) == "alone"
-    limit[0] = 2
-    assert KERNEL(np.zeros(9999)) == "spread"
-    assert limit == [2]
+def test_the_caller_does_not_wait_for_helpers_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the machine never ran them."""
+    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 2)
+    monkeypatch.setattr(threads._Helpers, "_help", lambda self: None)
+    monkeypatch.setattr(threads, "_helpers", threads._Helpers())
+    calls: list[int] = []
+    share(lambda: calls.append(1), 9999)
+    assert calls == [1]
 
 
-def test_a_kernel_runs_alone_while_another_uses_the_threads(limit: list[int]) -> None:
-    """It does not wait for them."""
-    rows = np.zeros(9999)
-    assert ParallelKernel(KERNEL, KERNEL)(rows) == "alone"
-    assert KERNEL(rows) == "spread"
+def test_a_call_runs_alone_while_another_uses_the_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 2)
+    calls: list[int] = []
+    share(lambda: share(lambda: calls.append(threading.get_ident()), 9999), 9999)
+    assert len(calls) >= 1  # no deadlock
 
 
-def test_an_error_releases_the_threads(limit: list[int]) -> None:
-    def fail(rows: Any) -> None:
-        raise ValueError("no")
+def test_an_error_releases_the_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 2)
+    caller = threading.get_ident()
 
-    with pytest.raises(ValueError, match="no"):
-        ParallelKernel(fail, fail)(np.zeros(512))
-    assert limit == [4, 2, 4]
-    assert KERNEL(np.zeros(9999)) == "spread"
+    def fail() -> None:
+        if threading.get_ident() == caller:
+            raise KeyboardInterrupt
 
-
-def test_a_forked_child_uses_no_threads(limit: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_jit._pool, "forked", False)
-    assert KERNEL(np.zeros(9999)) == "spread"
-    _jit._pool.after_fork()
-    assert KERNEL(np.zeros(9999)) == "alone"
+    with pytest.raises(KeyboardInterrupt):
+        share(fail, 9999)
+    assert call_together(2, 9999) == 2
 
 
 # ------------------------------------------------------------------------------ number of threads
 
 
-def count_threads(threads: int) -> None:
-    equal(numba.config.NUMBA_NUM_THREADS, threads, "NUMBA_NUM_THREADS")
+def count_threads(count: int) -> None:
+    equal(max_threads(), count, "SOLITAIRE_ENV_THREADS")
     before = tasks()
     for observation in ("cards", "features"):
         single = gym.make(ID, observation=observation)
@@ -199,20 +176,19 @@ def count_threads(threads: int) -> None:
         play(vector(2 * GAMES_PER_THREAD - 1, observation=observation), 2)
     equal(tasks(), before, "threads after single environments and small vector environments")
     check = play(vector())
-    equal(tasks() > before, threads > 1, f"a large vector environment starts threads when {threads} may be")
-    if threads > 1:
-        numba.set_num_threads(1)
+    equal(tasks() > before, count > 1, f"a large vector environment starts threads when {count} may be")
+    if count > 1:
+        set_num_threads(1)
     equal(play(vector()), check, "in one thread")
-    equal(numba.get_num_threads(), 1, "the argument of numba.set_num_threads, after steps")
+    equal(get_num_threads(), 1, "the argument of set_num_threads, after steps")
 
 
 @compiled
 @counts
-@each_layer
 @pytest.mark.parametrize("threads", [1, 2])
-def test_thread_count_follows_numba_num_threads(threads: int, layer: str) -> None:
+def test_thread_count_follows_the_environment(threads: int) -> None:
     """No thread is started for few games."""
-    run(count_threads, threads, layer=layer, threads=threads)
+    run(count_threads, threads, threads=threads)
 
 
 # ------------------------------------------------------------------------------------------ forks
@@ -243,10 +219,8 @@ def fork_after_threads(observation: str) -> None:
     goes_on = play(reference)
 
     def child() -> None:
-        before = tasks()
         equal(play(vector(observation=observation)), first, "a child's own games")
         equal(play(inherited), goes_on, "games that a child inherited")
-        equal(tasks(), before, "threads of a child")
 
     for deep in (1, 2):
         in_fork(child, deep)
@@ -277,18 +251,16 @@ def fork_beside_threads() -> None:
 
 @compiled
 @forks
-@each_layer
 @pytest.mark.parametrize("observation", ["cards", pytest.param("features", marks=pytest.mark.proof)])
-def test_a_forked_child_steps_games(observation: str, layer: str) -> None:
-    """It steps its own games and those that it inherited, in one thread; a child's child does too."""
-    run(fork_after_threads, observation, layer=layer)
+def test_a_forked_child_steps_games(observation: str) -> None:
+    """It steps its own games and those that it inherited; a child's child does too."""
+    run(fork_after_threads, observation)
 
 
 @compiled
 @forks
-@each_layer
-def test_forking_during_a_step_does_not_hang(layer: str) -> None:
-    run(fork_beside_threads, layer=layer)
+def test_forking_during_a_step_does_not_hang() -> None:
+    run(fork_beside_threads)
 
 
 def play_seed(seed: int) -> tuple[int, int]:
@@ -304,10 +276,8 @@ def work_in_processes(method: str) -> None:
     with multiprocessing.get_context(method).Pool(2) as pool:
         results = pool.map_async(play_seed, seeds, chunksize=1).get(TIMEOUT / 2)
     equal([check for check, _ in results], expected, f"games in processes, {method}")
-    if method == "fork":
-        equal([started for _, started in results], [0] * len(seeds), "threads that forked children start")
-    elif TASKS.exists():
-        equal(any(started for _, started in results), True, "a process that is no fork starts threads")
+    if TASKS.exists():
+        equal(any(started for _, started in results), True, "processes start threads of their own")
 
 
 @compiled
@@ -422,9 +392,8 @@ def step_in_python_threads(rounds: int) -> None:
 
 
 @compiled
-@each_layer
-def test_python_threads_step_in_parallel(layer: str) -> None:
-    run(step_in_python_threads, 8, layer=layer)
+def test_python_threads_step_in_parallel() -> None:
+    run(step_in_python_threads, 8)
 
 
 # -------------------------------------------------------------------------------- torch beside it
@@ -456,6 +425,5 @@ def with_torch() -> None:
 @compiled
 @pytest.mark.proof
 @pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
-@each_layer
-def test_torch_threads_do_not_disturb_steps(layer: str) -> None:
-    run(with_torch, layer=layer)
+def test_torch_threads_do_not_disturb_steps() -> None:
+    run(with_torch)

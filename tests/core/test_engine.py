@@ -3,62 +3,38 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
-from solitaire_env.core import batch as batch_module
-from solitaire_env.core import engine, observations, position_sums, supermoves
+from solitaire_env.core import engine
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.cards import card_name, parse_card
+from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import ordered_pack
-from solitaire_env.core.layout import DEAL, PLAYING, STUCK, WON, make_rules
-from solitaire_env.core.perft import count_nodes
-from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.notation import format_position, move_of, parse_action, parse_position
+from solitaire_env.core.layout import STUCK, WON, make_rules
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.testing import check_state, check_supermoves
 from solitaire_env.variants import Variant, get_variant
 from tests.games import ALL, COMPILED
 from tests.positions import cells, fill, run, spaces
 from tests.reference import ReferenceRules
 
-KERNEL_FILES: tuple[ModuleType, ...] = (engine, observations, batch_module, supermoves, position_sums)
-"""Every file with jitted functions."""
-
 # ------------------------------------------------------------------------------ how it is compiled
 
 
-def kernels(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    """The jitted functions of a file."""
+def compiled(tree: ast.Module, decorator: str = "kernel|inner") -> set[str]:
+    """The names of the functions in a file that are compiled."""
     return {
-        node.name: node
+        node.name
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
-        and any(isinstance(mark, ast.Name) and mark.id.startswith("jit") for mark in node.decorator_list)
+        and any(re.fullmatch(rf"({decorator})(\(.*\))?", ast.unparse(mark)) for mark in node.decorator_list)
     }
-
-
-@pytest.mark.parametrize("module", KERNEL_FILES, ids=lambda module: module.__name__)
-def test_parallel_kernels_write_to_plain_arrays(module: ModuleType) -> None:
-    """Assignments of a parallel loop itself to an array of a named tuple are lost (numba issue 5872)."""
-    for function in kernels(ast.parse(Path(str(module.__file__)).read_text())).values():
-        if any(isinstance(mark, ast.Name) and mark.id == "jit_parallel" for mark in function.decorator_list):
-            written = [
-                ast.unparse(node)
-                for node in ast.walk(function)
-                if isinstance(node, ast.Subscript)
-                and isinstance(node.ctx, ast.Store)
-                and not isinstance(node.value, ast.Name)
-            ]
-            assert written == [], function.name
-
-
-INNER = {"jit", "jit_called", "jit_part", "jit_wrapping"}
-"""Decorators of functions that only compiled functions may call."""
 
 
 def project_files() -> dict[str, ast.Module]:
@@ -81,7 +57,7 @@ def calls_from_python(tree: ast.Module, own: set[str], inner: set[str]) -> list[
             full |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     found = []
     for node in tree.body:
-        if getattr(node, "name", None) in kernels(tree):
+        if getattr(node, "name", None) in compiled(tree):
             continue
         for each in ast.walk(node):
             if isinstance(each, ast.Name):
@@ -91,100 +67,33 @@ def calls_from_python(tree: ast.Module, own: set[str], inner: set[str]) -> list[
     return [name for name in found if name in inner]
 
 
-def inner_kernels(module: str, tree: ast.Module) -> set[str]:
-    """The full names of the functions in a file that only compiled functions may call."""
-    return {
-        f"{module}.{name}"
-        for name, function in kernels(tree).items()
-        if INNER & set(map(ast.unparse, function.decorator_list))
-    }
+def inner_functions(module: str, tree: ast.Module) -> set[str]:
+    """The full names of the functions in a file that only compiled functions call."""
+    return {f"{module}.{name}" for name in compiled(tree, "inner")}
 
 
 def test_python_calls_only_kernels() -> None:
-    """A function that only compiled functions may call would crash the process."""
+    """Python would run a function that only compiled functions call as plain Python, slowly."""
     files = project_files()
-    inner = {name for module, tree in files.items() for name in inner_kernels(module, tree)}
+    inner = {name for module, tree in files.items() for name in inner_functions(module, tree)}
     assert "solitaire_env.core.engine.step" in inner
     # The core exports its kernels under shorter names.
     inner |= {f"solitaire_env.core.{name.rpartition('.')[2]}" for name in inner if ".core." in name}
     for module, tree in files.items():
-        assert calls_from_python(tree, inner_kernels(module, tree), inner) == [], module
+        assert calls_from_python(tree, inner_functions(module, tree), inner) == [], module
 
 
 def test_the_check_of_calls_finds_a_fault() -> None:
     tree = ast.parse(
         """
 from solitaire_env.core import engine, step as play
-@jit
+@inner
 def _mine(x): return engine.decode(x)
 def plain(x): return _mine(x) + play(x) + engine.copy(x) + other.copy(x)
 """
     )
     inner = {"a._mine", "solitaire_env.core.step", "solitaire_env.core.engine.copy"}
     assert sorted(calls_from_python(tree, {"a._mine"}, inner)) == sorted(inner)
-
-
-def test_every_file_with_kernels_is_checked() -> None:
-    """No other file of the core uses a jit decorator."""
-    package = Path(str(engine.__file__)).parent
-    checked = {Path(str(module.__file__)).name for module in KERNEL_FILES}
-    for path in package.rglob("*.py"):
-        if path.name != "_jit.py":
-            assert bool(kernels(ast.parse(path.read_text()))) == (path.name in checked), path
-
-
-def play_everything(variant: Variant) -> None:
-    """Use every kernel on a variant."""
-    for observation, information in (
-        ("cards", "player"),
-        ("cards", "thoughtful"),
-        ("features", "thoughtful"),
-    ):
-        for size in (1, 3):
-            settings = Settings(observation, information, "progress+win", stall_limit=9, max_episode_steps=9)
-            batch = Batch(GameSpec(variant, settings), size)
-            rows = np.arange(size)
-            batch.seed_streams(rows, [np.random.default_rng(0)] * size)
-            batch.deal_next(rows)
-            batch.deal(rows[:1], [3])
-            text = format_position(batch.position(0).hidden())
-            batch.place(0, parse_position(text, variant))
-            batch.set_state(0, batch.get_state(0))
-            for _ in range(3):
-                action = int(batch.state.mask[0].argmax())
-                if batch.state.status[0] == PLAYING:
-                    engine.move_of(batch.rules, batch.state, 0, action)
-                    if variant.moves == "supermove":
-                        batch.expand_rows(rows[:1], np.array([action]))
-                    batch.play(rows[:1], np.array([action]))
-                batch.step(batch.state.mask.argmax(axis=1), batch.everyone)
-                batch.observations()
-            batch.step(np.zeros(size, dtype=np.int64), np.full(size, DEAL, dtype=np.int8))
-            batch.copy_rows(rows[:1], rows[-1:])
-    count_nodes(batch.position(0), 2)
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
-def test_each_kernel_is_compiled_once() -> None:
-    """All variants share one set of compiled kernels: another argument type would compile them again."""
-    for variant in ALL.values():
-        play_everything(variant)
-    variant = get_variant("klondike")
-    batch = Batch(GameSpec(variant), 1)
-    text = fill("variant: klondike|foundations: C 2|t1: 3D", ReferenceRules.of(variant))
-    batch.place(0, parse_position(text, variant))
-    action = parse_action(variant, "fC>t1")
-    assert move_of(variant, batch.state, 0, action).cards == (parse_card("2C"),)
-    signatures = {
-        f"{module.__name__}.{name}": list(
-            map(str, getattr(getattr(module, name), "alone", getattr(module, name)).signatures)
-        )
-        for module in KERNEL_FILES
-        for name, function in kernels(ast.parse(Path(str(module.__file__)).read_text())).items()
-        if {"jit_kernel", "jit_parallel"} & set(map(ast.unparse, function.decorator_list))
-    }
-    assert {"solitaire_env.core.engine.step_rows", "solitaire_env.core.batch._account"} <= set(signatures)
-    assert {name: len(found) for name, found in signatures.items()} == dict.fromkeys(signatures, 1)
 
 
 # ------------------------------------------------------------------------------- steps and states

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solitaire_env.core import engine, jit_kernel
+from solitaire_env.core import engine
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.engine import (
     carry,
@@ -29,7 +29,6 @@ CARDS = ("heights", "waste", "home", "spaces", "empty_cells", "next_home")
 """Arrays that follow from the cards and are updated as they move."""
 
 
-@jit_kernel
 def move_cards(rules, state, b, action, allowed):  # type: ignore[no-untyped-def]
     """Play an action of game 0 in row ``b``; write to ``allowed`` whether the rules allow it, except in
     varied games.
@@ -60,7 +59,6 @@ def move_cards(rules, state, b, action, allowed):  # type: ignore[no-untyped-def
         carry(rules, state, b, source, target, count, card)
 
 
-@jit_kernel
 def copy_row(rules, state, source, target):  # type: ignore[no-untyped-def]
     copy_cards(rules, state, source, target)
     if rules.varied:

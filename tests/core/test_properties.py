@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-import numba
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
@@ -38,12 +37,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from solitaire_env.core._jit import GAMES_PER_THREAD
 from solitaire_env.core.batch import NO_NUMBER, Batch, IllegalActionError
 from solitaire_env.core.deals import MAX_DEAL, deal_order
 from solitaire_env.core.layout import action_layout
 from solitaire_env.core.observations import OBSERVATIONS
 from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.threads import GAMES_PER_THREAD, get_num_threads
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import action_text, format_position, parse_action, parse_position, position_to_row
 from solitaire_env.testing import check_state, expect, expect_results
@@ -611,7 +610,7 @@ def test_action_texts_round_trip(name: str) -> None:
 
 def play_together(games: int, moves: int, threads: int) -> None:
     """Play games in one batch with a number of threads, and in as many batches of one game."""
-    assert numba.get_num_threads() == threads <= max(1, games // GAMES_PER_THREAD)
+    assert get_num_threads() == threads <= max(1, games // GAMES_PER_THREAD)
     variant = ALL["short-4, same suit, any, sequence"]
     settings = Settings(observation="features", max_episode_steps=moves - 1)
     together = Batch(GameSpec(variant, settings), games)
@@ -649,9 +648,9 @@ def everything(batch: Batch, active: np.ndarray[Any, Any]) -> dict[str, np.ndarr
 def test_threads_do_not_change_the_games() -> None:
     """A batch with several threads plays like its games alone.
 
-    In a process of its own: the maximum number of threads is fixed when numba is imported.
+    In a process of its own: the maximum number of threads is fixed at the first call.
     """
     threads, games, moves = (4, 1024, 20) if COMPILED else (1, 64, 8)
     play = f"from tests.core.test_properties import play_together as play; play({games}, {moves}, {threads})"
-    environ = {**os.environ, "NUMBA_NUM_THREADS": str(threads)}
+    environ = {**os.environ, "SOLITAIRE_ENV_THREADS": str(threads)}
     subprocess.run([sys.executable, "-c", play], cwd=Path(__file__).parents[2], env=environ, check=True)

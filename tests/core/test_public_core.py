@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solitaire_env import core
-from solitaire_env.core import GameSpec, jit_kernel
+from solitaire_env.core import GameSpec
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.engine import make_state, place
 from solitaire_env.testing import check_state
@@ -24,17 +24,12 @@ def test_dir_lists_the_public_names() -> None:
         core.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
-@jit_kernel
-def _place_first(rules, state, row):  # type: ignore[no-untyped-def]
-    place(rules, state, 0, row)
-
-
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_place_sets_a_game_to_a_position_row(variant: Variant) -> None:
     batch = Batch(GameSpec(variant), 1)
     batch.deal(np.zeros(1, dtype=np.int64), [5])
     state = make_state(batch.rules, 1)
-    _place_first(batch.rules, state, batch.state.rows[0].copy())
+    place(batch.rules, state, 0, batch.state.rows[0].copy())
     for name, expected, got in zip(state._fields, batch.state, state, strict=True):
         np.testing.assert_array_equal(got, expected, name)
     assert check_state(batch) == []

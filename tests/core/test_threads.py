@@ -6,14 +6,14 @@ import threading
 import numpy as np
 import pytest
 
-from solitaire_env.core import Batch, GameSpec, IllegalActionError, jit_fast, run_parts, split_evenly
+from solitaire_env.core import Batch, GameSpec, IllegalActionError, run_parts, split_evenly
 from solitaire_env.core.threads import _workers
 from solitaire_env.variants import get_variant
 
 
 @pytest.fixture(autouse=True, params=[1, 2])
 def threads(request, monkeypatch):
-    """Each test runs with one thread and with two; numba may have fewer here."""
+    """Each test runs with one thread and with two."""
     monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: request.param)
     return request.param
 
@@ -74,16 +74,6 @@ def test_a_pool_grows_on_demand():
     first = _workers.get(1)
     assert _workers.get(1) is first
     assert _workers.get(_workers.size + 1) is not first
-
-
-def test_a_fast_kernel_gives_the_sum():
-    def add(numbers):
-        total = 0.0
-        for number in numbers:
-            total += number
-        return total
-
-    assert jit_fast(add)(np.arange(5.0)) == 10
 
 
 def test_playing_an_illegal_action_raises_an_error():

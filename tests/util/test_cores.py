@@ -93,10 +93,10 @@ print(max_threads(), get_num_threads())
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the script replaces it")
 @pytest.mark.parametrize(("chosen", "threads"), [(None, 3), ("6", 6)])
 def test_kernels_use_no_more_threads_than_the_quota(chosen: str | None, threads: int) -> None:
-    """Unless ``NUMBA_NUM_THREADS`` is set."""
-    environ = {name: text for name, text in os.environ.items() if name != "NUMBA_NUM_THREADS"}
+    """Unless ``SOLITAIRE_ENV_THREADS`` is set."""
+    environ = {name: text for name, text in os.environ.items() if name != "SOLITAIRE_ENV_THREADS"}
     if chosen is not None:
-        environ["NUMBA_NUM_THREADS"] = chosen
+        environ["SOLITAIRE_ENV_THREADS"] = chosen
     done = subprocess.run(
         [sys.executable, "-c", SHOW], env=environ, capture_output=True, text=True, check=True
     )

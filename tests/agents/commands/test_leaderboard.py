@@ -269,7 +269,7 @@ def test_ctrl_c_keeps_finished_games(
 Change = Callable[[list[dict[str, Any]]], Any]
 
 DAMAGED: list[tuple[Change, list[str]]] = [
-    (lambda rows: rows.append(rows[3]), ["deal 3", "2 times"]),
+    (lambda rows: rows.append(rows[3]), ["deal 3", "twice"]),
     (lambda rows: rows.pop(4), ["1 of deals 0-11", "the first is 4", "agents leaderboard add"]),
     (lambda rows: rows.append({**rows[0], "deal": 100}), ["3 of deals 100-103", "the first is 101"]),
     (lambda rows: rows.append({**rows[0], "deal": 77}), ["deal 77", "0-11 and 100-103"]),

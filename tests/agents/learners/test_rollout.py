@@ -174,7 +174,7 @@ def test_a_rollout_run_can_be_resumed(tmp_path: Path) -> None:
 
 def test_values_out_of_range_are_refused(refuses: Refuses, tmp_path: Path) -> None:
     for change, words in (
-        ({"num_playouts": 0}, ["num_playouts is 0", "more than 0"]),
+        ({"num_playouts": 0}, ["num_playouts is 0", "1 to 4,096"]),
         ({"kl_coef": 0.0}, ["kl_coef is 0.0", "more than 0"]),
         ({"min_prob": 1.5}, ["min_prob is 1.5", "0 to 1"]),
         ({"information": "thoughtful"}, ["'playouts'", "'thoughtful'", "'cards' and 'player'"]),

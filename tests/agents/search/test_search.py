@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 import time
 from collections import Counter
 from functools import cache
@@ -56,7 +54,6 @@ from tests.oracles.search import search
 
 Array = npt.NDArray[Any]
 
-ROOT = Path(__file__).parents[3]
 
 SMALL = {
     variant.name: variant
@@ -426,31 +423,6 @@ def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> N
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
     headless = NetworkPlayer(player.network, player.spec, "headless")
     refuses(lambda: Solver(get_variant("busy-aces"), network=headless), "no value head")
-
-
-def test_compile_calls_every_kernel() -> None:
-    """Solving calls no kernel from Python that ``compile`` has not called."""
-    code = """
-from agents.policies import torch_network
-from agents.search import beam, exhaustive, layers, positions, rollouts, shorten, solver
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.variants import get_variant
-
-def called():
-    parts = (beam, exhaustive, layers, positions, rollouts, shorten, solver)
-    kernels = {id(k): k for part in parts for k in vars(part).values() if hasattr(k, "nopython_signatures")}
-    return sum(len(k.nopython_signatures) for k in kernels.values())
-
-for game in ("forty-thieves", "eights-down"):
-    variant = get_variant(game)
-    ours = solver.Solver(variant, network=torch_network("shipped", GameSpec(variant)))
-    ours.compile()
-    before = called()
-    for deal in (0, 1, 251):
-        ours.solve_deal(deal, seconds=2)
-    assert before and called() == before, game
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int) -> None:

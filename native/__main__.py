@@ -1,0 +1,44 @@
+"""``python -m native FOLDER TARGETS OUT``: build the kernels of a package."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from native import back, front
+from solitaire_env.util.files import write_whole
+
+
+def main() -> None:
+    """Build one library, or several."""
+    parser = argparse.ArgumentParser(prog="python -m native", description=__doc__)
+    parser.add_argument("folder", type=Path, help="folder of the package")
+    parser.add_argument("targets", help=f"platforms, with commas between them: {', '.join(back.TARGETS)}")
+    parser.add_argument("out", type=Path, help="file to write; or a folder, for a library per platform")
+    parser.add_argument("--checked", action="store_true", help="check each array index")
+    parser.add_argument(
+        "--portable", action="store_true", help="link for any machine of these kinds, with Zig"
+    )
+    args = parser.parse_args()
+    targets = args.targets.split(",")
+    unknown = [name for name in targets if name not in back.TARGETS]
+    if unknown:
+        parser.error(f"unknown target {unknown[0]!r}, allowed: {', '.join(back.TARGETS)}")
+    # Temporary files are removed then.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    module = back.parse(*front.translate(args.folder.absolute(), args.checked))
+    for name in targets:
+        target = back.TARGETS[name]
+        library = back.link(back.emit(module, target), target, args.portable)
+        path = args.out / f"{name}{target.suffix}" if args.out.is_dir() else args.out
+        write_whole(path, lambda part, library=library: part.write_bytes(library))
+
+
+if __name__ == "__main__":
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # The order of numba's sets must not change the code: the same source gives the same bytes.
+        command = [sys.executable, "-m", "native", *sys.argv[1:]]
+        sys.exit(subprocess.call(command, env={**os.environ, "PYTHONHASHSEED": "0"}))
+    main()

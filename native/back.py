@@ -1,0 +1,110 @@
+"""The back end: optimizes the code for each platform, and links a shared library."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from llvmlite import binding
+
+binding.initialize_all_targets()
+binding.initialize_all_asmprinters()
+
+
+class Target(NamedTuple):
+    """A platform that libraries are built for."""
+
+    triple: str
+    cpu: str
+    suffix: str
+    linker: tuple[str, ...]
+    """How this target is linked for any machine of its kind. Zig has the C libraries of all of them."""
+
+
+def _zig(target: str, *options: str) -> tuple[str, ...]:
+    command = (sys.executable, "-m", "ziglang", "cc", "-target", target, "kernels.o", "-shared", "-s")
+    return (*command, *options)
+
+
+def _linux(machine: str, cpu: str) -> Target:
+    linker = _zig(f"{machine}-linux-gnu.2.17", "-lm", "-Wl,--build-id=none")
+    return Target(f"{machine}-unknown-linux-gnu", cpu, ".so", linker)
+
+
+def _macos(machine: str, cpu: str) -> Target:
+    linker = _zig(f"{machine}-macos.11.0", "-Wl,-install_name,kernels")
+    return Target(f"{machine}-apple-macosx11.0.0", cpu, ".dylib", linker)
+
+
+_WASM: Final = (
+    "--no-entry --export-dynamic --export=__heap_base --import-memory --allow-undefined --strip-all"
+)
+TARGETS: Final = {
+    "linux-x86_64": _linux("x86_64", "x86-64"),
+    "linux-x86_64-v3": _linux("x86_64", "x86-64-v3"),
+    "linux-arm64": _linux("aarch64", "generic"),
+    "macos-arm64": _macos("aarch64", "apple-m1"),
+    "macos-x86_64": _macos("x86_64", "x86-64"),
+    "windows-x86_64": Target("x86_64-pc-windows-gnu", "x86-64", ".dll", _zig("x86_64-windows-gnu")),
+    "wasm32": Target("wasm32-unknown-unknown", "generic", ".wasm", ("wasm-ld", "kernels.o", *_WASM.split())),
+}
+
+
+def parse(text: str, entry_points: list[str]) -> Any:
+    """A module in which everything but the entry points is internal: what is not used is left out."""
+    module = binding.parse_assembly(text)
+    module.verify()
+    keep = set(entry_points)
+    for function in module.functions:
+        if not function.is_declaration and function.name not in keep:
+            function.linkage = "internal"
+    for variable in module.global_variables:
+        variable.linkage = "internal"
+    return module
+
+
+def emit(module: Any, target: Target) -> bytes:
+    """Optimize a copy of the module for a target; the object file."""
+    machine = binding.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, opt=3, reloc="pic", codemodel="default"
+    )
+    module = module.clone()
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    if target.suffix == ".dll":
+        for function in module.functions:
+            if function.linkage == binding.Linkage.external and not function.is_declaration:
+                function.storage_class = "dllexport"
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.slp_vectorization = True
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+def link(object_file: bytes, target: Target, portable: bool) -> bytes:
+    """Link an object file; the shared library.
+
+    Parameters
+    ----------
+    portable
+        For any machine of the target's kind; otherwise for this machine, if it has a C compiler.
+    """
+    command = target.linker
+    if not portable and shutil.which("cc") and target.suffix != ".wasm":
+        command = ("cc", *target.linker[6:])
+    with tempfile.TemporaryDirectory() as folder:
+        # The same names each time: a linker may put them into the library.
+        Path(folder, "kernels.o").write_bytes(object_file)
+        library = Path(folder, f"kernels{target.suffix}")
+        done = subprocess.run(
+            [*command, "-o", library.name], cwd=folder, capture_output=True, text=True,
+            env={**os.environ, "SOURCE_DATE_EPOCH": "0"},
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command[:4])} failed: {done.stderr}")
+        return library.read_bytes()

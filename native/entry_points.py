@@ -1,0 +1,108 @@
+"""Entry points: for each kernel a function ``void name(int64_t *slots)``.
+
+It reads the arguments from consecutive slots, calls the kernel, and writes the status and the results to the
+slots that follow, see :mod:`solitaire_env.core.native`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.registry import cpu_target
+from numba.np import numpy_support
+
+from native.numba_changes import INT64, module
+from solitaire_env.core import native
+
+
+def numba_type(kind: native.Type) -> Any:
+    """The numba type of an argument or result."""
+    if isinstance(kind, native.ArrayType):
+        return types.Array(numpy_support.from_dtype(kind.dtype), len(kind.axes), "C")
+    if isinstance(kind, native.TupleType):
+        return types.NamedTuple([numba_type(field) for _, field in kind.fields], kind.cls)
+    return {int: types.int64, float: types.float64, bool: types.boolean}[kind]
+
+
+class _Slots:
+    """Generates code that reads consecutive slots."""
+
+    def __init__(self, context: Any, builder: Any, pointer: Any) -> None:
+        self.context, self.builder, self.pointer = context, builder, pointer
+        self.next = 0
+
+    def address(self, place: int) -> Any:
+        return self.builder.gep(self.pointer, [INT64(place)])
+
+    def read(self) -> Any:
+        self.next += 1
+        return self.builder.load(self.address(self.next - 1))
+
+    def value(self, kind: native.Type) -> Any:
+        """The value of an argument, in numba's representation."""
+        context, builder = self.context, self.builder
+        if isinstance(kind, native.TupleType):
+            parts = [self.value(field) for _, field in kind.fields]
+            return context.make_tuple(builder, numba_type(kind), parts)
+        if not isinstance(kind, native.ArrayType):
+            raw = self.read()
+            return builder.bitcast(raw, ir.DoubleType()) if kind is float else raw
+        of_type = numba_type(kind)
+        data = builder.inttoptr(self.read(), context.get_data_type(of_type.dtype).as_pointer())
+        model = context.data_model_manager[of_type]
+        return model.contiguous(builder, data, [self.read() for _ in kind.axes])
+
+
+def add_entry_point(symbol: str, function: Callable[..., Any], compiled: Any, part: int) -> None:
+    """Add the entry point of a kernel."""
+    context = cpu_target.target_context
+    signature = native.signature_of(function)
+    entry = ir.Function(module, ir.FunctionType(ir.VoidType(), [INT64.as_pointer()]), symbol)
+    builder = ir.IRBuilder(entry.append_basic_block())
+    slots = _Slots(context, builder, entry.args[0])
+    arguments = signature.arguments[:-2] if part else signature.arguments
+    values = [slots.value(kind) for _, kind in arguments]
+    status = slots.next
+
+    def call(values: list[Any]) -> Any:
+        callee = cgutils.get_or_insert_function(
+            module, context.call_conv.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes),
+            compiled.fndesc.mangled_name,
+        )  # fmt: skip
+        state, result = context.call_conv.call_function(
+            builder, callee, compiled.fndesc.restype, compiled.fndesc.argtypes, values
+        )
+        with builder.if_then(state.is_error, likely=False):
+            builder.store(builder.sext(state.code, INT64), slots.address(status))
+        return result
+
+    if part:
+        _add_loop(builder, slots, status, part, lambda start, end: call([*values, start, end]))
+        return
+    result = call(values)
+    of_result = signature.results
+    parts = (
+        [result] if len(of_result) == 1 else [builder.extract_value(result, n) for n in range(len(of_result))]
+    )
+    for n, (value, kind) in enumerate(zip(parts, of_result, strict=True)):
+        if kind is float:
+            value = builder.bitcast(value, INT64)
+        builder.store(value, slots.address(status + 1 + n))
+    builder.ret_void()
+
+
+def _add_loop(builder: Any, slots: _Slots, status: int, part: int, call: Callable[[Any, Any], Any]) -> None:
+    """Threads take parts of the rows from a counter until none is left."""
+    rows, counter = builder.load(slots.address(status + 1)), slots.address(status + 2)
+    take, play, end = (builder.append_basic_block(name) for name in ("take", "play", "end"))
+    builder.branch(take)
+    builder.position_at_end(take)
+    start = builder.atomic_rmw("add", counter, INT64(part), "monotonic")
+    builder.cbranch(builder.icmp_signed("<", start, rows), play, end)
+    builder.position_at_end(play)
+    stop = builder.add(start, INT64(part))
+    call(start, builder.select(builder.icmp_signed("<", stop, rows), stop, rows))
+    builder.branch(take)
+    builder.position_at_end(end)
+    builder.ret_void()

@@ -1,0 +1,149 @@
+"""The shared libraries with the compiled kernels: which one is loaded, and in a checkout, when it is built.
+
+An installed package contains its library. In a checkout the library is built when it is first needed and
+after each edit of a file that may be compiled into it, and is kept in a folder of the user.
+"""
+
+import ctypes
+import hashlib
+import importlib
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from solitaire_env.util.files import locked
+from solitaire_env.util.messages import one_line, say
+
+_MODES: Final = ("compiled", "checked", "python")
+MODE: Final = os.environ.get("SOLITAIRE_ENV_KERNELS", "compiled")
+"""How kernels run, see :mod:`solitaire_env.core.native`."""
+if MODE not in _MODES:
+    raise ValueError(f"SOLITAIRE_ENV_KERNELS is {MODE!r}, allowed: {', '.join(map(repr, _MODES))}")
+
+BUILD_TIMEOUT_S: Final = 900.0
+"""Seconds to wait for another process that builds the same library."""
+
+# What x86-64-v3 needs beyond x86-64, as Linux names it.
+_V3: Final = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}
+_SYSTEMS: Final = {"linux": "linux", "darwin": "macos", "win32": "windows"}
+_MACHINES: Final = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "arm64", "aarch64": "arm64"}
+
+
+def this_platform() -> str:
+    """The name of the platform that this process runs on."""
+    system = _SYSTEMS.get(sys.platform, sys.platform)
+    machine = _MACHINES.get(platform.machine().lower(), platform.machine())
+    return f"{system}-{machine}"
+
+
+@cache
+def targets() -> tuple[str, ...]:
+    """Names of the targets whose code this processor runs, the fastest first."""
+    base = this_platform()
+    if base == "linux-x86_64":
+        flags = re.search(r"^flags\s*:(.*)", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
+        if flags and set(flags[1].split()) >= _V3:
+            return f"{base}-v3", base
+    return (base,)
+
+
+@cache
+def load(package: str) -> ctypes.CDLL:
+    """The library with the kernels of a package.
+
+    Raises
+    ------
+    ImportError
+        If there is none for this platform, and it cannot be built.
+    """
+    folder = Path(os.path.abspath(str(importlib.import_module(package).__file__))).parent
+    for target in targets():
+        for path in folder.glob(f"compiled/{target}.*"):
+            return ctypes.CDLL(str(path))
+    if not (folder.parent / "native" / "__main__.py").is_file():
+        raise ImportError(
+            f"{package} has no compiled code for {targets()[-1]}; install it from a checkout, or set "
+            "SOLITAIRE_ENV_KERNELS=python, which is slow"
+        )
+    return ctypes.CDLL(str(_built(folder)))
+
+
+def entry_point(package: str, symbol: str) -> Any:
+    """The function of a library that a kernel calls."""
+    entry = getattr(load(package), symbol)
+    entry.restype = None
+    return entry
+
+
+def stamp(folder: Path) -> str:
+    """A hash of all that the library of a package is made from: the files of folders with kernels, which may
+    hold constants of theirs, and the builder.
+    """
+    digest = hashlib.sha256(f"{MODE} {targets()[0]}".encode())
+    packages = {folder, Path(os.path.abspath(__file__)).parents[1]}
+    for path in sorted(path for package in packages for path in sources(package)):
+        digest.update(f"{path.name} ".encode() + path.read_bytes())
+    for path in sorted((folder.parent / "native").glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def sources(folder: Path) -> list[Path]:
+    """The Python files of a package's folders with kernels."""
+    texts = {path: path.read_bytes() for path in folder.rglob("*.py")}
+    folders = {
+        path.parent for path, text in texts.items() if re.search(rb"^@(kernel|inner)\b", text, re.MULTILINE)
+    }
+    return [path for path in texts if path.parent in folders]
+
+
+def _built(folder: Path) -> Path:
+    """The library of a package in a checkout; built if the sources have changed."""
+    target = targets()[0]
+    try:
+        libraries = _private_folder()
+    except OSError as error:
+        raise ImportError(f"the kernels of {folder.name} cannot be kept: {error}") from None
+    path = libraries / f"{folder.name}-{target}-{MODE}-{stamp(folder)}.so"
+    if not path.exists():
+        with locked(path, BUILD_TIMEOUT_S):
+            if not path.exists():  # otherwise another process has built it meanwhile
+                _build(folder, target, path)
+    return path
+
+
+def _build(folder: Path, target: str, path: Path) -> None:
+    """Build a library in another process, and remove those of sources that were edited since."""
+    began = time.perf_counter()
+    say(f"solitaire-env: building the kernels of {folder.name}, about a minute ...")
+    options = ["--checked"] if MODE == "checked" else []
+    done = subprocess.run(
+        [sys.executable, "-m", "native", str(folder), target, str(path), *options],
+        cwd=folder.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        last = one_line((done.stderr.strip() or "no reason given").splitlines()[-1])
+        raise ImportError(
+            f"the kernels of {folder.name} have changed and could not be built ({last}); "
+            "`make env` installs what the builder needs"
+        )
+    say(f"solitaire-env: built in {time.perf_counter() - began:.0f} s, kept in {path.parent}")
+
+
+def _private_folder() -> Path:
+    """A folder of this user for libraries, which others must not be able to write: they are executed."""
+    system = {"win32": os.environ.get("LOCALAPPDATA"), "darwin": "~/Library/Caches"}
+    home = system.get(sys.platform) or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    folder = Path(home).expanduser() / "solitaire-env"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if hasattr(os, "getuid"):  # pragma: no branch  # on Windows it is in the user's profile
+        status = folder.stat()
+        if status.st_uid != os.getuid() or status.st_mode & 0o022:
+            raise PermissionError(f"{folder} can be written by others, allowed: a folder of this user only")
+    return folder

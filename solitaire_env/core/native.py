@@ -1,0 +1,328 @@
+"""How Python calls compiled functions.
+
+Functions that are compiled have one of two decorators: :func:`kernel` if Python calls them, :func:`inner` if
+only kernels do. Nothing is compiled here: the builder (``native/`` in the repository) translates them to a
+shared library, which is loaded at the first call (:mod:`solitaire_env.core.library`). The annotations of a
+kernel declare its arguments, for the reader, the builder and the checks of each call:
+
+============================================== ================================================
+``n: int``, ``x: float``                       64 bits
+``cards: Annotated[Int8, "n rules.row_size"]`` a C-contiguous array with this type and two axes
+``state: State``                               a named tuple of such fields
+============================================== ================================================
+
+Axes with the same name have the same length in every argument of a call, ``_`` any length, a number that
+length, ``rules.piles`` the length in that field of the argument ``rules``. Results are
+``int``, ``float``, a tuple of them, or ``None``. Kernels allocate nothing and raise nothing: scratch arrays
+are arguments.
+
+The environment variable ``SOLITAIRE_ENV_KERNELS`` chooses how kernels run: ``compiled`` (default),
+``checked`` (compiled; an index outside its array is an IndexError), or ``python`` (not compiled).
+"""
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from operator import index
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    Protocol,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core.library import MODE, entry_point
+from solitaire_env.core.threads import share
+
+Int8 = npt.NDArray[np.int8]
+Int16 = npt.NDArray[np.int16]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+UInt16 = npt.NDArray[np.uint16]
+UInt64 = npt.NDArray[np.uint64]
+Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+Function = Callable[..., Any]
+
+
+# ----------------------------------------------------------------------------------------- types
+
+
+class ArrayType(NamedTuple):
+    """An array argument: its dtype, and the names of its axes."""
+
+    dtype: np.dtype[Any]
+    axes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"a C-contiguous {self.dtype} array [{', '.join(self.axes)}]"
+
+
+class TupleType(NamedTuple):
+    """A named tuple argument: its class, and the type of each field."""
+
+    cls: type
+    fields: tuple[tuple[str, Any], ...]
+
+
+Type = ArrayType | TupleType | type[int] | type[float]
+
+
+def type_of(annotation: Any) -> Type:
+    """The type that an annotation declares."""
+    if annotation in (int, float):
+        return annotation  # type: ignore[no-any-return]
+    if get_origin(annotation) is Annotated:
+        array, axes = get_args(annotation)
+        parameters = get_args(array)  # of the alias itself since numpy 2.5, of ndarray before
+        dtype = parameters[0] if len(parameters) == 1 else get_args(parameters[1])[0]
+        return ArrayType(np.dtype(dtype), tuple(axes.split()))
+    hints = get_type_hints(annotation, include_extras=True)
+    return TupleType(annotation, tuple((name, type_of(hints[name])) for name in annotation._fields))
+
+
+class Signature(NamedTuple):
+    """Names and types of a kernel's arguments, and the types of its results."""
+
+    arguments: tuple[tuple[str, Type], ...]
+    results: tuple[type, ...]
+
+
+def signature_of(function: Function) -> Signature:
+    """The arguments and results that a kernel's annotations declare."""
+    hints = get_type_hints(function, include_extras=True)
+    result = hints.pop("return")
+    results = () if result is type(None) else get_args(result) or (result,)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return Signature(tuple((name, type_of(hints[name])) for name in names), results)
+
+
+def places(kind: Type) -> int:
+    """Number of slots of an argument: one for a number; address and shape of an array."""
+    if isinstance(kind, ArrayType):
+        return 1 + len(kind.axes)
+    if isinstance(kind, TupleType):
+        return sum(places(field) for _, field in kind.fields)
+    return 1
+
+
+# ------------------------------------------------------------------------------------ decorators
+
+
+class Compiler(Protocol):
+    """What the builder does with decorated functions."""
+
+    def inner(self, function: Function, inline: bool) -> Any:
+        """Compile a function that only compiled functions call."""
+
+    def kernel(self, function: Function, fast: bool, part: int) -> Any:
+        """Compile a function that Python calls."""
+
+
+compiler: Compiler | None = None
+"""Set only by the builder, before it imports modules with kernels."""
+
+
+def symbol_of(function: Function) -> str:
+    """The name of a kernel's entry point."""
+    return f"{function.__module__}.{function.__name__}".replace(".", "__")
+
+
+@overload
+def inner(function: Function) -> Any: ...
+@overload
+def inner(*, inline: bool = True, wraps: bool = False) -> Callable[[Function], Any]: ...
+def inner(function: Function | None = None, *, inline: bool = True, wraps: bool = False) -> Any:
+    """Declare a function that only compiled functions call. From Python it runs as plain Python.
+
+    Parameters
+    ----------
+    inline
+        False for large functions that are called rarely: there is less to compile.
+    wraps
+        Its arithmetic wraps at 64 bits. In plain Python, numpy would warn.
+    """
+
+    def declare(function: Function) -> Any:
+        if compiler is not None:
+            return compiler.inner(function, inline)
+        return np.errstate(over="ignore")(function) if wraps else function
+
+    return declare if function is None else declare(function)
+
+
+@overload
+def kernel(function: Function) -> "Kernel": ...
+@overload
+def kernel(*, fast: bool = False, part: int = 0) -> "Callable[[Function], Kernel]": ...
+def kernel(function: Function | None = None, *, fast: bool = False, part: int = 0) -> Any:
+    """Declare a compiled function that Python calls.
+
+    Parameters
+    ----------
+    fast
+        Sums may be reordered and fused with products, so the last bits of a result depend on the processor:
+        for learning, never for replaying stored games.
+    part
+        Games that a thread takes at a time. The last two arguments of such a function are the first game and
+        the end of a part; calls leave them out and share the parts between threads. The last argument of a
+        call is an array with a row per game.
+    """
+
+    def declare(function: Function) -> Any:
+        return Kernel(function, part) if compiler is None else compiler.kernel(function, fast, part)
+
+    return declare if function is None else declare(function)
+
+
+def lowest_bit(bits: int) -> int:
+    """The index of the lowest set bit of a nonzero int64; compiled, one machine instruction."""
+    return (bits & -bits).bit_length() - 1
+
+
+# ----------------------------------------------------------------------------------------- calls
+
+
+class Kernel:
+    """A compiled function that Python calls."""
+
+    def __init__(self, function: Function, part: int) -> None:
+        self.function = function
+        self.part = part
+        self.__doc__ = function.__doc__
+
+    def __repr__(self) -> str:
+        """The function's name."""
+        return f"<kernel {self.function.__module__}.{self.function.__name__}>"
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Check the arguments and call the function.
+
+        Raises
+        ------
+        TypeError
+            If an argument does not have the declared type.
+        ValueError
+            If the lengths of arrays do not match.
+        """
+        return self.bind(*arguments)()
+
+    @cached_property
+    def signature(self) -> Signature:
+        """Arguments that a caller passes, and results."""
+        declared = signature_of(self.function)
+        return Signature(declared.arguments[:-2], declared.results) if self.part else declared
+
+    def bind(self, *arguments: Any) -> "Bound":
+        """The function with its arguments, checked and packed once: a call takes half a microsecond.
+
+        The arrays may change their contents between calls. Two threads must not call it at the same time.
+        """
+        return Bound(self, arguments)
+
+
+class Bound:
+    """A kernel with its arguments."""
+
+    def __init__(self, kernel: Kernel, arguments: Sequence[Any]) -> None:
+        self._kernel = kernel
+        self._arguments = arguments  # keeps the arrays alive
+        self._rows = 0
+        slots = list(_pack_all(kernel, arguments))
+        self._status = len(slots)
+        results = kernel.signature.results
+        # After the arguments: status; then the results, or the number of games and a counter.
+        self._slots = (ctypes.c_int64 * (self._status + 1 + max(len(results), 2)))(*slots)
+        self._results = tuple(
+            (ctypes.c_double if kind is float else ctypes.c_int64).from_buffer(
+                self._slots, 8 * (self._status + 1 + place)
+            )
+            for place, kind in enumerate(results)
+        )
+        if kernel.part:
+            self._rows = self._slots[self._status + 1] = len(arguments[-1])
+        if MODE != "python":
+            function = kernel.function
+            package = function.__module__.partition(".")[0]
+            self._call = partial(entry_point(package, symbol_of(function)), self._slots)
+
+    def __call__(self) -> Any:
+        """Call the function."""
+        if MODE == "python":
+            return self._kernel.function(*self._arguments, *((0, self._rows) if self._kernel.part else ()))
+        if self._rows:
+            self._slots[self._status + 2] = 0
+            share(self._call, self._rows)
+        else:
+            self._call()
+        if MODE == "checked" and self._slots[self._status]:
+            self._slots[self._status] = 0
+            raise IndexError(f"{self._kernel}: an index is outside its array")
+        if len(self._results) == 1:
+            return self._results[0].value
+        return tuple(result.value for result in self._results) or None
+
+
+def _pack_all(kernel: Kernel, values: Sequence[Any]) -> Iterator[int]:
+    """The contents of the slots of all arguments."""
+    arguments = kernel.signature.arguments
+    if len(values) != len(arguments):
+        names = ", ".join(name for name, _ in arguments)
+        raise TypeError(f"{kernel}: {len(values)} arguments, allowed: {len(arguments)} ({names})")
+    lengths: dict[str, int] = {}
+    for (name, kind), value in zip(arguments, values, strict=True):
+        yield from _pack(kernel, name, kind, value, lengths)
+        if name == "rules":
+            lengths |= {f"rules.{field}": length for field, length in value._asdict().items()}
+
+
+def _pack(kernel: Kernel, name: str, kind: Type, value: Any, lengths: dict[str, int]) -> Iterator[int]:
+    """The contents of the slots of an argument; ``lengths`` are those of the axes known so far."""
+    if isinstance(kind, TupleType):
+        if value.__class__ is not kind.cls:
+            raise TypeError(f"{kernel}: {name} is a {type(value).__name__}, allowed: a {kind.cls.__name__}")
+        for field, of_field in kind.fields:
+            yield from _pack(kernel, f"{name}.{field}", of_field, getattr(value, field), lengths)
+    elif isinstance(kind, ArrayType):
+        _check_array(kernel, name, kind, value, lengths)
+        yield value.ctypes.data
+        yield from value.shape
+    elif kind is int:
+        try:
+            yield index(value)
+        except TypeError:
+            raise TypeError(f"{kernel}: {name} is a {type(value).__name__}, allowed: an int") from None
+    else:
+        yield _BITS.unpack(_FLOAT.pack(value))[0]
+
+
+_BITS: Final = struct.Struct("q")
+_FLOAT: Final = struct.Struct("d")
+
+
+def _check_array(kernel: Kernel, name: str, kind: ArrayType, value: Any, lengths: dict[str, int]) -> None:
+    """Raise an error if an argument is not an array of the declared type and lengths."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{kernel}: {name} is a {type(value).__name__}, allowed: {kind}")
+    if value.dtype != kind.dtype or value.ndim != len(kind.axes) or not value.flags.c_contiguous:
+        order = "" if value.flags.c_contiguous else ", not C-contiguous"
+        raise TypeError(f"{kernel}: {name} is {value.dtype} {list(value.shape)}{order}, allowed: {kind}")
+    shape: tuple[int, ...] = value.shape
+    for axis, length in zip(kind.axes, shape, strict=True):
+        if axis == "_":
+            continue
+        if lengths.setdefault(axis, int(axis) if axis.isdecimal() else length) != length:
+            raise ValueError(
+                f"{kernel}: {name} has {length} {axis}, allowed: {lengths[axis]}, as in the other arguments"
+            )

@@ -1,0 +1,211 @@
+"""Calls of compiled functions: what is checked, how arguments are packed, and the library that is loaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import pytest
+
+from solitaire_env.core import Batch, GameSpec, engine, library, make_rules
+from solitaire_env.core.native import Float64, Int64, Kernel, kernel, lowest_bit, signature_of
+from solitaire_env.variants import get_variant
+from tests.conftest import Refuses
+
+ROOT = Path(__file__).parents[2]
+RULES = make_rules(get_variant("busy-aces"))
+
+
+def two_games() -> tuple[engine.State, np.ndarray]:
+    batch = Batch(GameSpec(get_variant("busy-aces")), 2)
+    batch.deal(np.arange(2), [0, 1])
+    return batch.state, np.arange(2)
+
+
+# ----------------------------------------------------------------------------------------- checks
+
+
+class Pair(NamedTuple):
+    first: Annotated[Int64, "n"]
+    second: Annotated[Float64, "n 2"]
+
+
+@kernel
+def total(pair: Pair, factor: float, more: int) -> float:
+    return float(pair.first.sum() + pair.second.sum()) * factor + more
+
+
+def test_a_signature_is_what_the_annotations_declare() -> None:
+    [(name, pair), (_, factor), (_, more)], results = signature_of(total.function)
+    assert (name, factor, more, results) == ("pair", float, int, (float,))
+    assert [str(kind) for _, kind in pair.fields] == [
+        "a C-contiguous int64 array [n]",
+        "a C-contiguous float64 array [n, 2]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"row": 1.5}, ("row is a float", "an int")),
+        ({"state": (1, 2)}, ("state is a tuple", "a State")),
+        ({"state": two_games()[0]._replace(home=[1, 2])}, ("state.home is a list", "int64 array [batch]")),
+        ({"state": two_games()[0]._replace(home=np.zeros(2, dtype=np.int8))}, ("int8 [2]", "int64 array")),
+        ({"state": two_games()[0]._replace(home=np.zeros((2, 1), dtype=np.int64))}, ("int64 [2, 1]",)),
+        ({"state": two_games()[0]._replace(home=np.zeros(4, dtype=np.int64)[::2])}, ("not C-contiguous",)),
+        ({"state": two_games()[0]._replace(home=np.zeros(3, dtype=np.int64))}, ("3 batch", "allowed: 2")),
+        ({"rules": make_rules(get_variant("eights-down"))}, ("rules.row_size, allowed",)),
+    ],
+)
+def test_wrong_arguments_are_refused(refuses: Refuses, change: dict[str, object], words: tuple[str]) -> None:
+    arguments = {"rules": RULES, "state": two_games()[0], "row": 0, "action": 0} | change
+    refuses(lambda: engine.move_of(*arguments.values()), "move_of", *words)
+
+
+def test_the_number_of_arguments_is_checked(refuses: Refuses) -> None:
+    refuses(lambda: engine.derive_rows(RULES), "1 arguments, allowed: 3 (rules, state, rows)")
+
+
+def test_every_kernel_declares_its_types() -> None:
+    """The builder needs them; a mistake would be found only when it runs."""
+    for module in (engine,):
+        found = [value for value in vars(module).values() if isinstance(value, Kernel)]
+        assert len(found) > 5
+        for each in found:
+            assert len(each.signature.arguments) > 1
+
+
+# ------------------------------------------------------------------------------------------ calls
+
+
+def test_a_bound_kernel_sees_changes_of_its_arrays() -> None:
+    state, rows = two_games()
+    derive = engine.derive_rows.bind(RULES, state, rows)
+    state.rows[1] = state.rows[0]
+    derive()
+    for name, array in zip(state._fields, state, strict=True):
+        np.testing.assert_array_equal(array[1], array[0], name)
+
+
+def test_results_are_numbers_and_tuples() -> None:
+    state, _ = two_games()
+    assert engine.move_of(RULES, state, 0, 0) == (RULES.piles, RULES.piles, 1)
+    assert engine.derive_rows(RULES, state, np.zeros(0, dtype=np.int64)) is None
+
+
+def test_read_only_arrays_are_read() -> None:
+    actions, todo = np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int8)
+    actions[1] = -1
+    for array in (actions, todo):
+        array.setflags(write=False)
+    assert engine.count_outside(RULES, actions, todo) == 1
+
+
+@pytest.mark.parametrize("bit", [0, 1, 31, 62])
+def test_lowest_bit(bit: int) -> None:
+    assert lowest_bit(5 << bit if bit < 60 else 1 << bit) == bit
+
+
+def test_an_index_outside_an_array_is_an_error_if_checked() -> None:
+    """In a process of its own, which builds the library with checks once."""
+    code = (
+        "import numpy as np\n"
+        "from solitaire_env.core import engine, make_rules, make_state\n"
+        "from solitaire_env.variants import get_variant\n"
+        "rules = make_rules(get_variant('busy-aces'))\n"
+        "try: engine.derive_rows(rules, make_state(rules, 2), np.array([2]))\n"
+        "except IndexError as error: print(error)\n"
+    )
+    environ = {**os.environ, "SOLITAIRE_ENV_KERNELS": "checked"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
+    )
+    assert "derive_rows: an index is outside its array" in done.stdout.replace(">", "")
+
+
+# ---------------------------------------------------------------------------------------- library
+
+
+def copy_of_the_checkout(folder: Path) -> Path:
+    """The package and a builder that only notes that it ran."""
+    shutil.copytree(ROOT / "solitaire_env", folder / "solitaire_env", ignore=shutil.ignore_patterns("*.pyc"))
+    (folder / "native").mkdir()
+    (folder / "native" / "__main__.py").write_text(
+        "import shutil, sys, time, pathlib\n"
+        "pathlib.Path('built').open('a').write('x')\n"
+        "time.sleep(0.2)\n"
+        f"shutil.copyfile({str(library._built(ROOT / 'solitaire_env'))!r}, sys.argv[3])\n"
+    )
+    return folder
+
+
+STEP = "import gymnasium, solitaire_env; gymnasium.make('Solitaire/BusyAces-v0').reset(seed=0)"
+
+
+def run(folder: Path, code: str = STEP, **environ: str) -> subprocess.CompletedProcess[str]:
+    environ = {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": str(folder), **environ}
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=os.environ | environ, capture_output=True, text=True
+    )
+
+
+posix = pytest.mark.skipif(sys.platform != "linux", reason="the folder is named otherwise")
+
+
+@posix
+def test_an_edit_is_built_once(tmp_path: Path) -> None:
+    """By one of several processes; files without kernels do not count."""
+    folder = copy_of_the_checkout(tmp_path)
+    environ = {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    together = [
+        subprocess.Popen([sys.executable, "-c", STEP], cwd=folder, env=os.environ | environ) for _ in range(3)
+    ]
+    assert [process.wait(100) for process in together] == [0, 0, 0]
+    assert (folder / "built").read_text() == "x"
+    with (folder / "solitaire_env" / "cli.py").open("a") as file:
+        file.write("# an edit\n")
+    assert run(folder).returncode == 0
+    assert (folder / "built").read_text() == "x"
+    with (folder / "solitaire_env" / "core" / "cards.py").open("a") as file:
+        file.write("# an edit\n")
+    done = run(folder, SOLITAIRE_ENV_QUIET="")
+    assert (folder / "built").read_text() == "xx"
+    assert done.stderr.splitlines()[0] == (
+        "solitaire-env: building the kernels of solitaire_env, about a minute ..."
+    )
+
+
+@posix
+def test_a_failed_build_is_one_sentence(tmp_path: Path) -> None:
+    folder = copy_of_the_checkout(tmp_path)
+    (folder / "native" / "__main__.py").write_text("raise ModuleNotFoundError(\"No module named 'numba'\")")
+    done = run(folder)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: the kernels of solitaire_env have changed and could not be built")
+    assert "No module named 'numba'" in last and "make env" in last
+
+
+@posix
+def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    """Libraries are executed."""
+    folder = copy_of_the_checkout(tmp_path)
+    (folder / "cache" / "solitaire-env").mkdir(parents=True)
+    (folder / "cache" / "solitaire-env").chmod(0o777)
+    done = run(folder)
+    assert "can be written by others" in done.stderr.splitlines()[-1]
+
+
+@posix
+def test_without_a_library_and_a_builder_the_error_says_what_to_do(tmp_path: Path) -> None:
+    folder = copy_of_the_checkout(tmp_path)
+    shutil.rmtree(folder / "native")
+    assert "SOLITAIRE_ENV_KERNELS=python" in run(folder).stderr.splitlines()[-1]
+    assert run(folder, SOLITAIRE_ENV_KERNELS="python").returncode == 0
+    done = run(folder, SOLITAIRE_ENV_KERNELS="fast")
+    assert "allowed: 'compiled', 'checked', 'python'" in done.stderr.splitlines()[-1]

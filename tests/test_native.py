@@ -1,0 +1,93 @@
+"""The builder, on a package of one kernel."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = """
+from typing import Annotated
+
+from solitaire_env.core.native import Int64, inner, kernel
+
+
+@inner
+def larger(a, b):
+    return max(a, b)
+
+
+@kernel
+def largest(numbers: Annotated[Int64, "n"]) -> int:
+    best = numbers[0]
+    for number in numbers:
+        best = larger(best, number)
+    return best
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return write_package(tmp_path / "here")
+
+
+def write_package(folder: Path) -> Path:
+    package = folder / "toy_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "kernels.py").write_text(SOURCE)
+    return package
+
+
+def start(package: Path, targets: str, out: Path, **names: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "native", package, targets, out],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{package.parent}", **names},
+    )  # fmt: skip
+
+
+def build(package: Path, targets: str, out: Path, **names: str) -> tuple[int, str]:
+    with start(package, targets, out, **names) as process:
+        _, errors = process.communicate()
+    return process.returncode, errors
+
+
+def test_the_same_source_gives_the_same_bytes(package: Path, tmp_path: Path) -> None:
+    elsewhere = write_package(tmp_path / "elsewhere")
+    libraries = []
+    for number, folder in enumerate((package, package, elsewhere)):
+        out = tmp_path / f"{number}.so"
+        code, errors = build(folder, "linux-x86_64", out, PYTHONHASHSEED=str(number), NUMBA_OPT="1")
+        assert code == 0, errors
+        libraries.append(out.read_bytes())
+    assert libraries[0] == libraries[1] == libraries[2]
+    assert str(tmp_path).encode() not in libraries[0]
+
+
+def test_an_unknown_target_is_one_sentence(package: Path, tmp_path: Path) -> None:
+    code, errors = build(package, "linux-x86_64,amiga", tmp_path)
+    assert code == 2
+    assert "unknown target 'amiga', allowed: linux-x86_64, " in errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("seconds", [0.2, 1.5])
+def test_a_stopped_build_leaves_no_part_of_a_file(
+    package: Path, tmp_path: Path, sent: int, seconds: float
+) -> None:
+    out = tmp_path / "out"
+    temporary = tmp_path / "temporary"
+    out.mkdir()
+    temporary.mkdir()
+    with start(package, "linux-x86_64", out, TMPDIR=str(temporary), PYTHONHASHSEED="0") as process:
+        time.sleep(seconds)
+        process.send_signal(sent)
+        process.communicate()
+    assert [path.name for path in out.iterdir()] in ([], ["linux-x86_64.so"])
+    assert list(temporary.iterdir()) == []
