@@ -5,36 +5,31 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 PY := .venv/bin/python
 READY := .venv/ready
-COMPILED := .venv/compiled
-# What compiled code is made from: all files of the folders that have kernels (each decorator has "jit" in its name).
-KERNELS := $(wildcard $(addsuffix *.py,$(sort $(dir $(shell grep -rl --include='*.py' jit solitaire_env agents)))))
 PEERS := .venvs/peers
 RAY := .venvs/ray
 DIST := .venvs/dist
 BEFORE := .venvs/before
 # A file goes to one process, since its tests share trainings; in order, for the longest come first.
 SPREAD := --numprocesses auto --dist loadfile --no-loadscope-reorder
-# The package's tests: without what needs torch, what only reads the package's text, and what asks the reference
-# implementation alone.
-PACKAGE := -m "not proof and not slow and not oracle and not browser and not container and not reference" \
-	--ignore=tests/agents --ignore-glob="tests/test_sb3*" --ignore=tests/test_mutants.py
-# The tests of the kernels, each of which runs in some of them.
-KERNELS_ONLY := $(PACKAGE) $(addprefix tests/,core evaluation move_features policies test_env.py test_family_policies.py \
-	test_transcripts.py test_vector.py test_vector_rows.py) \
-	$(addprefix --ignore=tests/core/,test_code_cache.py test_concurrency.py test_jit.py)
+# The tests of the rules, which also run with array indices checked and as plain Python.
+RULES := -m "not proof and not slow and not oracle and not browser and not container and not platform and not reference" \
+	$(addprefix tests/,core test_env.py test_env_arguments.py test_family_env.py test_notation.py test_transcripts.py \
+	test_vector.py test_vector_rows.py move_features/test_moves.py) \
+	$(addprefix --ignore=tests/core/,test_concurrency.py test_native.py test_random_numbers.py)
 # Faults are generated in a copy of the project; an edit of the rules begins a new one.
 GENERATED := .cache/mutants
 
 .DELETE_ON_ERROR:
 .PHONY: help env train test test-all test-proof test-slow test-bounds test-nojit test-gymnasium test-pythons \
-	test-oracles test-browser test-container test-ray test-examples lint types layers mutants mutants-generated fuzz docs docs-serve linkcheck dist bench bench-peers \
+	test-oracles test-browser test-container test-platforms test-ray test-examples lint types layers mutants mutants-generated fuzz docs docs-serve linkcheck dist wheels bench bench-peers \
 	bench-family bench-training bench-ray \
 	instructions clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
-env: $(COMPILED)  ## make or renew .venv, and compile what is compiled ahead of time
+env: $(READY)  ## make or renew .venv, and build the compiled kernels
+	$(PY) -c "from solitaire_env.core.library import load; load('solitaire_env'); load('agents')"
 
 $(PY):
 	@test -n "$(PYTHON)" || { echo "no Python >= 3.10 with venv on PATH; try: make PYTHON=/path/to/python3" >&2; exit 1; }
@@ -45,18 +40,14 @@ $(READY): pyproject.toml constraints.txt | $(PY)
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[train,render,deals,dev]"
 	@touch $@
 
-# Once for all commands, on all cores; a command would compile what it needs itself, on one.
-$(COMPILED): $(READY) $(KERNELS)
-	$(PY) -m agents compile
-	@touch $@
-
-train: $(COMPILED)  ## train the default network, evaluate it, say where it lies
+train: $(READY)  ## train the default network, evaluate it, say where it lies
 	$(PY) -m agents.train configs/default.yaml $(ARGS)
 
-test: $(COMPILED)  ## the tests that find a fault in minutes
+test: $(READY)  ## the tests that find a fault in minutes
 	$(PY) -m pytest $(SPREAD) $(ARGS)
 
-test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container test-ray test-examples instructions test-slow  ## all tests
+test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container test-examples instructions test-slow  ## all tests
+	$(MAKE) test-ray ARGS='-m "slow or not slow"'
 
 test-proof: $(READY)  ## long proofs: more games, deeper counts, whole trainings
 	$(PY) -m pytest $(SPREAD) -m "proof and not slow" $(ARGS)
@@ -67,7 +58,7 @@ test-slow: $(READY)  ## the tests that take minutes each
 test-container: $(READY)  ## the image of the Dockerfile, built and run without Docker (Linux, as root)
 	$(PY) -m pytest -m container tests/container $(ARGS)
 
-test-examples: $(COMPILED) $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib ray))  ## the examples, shortened; in .venvs, each with its library
+test-examples: $(READY) $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib ray))  ## the examples, shortened; in .venvs, each with its library
 	.ci/examples
 
 # A pin of an example replaces that of constraints.txt. The libraries need Python >= 3.11.
@@ -78,6 +69,9 @@ test-examples: $(COMPILED) $(addsuffix /ready,$(addprefix .venvs/,torchrl tiansh
 	if [ -f $(<:.txt=.no-deps.txt) ]; then \
 		$(@D)/bin/python -m pip install --quiet --no-deps --requirement $(<:.txt=.no-deps.txt); fi
 	@touch $@
+
+test-platforms: $(READY)  ## compiled code for other processors (Debian: lld, nodejs, qemu-user, libc6-arm64-cross, wine)
+	$(PY) -m pytest -m platform tests/platforms $(ARGS)
 
 test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-bin)
 	$(PY) -m pytest $(SPREAD) -m "oracle and not slow" tests/oracles tests/agents/commands/test_fc_solve.py $(ARGS)
@@ -100,13 +94,11 @@ $(RAY)/ready: pyproject.toml constraints.txt tests/ray/requirements.txt
 		--requirement tests/ray/requirements.txt --editable ".[train,ray]" optuna pytest
 	@touch $@
 
-# Code compiled with bounds checks must not meet code compiled without: a cache of its own.
-test-bounds: $(READY)  ## the tests of all that is compiled, each array index checked
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(PY) -m pytest $(SPREAD) $(KERNELS_ONLY) $(ARGS)
+test-bounds: $(READY)  ## the tests of the rules, each array index checked
+	SOLITAIRE_ENV_KERNELS=checked $(PY) -m pytest $(SPREAD) $(RULES) $(ARGS)
 
-test-nojit: $(READY)  ## the package's tests as plain Python; no line or branch of the rules is left out
-	NUMBA_DISABLE_JIT=1 $(PY) -W error -m pytest $(SPREAD) $(PACKAGE) $(addprefix --ignore=tests/,play oracles policies test_docs.py) \
-		$(or $(ARGS),--cov)
+test-nojit: $(READY)  ## the tests of the rules as plain Python; no line or branch of the rules is left out
+	SOLITAIRE_ENV_KERNELS=python $(PY) -W error -m pytest $(SPREAD) $(RULES) $(or $(ARGS),--cov)
 
 test-gymnasium: $(READY)  ## the same with each Gymnasium that we support
 	.ci/matrix gymnasium
@@ -129,7 +121,7 @@ mutants: $(READY)  ## the listed faults of the rules: each must make a test fail
 	$(PY) -m tests.mutants $(ARGS)
 
 mutants-generated: $(GENERATED)/session.sqlite  ## faults that cosmic-ray makes in the rules; hours, it resumes
-	cd $(GENERATED) && export PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=. NUMBA_DISABLE_JIT=1 && \
+	cd $(GENERATED) && export PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=. SOLITAIRE_ENV_KERNELS=python && \
 		cosmic-ray exec tests/cosmic-ray.toml session.sqlite && \
 		cr-report --surviving-only --show-diff session.sqlite
 
@@ -155,19 +147,24 @@ docs-serve: docs  ## build the documentation and show it at http://localhost:800
 linkcheck: docs  ## the links of the documentation to other sites
 	$(PY) -m sphinx -b linkcheck docs .cache/linkcheck
 
-# The wheel is built from the sdist, then installed alone in an empty environment.
-dist: $(DIST)/ready  ## wheel and sdist, into dist; both checked, the wheel tried
+wheels: $(DIST)/ready  ## sdist and the wheels of all platforms, into dist, each checked
 	rm -rf dist
-	$(DIST)/bin/python -m build
+	$(DIST)/bin/python -m native.wheels
+	$(DIST)/bin/python -m twine check --strict dist/*
+
+# The wheel of this machine is built from the sdist, then installed alone in an empty environment.
+dist: $(DIST)/ready  ## sdist and the wheel of this machine, into dist; both checked, the wheel tried
+	rm -rf dist
+	$(DIST)/bin/python -m build --no-isolation
 	$(DIST)/bin/python -m twine check --strict dist/*
 	$(PYTHON) -m venv --clear $(DIST)/try
 	$(DIST)/try/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
-	cd $(DIST)/try && bin/python -c "import gymnasium, solitaire_env; \
-		gymnasium.make('Solitaire/Klondike-v0').reset(seed=1); print(solitaire_env.__file__)"
+	cd $(DIST)/try && bin/python -I $(CURDIR)/tests/smoke.py
 
 $(DIST)/ready: constraints.txt
 	$(PYTHON) -m venv --clear $(DIST)
-	$(DIST)/bin/python -m pip install --quiet --constraint constraints.txt build twine
+	$(DIST)/bin/python -m pip install --quiet --constraint constraints.txt build gymnasium \
+		hatchling lief numba safetensors twine ziglang
 	@touch $@
 
 bench: $(READY)  ## speed and size of our environments
@@ -185,7 +182,7 @@ bench-training: $(BEFORE)/ready  ## training, evaluation and start-up beside com
 	$(PY) -m benchmarks.startup --against $(BEFORE)
 
 # Its own code and environment: what is measured there is what its users had.
-$(BEFORE)/ready: | $(COMPILED)
+$(BEFORE)/ready: | $(READY)
 	rm -rf $(BEFORE)
 	git clone --quiet --no-checkout . $(BEFORE)
 	git -C $(BEFORE) checkout --quiet 4fe2c13
