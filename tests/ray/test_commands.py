@@ -24,8 +24,11 @@ SHIPPED = ("agents.evaluate", "--policy", "shipped", "--env", "busy-aces", "--qu
 
 @pytest.mark.parametrize(
     ("command", "deals"),
-    [(GREEDY, "0:100"), (RANDOM, "5:205"), (SHIPPED, "0:24")],
-    ids=["greedy", "random", "shipped"],
+    [
+        pytest.param(GREEDY, "0:100", id="greedy"),
+        pytest.param(RANDOM, "5:205", id="random", marks=pytest.mark.slow),
+        pytest.param(SHIPPED, "0:24", id="shipped", marks=pytest.mark.slow),
+    ],
 )
 def test_games_and_transcripts_are_the_same_bytes(
     two_nodes: Cluster, tmp_path: Path, command: tuple[str, ...], deals: str
@@ -47,6 +50,7 @@ def test_games_and_transcripts_are_the_same_bytes(
     assert len(files[0]) > 20
 
 
+@pytest.mark.slow
 def test_a_killed_driver_resumes_from_its_rows(two_nodes: Cluster, tmp_path: Path) -> None:
     alone, games = tmp_path / "alone.jsonl", tmp_path / "games.jsonl"
     run(*GREEDY, "--deals", "0:200", "--games", str(alone))
@@ -85,6 +89,7 @@ def solver_rows(path: Path) -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.slow
 def test_solver_results_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
     alone, together = tmp_path / "alone.jsonl", tmp_path / "ray.jsonl"
     command = (
@@ -128,6 +133,7 @@ Solitaire/BusyAces-v0:
 """
 
 
+@pytest.mark.slow
 def test_a_study_runs_trials_on_the_cluster(two_nodes: Cluster, tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(TUNE)
@@ -146,6 +152,7 @@ def test_a_study_runs_trials_on_the_cluster(two_nodes: Cluster, tmp_path: Path) 
     assert all((folder / "model" / "model.safetensors").exists() for folder in runs)
 
 
+@pytest.mark.slow
 def test_positions_of_transcripts_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
     transcripts = tmp_path / "transcripts"
     run(*GREEDY, "--deals", "2000:2060", "--transcripts", str(transcripts))

@@ -1,7 +1,6 @@
-"""A cluster of one machine with two CPUs, whose workers begin with nothing compiled; a script for the tests.
+"""A cluster of one machine with two CPUs; a script for the tests.
 
-It prints, for workers of one CPU and of two: how many there were, the threads of each, and how many functions
-they compiled together.
+It prints, for workers of one CPU and of two: how many there were, and the threads of each.
 """
 
 from __future__ import annotations
@@ -10,27 +9,20 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
-import numpy as np
 from ray.cluster_utils import Cluster
 
 from agents.cluster import connect
-from solitaire_env.core import Batch, GameSpec, get_num_threads, on_compiled
-from solitaire_env.variants import get_variant
+from solitaire_env.core import get_num_threads
 
-Said = tuple[int, int, int]
-"""Process, threads of its kernels, and functions that it compiled."""
+Said = tuple[int, int]
+"""Process, and threads of its kernels."""
 
 
-def prepare_deals(_: None) -> Callable[[list[int]], Iterator[list[tuple[int, Said]]]]:
-    compiled: list[None] = []
-    on_compiled(lambda: compiled.append(None))
-
-    def work(deals: list[int]) -> Iterator[list[tuple[int, Said]]]:
-        for place, deal in enumerate(deals):
-            batch = Batch(GameSpec(get_variant("busy-aces")), 2)
-            batch.deal(np.arange(2), [deal, deal + 1])
+def prepare(_: None) -> Callable[[list[int]], Iterator[list[tuple[int, Said]]]]:
+    def work(items: list[int]) -> Iterator[list[tuple[int, Said]]]:
+        for place in range(len(items)):
             time.sleep(0.1)
-            yield [(place, (os.getpid(), get_num_threads(), len(compiled)))]
+            yield [(place, (os.getpid(), get_num_threads()))]
 
     return work
 
@@ -40,14 +32,12 @@ def main() -> None:
     for cpus in (1, 2):
         with connect(cluster.address, cpus, quiet=True) as connected:
             assert connected is not None
-            said = [
+            said = {
                 one
-                for some in connected.spread(prepare_deals, None, range(40), min_size=1, max_size=4)
+                for some in connected.spread(prepare, None, range(40), min_size=1, max_size=4)
                 for _, one in some
-            ]
-        counts = {process: max(n for p, _, n in said if p == process) for process, *_ in said}
-        threads = {threads for _, threads, _ in said}
-        print(len(counts), *threads, sum(counts.values()))
+            }
+        print(len({process for process, _ in said}), *{threads for _, threads in said})
     cluster.shutdown()
 
 
