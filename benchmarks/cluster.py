@@ -70,7 +70,7 @@ class Plain:
 
     def __init__(self, a: Arguments) -> None:
         command = [sys.executable, "-m", "benchmarks.cluster", "--plain", "--env", a.env]
-        one_thread = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        one_thread = {"SOLITAIRE_ENV_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self.processes = [
             subprocess.Popen(
                 command, cwd=Path(__file__).parents[1], env={**os.environ, **one_thread}, text=True,

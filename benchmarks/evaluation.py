@@ -6,7 +6,7 @@
     python -m benchmarks.evaluation --against ../old
 
 The old and the new code play the same deals with each policy, in rounds of a new process each. Start-up does
-not count: a process imports, compiles or loads kernels, and plays other deals before timing.
+not count: a process imports, loads kernels (older commits may compile), and plays other deals before timing.
 """
 
 import json
@@ -79,7 +79,8 @@ def in_new_process(folder: Path, python: Path, policy: str, a: Arguments) -> Tim
         env={
             **os.environ,
             "PYTHONPATH": str(folder),
-            "NUMBA_NUM_THREADS": threads,
+            "SOLITAIRE_ENV_THREADS": threads,
+            "NUMBA_NUM_THREADS": threads,  # of older commits
             "OMP_NUM_THREADS": threads,
         },
         capture_output=True,

@@ -10,11 +10,11 @@ always the same number, within 0.1 %, whatever else the machine does. The count 
 misses, wrongly predicted branches and slow instructions, and it counts loops one entry at a time that newer
 processors run as vectors; ``python -m benchmarks`` measures all of that.
 
-- Kernels are compiled for a generic x86-64 (``NUMBA_CPU_NAME=generic``): callgrind does not support AVX-512,
-  and the numbers do not depend on the machine. They depend on the versions of numba and LLVM, which
-  ``constraints.txt`` pins, and of Python, whose interpreter runs a part of each step.
-- One process, without callgrind, compiles into its own cache and records random legal actions. A second,
-  under callgrind, loads both and makes callgrind count only the calls of ``step``, one game at a time
+- The library for every x86-64 is loaded, so the numbers do not depend on the machine. They depend on the
+  versions of numba and LLVM that built it, which ``constraints.txt`` pins, and of Python, whose interpreter
+  runs a part of each step.
+- One process, without callgrind, records random legal actions. A second, under callgrind, loads them and
+  makes callgrind count only the calls of ``step``, one game at a time
   (``--instr-atstart=no`` and client requests). Counting everything and subtracting a shorter run would need
   no requests, but take twice as long: start-up is most of such a run.
 """
@@ -45,11 +45,8 @@ TOLERANCE: Final = 0.10
 """Allowed excess over the stored number, as a share. With another Python it is up to 3 %."""
 
 ENVIRONMENT: Final = {
-    **{name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")},
-    "NUMBA_CPU_NAME": "generic",
-    "NUMBA_CPU_FEATURES": "",
-    "NUMBA_NUM_THREADS": "1",
-    "NUMBA_CACHE_DIR": str(ROOT / ".cache" / "generic"),
+    **os.environ,
+    "SOLITAIRE_ENV_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
 }

@@ -234,18 +234,16 @@ def train(arguments: Arguments) -> Part:
 
 
 def start(arguments: Arguments) -> Part:
-    """Import and first step in a new process."""
+    """Import, first step and first games in a new process."""
     game = arguments.games[0]
 
     def rows(_: Speeds) -> list[Row]:
         found = [limit_row("import solitaire_env", startup.import_time(PROCESSES), "s", 0.3)]
-        for kind in ("gym.make", "vector"):
-            first = startup.first_step(kind, game, arguments.num_envs, PROCESSES)
-            said = f", {first.lines} line{'' if first.lines == 1 else 's'} on stderr"
-            found += [
-                limit_row(f"first step, {kind}, warm cache", first.warm, "s", 0.7),
-                limit_row(f"first step, {kind}, cold cache", first.cold, "s", 15, said, first.lines == 1),
-            ]
+        for what in startup.FIRST:
+            start = startup.time_first(what, game, arguments.num_envs, PROCESSES)
+            said = f", {start.lines} lines on stderr"
+            bar = 0.5 if what in startup.STEPS else 1.0
+            found.append(limit_row(what, start.later, "s", bar, said, start.lines == 0))
         return found
 
     return Part([], rows)

@@ -41,7 +41,7 @@ def take_turns(
 ) -> dict[str, Speed]:
     """The speed of each contestant over some rounds, each with passes for at least ``seconds``.
 
-    The first pass of each, which compiles and fills caches, does not count.
+    The first pass of each, which loads code and fills caches, does not count.
     """
     rates: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     line = ProgressLine(quiet)

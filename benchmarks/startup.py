@@ -1,4 +1,4 @@
-"""Duration of importing the package, of the first step, and of compiling everything, in a new process.
+"""Duration of importing the package, of a first step, of first games, and of commands, in new processes.
 
 ::
 
@@ -31,13 +31,19 @@ import solitaire_env
 {then}
 print(time.perf_counter() - start)
 """
-_STEP: Final = {
-    "gym.make": "env = gymnasium.make({id!r}); env.reset(seed=0); env.step(0)",
-    "vector": (
+FIRST: Final = {
+    "first step, gym.make": "env = gymnasium.make({id!r}); env.reset(seed=0); env.step(0)",
+    "first step, vector": (
         "env = gymnasium.make_vec({id!r}, num_envs={num_envs}); env.reset(seed=0)\n"
         "env.step(numpy.zeros({num_envs}, dtype=numpy.int64))"
     ),
+    "ten deals, shipped policy": (
+        "solitaire_env.evaluate(solitaire_env.load_policy('shipped', 'busy-aces'), 'busy-aces', range(10))"
+    ),
 }
+"""What a new process does, and the code for it."""
+STEPS: Final = tuple(FIRST)[:2]
+"""Those that commits without ``load_policy`` can do, too."""
 _GAMES: Final = ("--env", "busy-aces", "--deals", "0:1", "--quiet")
 COMMANDS: Final = (
     ("solitaire_env", "bench", "busy-aces", "--seconds", "0.1", "--quiet"),
@@ -48,7 +54,7 @@ COMMANDS: Final = (
     ("agents.solve", "eights-down", "--deal", "251", "--seconds", "1", "--quiet"),
     ("agents.solve", "forty-thieves", "--deal", "0", "--seconds", "1", "--quiet", "--network", "none"),
 )
-"""Commands that need most of the compiled code, in a checkout of any age."""
+"""Commands that call most of the compiled code, in a checkout of any age."""
 
 
 class Checkout(NamedTuple):
@@ -61,15 +67,15 @@ class Checkout(NamedTuple):
 HERE: Final = Checkout(Path(__file__).parents[1], sys.executable)
 
 
-class FirstStep(NamedTuple):
-    """Seconds from importing the package, after Gymnasium and NumPy, to the end of a step."""
+class Start(NamedTuple):
+    """Seconds from importing the package, after Gymnasium and NumPy."""
 
-    warm: float
-    """With compiled code on disk, the median of several processes."""
-    cold: float
-    """Without, in one process."""
+    first: float
+    """In the first process; older commits compile then."""
+    later: float
+    """In later ones, the median."""
     lines: int
-    """Lines on stderr, without."""
+    """Lines on stderr of the first."""
 
 
 class Spent(NamedTuple):
@@ -86,21 +92,23 @@ def import_time(processes: int, checkout: Checkout = HERE) -> float:
     return median(_seconds("", {}, checkout)[0] for _ in range(processes))
 
 
-def first_step(kind: str, game: str, num_envs: int, processes: int, checkout: Checkout = HERE) -> FirstStep:
-    """The first step of the environment of ``kind``, ``"gym.make"`` or ``"vector"``."""
-    then = _STEP[kind].format(id=env_id(env_variant(game)), num_envs=num_envs)
+def time_first(what: str, game: str, num_envs: int, processes: int, checkout: Checkout = HERE) -> Start:
+    """Time a key of :data:`FIRST` in new processes."""
+    then = FIRST[what].format(id=env_id(env_variant(game)), num_envs=num_envs)
     with tempfile.TemporaryDirectory() as cache:
-        place = {"NUMBA_CACHE_DIR": cache}
-        cold, said = _seconds(then, place, checkout)
-        warm = median(_seconds(then, place, checkout)[0] for _ in range(processes))
-    return FirstStep(warm, cold, len(said.splitlines()))
+        place = {"NUMBA_CACHE_DIR": cache}  # for older commits
+        first, said = _seconds(then, place, checkout)
+        later = median(_seconds(then, place, checkout)[0] for _ in range(processes))
+    return Start(first, later, len(said.splitlines()))
 
 
-def spent_by(commands: Sequence[Sequence[str]], cache: str, checkout: Checkout = HERE) -> Spent:
-    """The time of some commands, one after another; ``cache`` is the folder of compiled code."""
-    clock, before = time.perf_counter(), os.times()
-    for words in commands:
-        _run(["-m", *words], {"NUMBA_CACHE_DIR": cache}, checkout)
+def spent_by(commands: Sequence[Sequence[str]], checkout: Checkout = HERE) -> Spent:
+    """The time of some commands, one after another; each has run once before."""
+    with tempfile.TemporaryDirectory() as cache:
+        for _ in range(2):
+            clock, before = time.perf_counter(), os.times()
+            for words in commands:
+                _run(["-m", *words], {"NUMBA_CACHE_DIR": cache}, checkout)
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return Spent(time.perf_counter() - clock, cpu)
@@ -140,7 +148,7 @@ def _run(
 
 @dataclass(frozen=True)
 class Arguments:
-    """Measure importing the package, a first step, and compiling everything."""
+    """Measure importing the package, a first step, first games and commands."""
 
     against: Path | None = None
     """Another checkout, with its own .venv, to measure too."""
@@ -161,19 +169,13 @@ def measure(checkout: Checkout, a: Arguments, line: ProgressLine) -> dict[str, s
         line.show(f"{checkout.folder}: {what}: {text}")
 
     note("import solitaire_env", f"{import_time(a.processes, checkout):.2f} s")
-    for kind in _STEP:
-        first = first_step(kind, a.game, a.num_envs, a.processes, checkout)
-        note(f"first step, {kind}, compiled code on disk", f"{first.warm:.2f} s")
-        note(f"first step, {kind}, none on disk", f"{first.cold:.1f} s")
-    with tempfile.TemporaryDirectory() as cache:
-        cold, warm = (spent_by(COMMANDS, cache, checkout) for _ in range(2))
-        note("seven commands, compiled code on disk", f"{warm.wall:.1f} s")
-        note("what they compile, none on disk", f"{cold.cpu - warm.cpu:.1f} processor s")
-    if (checkout.folder / "solitaire_env" / "compilation.py").exists():
-        with tempfile.TemporaryDirectory() as cache:
-            cold, warm = (spent_by([("agents", "compile")], cache, checkout) for _ in range(2))
-            note("agents compile, none on disk", f"{cold.wall:.1f} s, {cold.cpu:.1f} processor s")
-            note("agents compile, all on disk", f"{warm.wall:.1f} s")
+    interface = (checkout.folder / "solitaire_env" / "__init__.py").read_text(encoding="utf-8")
+    for what in FIRST if "load_policy" in interface else STEPS:
+        start = time_first(what, a.game, a.num_envs, a.processes, checkout)
+        note(what, f"{start.later:.2f} s")
+        note(f"{what}, first process", f"{start.first:.2f} s, {start.lines} lines on stderr")
+    spent = spent_by(COMMANDS, checkout)
+    note("seven commands", f"{spent.wall:.1f} s, {spent.cpu:.1f} processor s")
     return found
 
 

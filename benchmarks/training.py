@@ -56,7 +56,7 @@ class _Trainee:
 
     def round(self) -> tuple[float, float]:
         """One rollout and its update; return steps per second of collection, and the environment's share."""
-        # Two threads would be four times slower for so few rows. Numba sets their number when it starts them.
+        # Two threads would be four times slower for so few rows.
         self.torch.set_num_threads(1)
         self.spent.update(dict.fromkeys(self.spent, 0.0))
         self._timed(self.model.learn, "all")(self.steps, reset_num_timesteps=False)

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
-os.environ["NUMBA_DISABLE_JIT"] = "1"  # autodoc then sees functions, not compiled ones
 os.environ["COLUMNS"] = "88"  # the width of --help
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -19,6 +19,22 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 import solitaire_env
+from solitaire_env.core import native
+
+
+class Functions:
+    """In place of the builder: the decorators return functions, which autodoc can show, not kernels."""
+
+    def inner(self, function: Any, inline: bool) -> Any:
+        """The function."""
+        return function
+
+    def kernel(self, function: Any, fast: bool, part: int) -> Any:
+        """The function."""
+        return function
+
+
+native.compiler = Functions()
 
 project = "solitaire-env"
 author = project_copyright = "solitaire-env authors"
@@ -34,6 +50,9 @@ autodoc_mock_imports = ["ray"]  # pins Gymnasium: it has an environment of its o
 napoleon_google_docstring = False
 python_maximum_signature_line_length = 90
 linkcheck_timeout = 20
+
+
+ARRAY = re.compile(r"[\w.~]*Annotated\[[\w.~]*ndarray\[.*?dtype\[(.*?)\]\], (.*?)\]")
 
 
 class CommandHelp(Directive):
@@ -66,6 +85,13 @@ def headings(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: l
     lines[:] = "\n".join(changed).split("\n")
 
 
+def array_types(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, arguments: str | None, result: str | None
+) -> tuple[str | None, str | None]:
+    """The arrays of kernels with their axes: ``int8['n row_size']``."""
+    return (ARRAY.sub(r"\1[\2]", arguments) if arguments else arguments), result
+
+
 def without_docstring(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out fields of named tuples whose only docstring is Python's."""
     return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
@@ -75,6 +101,7 @@ def setup(app: Sphinx) -> None:
     """Register the directive and the hooks."""
     app.add_directive("command-help", CommandHelp)
     app.connect("autodoc-process-docstring", headings)
+    app.connect("autodoc-process-signature", array_types)
     app.connect("autodoc-skip-member", without_docstring)
 
 

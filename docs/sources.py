@@ -147,7 +147,7 @@ OTHERS: Final = {
     "benchmarks/": "speed and size of the environments, compared with other libraries",
     "configs/": "configurations of trainings",
     "docs/": "this documentation; `python -m docs.generate` writes its generated pages",
-    "examples/": "one file for each library, and for a search, a custom network and a custom reward",
+    "examples/": "one file for each library, a search, a custom network, a custom reward and compiled code",
     "results/": "every stored game and solved deal; the figures in the docs are computed from them",
     "tests/": "a folder for each folder of the code; `tests/reference.py` is the reference implementation",
 }
