@@ -98,7 +98,7 @@ def translate(folder: Path, checked: bool = False) -> tuple[str, list[str]]:
     native.lowest_bit = _count_trailing_zeros
     for name in find_modules(folder):
         importlib.import_module(name)
-    # Kernels of other packages are in the libraries of those.
+    # Kernels of other packages are in the libraries of these packages.
     ours = {s: k for s, k in sorted(compiler.kernels.items()) if s.startswith(folder.name)}
     for symbol, (dispatcher, function, part) in ours.items():
         signature = native.signature_of(function)

@@ -288,7 +288,7 @@ def _pack_all(kernel: Kernel, values: Sequence[Any]) -> Iterator[int]:
 
 
 def _pack(kernel: Kernel, name: str, kind: Type, value: Any, lengths: dict[str, int]) -> Iterator[int]:
-    """The contents of the slots of an argument; ``lengths`` are those of the axes known so far."""
+    """The contents of the slots of an argument; ``lengths`` are those of the axes known before it."""
     if isinstance(kind, TupleType):
         if value.__class__ is not kind.cls:
             raise TypeError(f"{kernel}: {name} is a {type(value).__name__}, allowed: a {kind.cls.__name__}")

@@ -41,7 +41,7 @@ def _bytes(content: bytes) -> bytes:
 
 
 class Recorder:
-    """Stands in for :func:`solitaire_env.core.native.entry_point`."""
+    """Replaces :func:`solitaire_env.core.native.entry_point`."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.out = out
