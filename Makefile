@@ -46,7 +46,7 @@ train: $(READY)  ## train the default network, evaluate it, say where it lies
 test: $(READY)  ## the tests that find a fault in minutes
 	$(PY) -m pytest $(SPREAD) $(ARGS)
 
-test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container test-examples instructions test-slow  ## all tests
+test-all: test test-proof test-bounds test-nojit test-oracles test-browser test-container test-platforms test-examples instructions test-slow  ## all tests
 	$(MAKE) test-ray ARGS='-m "slow or not slow"'
 
 test-proof: $(READY)  ## long proofs: more games, deeper counts, whole trainings
@@ -103,7 +103,7 @@ test-nojit: $(READY)  ## the tests of the rules as plain Python; no line or bran
 test-gymnasium: $(READY)  ## the same with each Gymnasium that we support
 	.ci/matrix gymnasium
 
-test-pythons:  ## the same with each Python at hand
+test-pythons: env  ## the same with each Python at hand
 	.ci/matrix pythons
 
 lint: $(READY)  ## style, and phrases to avoid
