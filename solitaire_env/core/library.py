@@ -119,7 +119,7 @@ def _built(folder: Path) -> Path:
 
 
 def _build(folder: Path, target: str, path: Path) -> None:
-    """Build a library in another process, and remove those of sources that were edited since."""
+    """Build a library in another process."""
     began = time.perf_counter()
     say(f"solitaire-env: building the kernels of {folder.name}, about a minute ...")
     options = ["--checked"] if MODE == "checked" else []

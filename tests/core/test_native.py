@@ -135,6 +135,7 @@ def copy_of_the_checkout(folder: Path) -> Path:
     """The package and a builder that only notes that it ran."""
     shutil.copytree(ROOT / "solitaire_env", folder / "solitaire_env", ignore=shutil.ignore_patterns("*.pyc"))
     (folder / "native").mkdir()
+    (folder / "native" / "__init__.py").touch()
     (folder / "native" / "__main__.py").write_text(
         "import shutil, sys, time, pathlib\n"
         "pathlib.Path('built').open('a').write('x')\n"
