@@ -48,6 +48,7 @@ def test_refused_requests_show_the_reason(home: str, open_page: OpenPage) -> Non
 def test_a_server_that_does_not_answer_is_reported(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=busy-aces&deal=7", refused=True))
     page.route("**/api/**", lambda route: route.abort())
+    page.wait_for_function("fetch('/api/games').then(() => false, () => true)")  # the route is in use
     page.keyboard.press("d")
     expect(page.locator("#status.error")).to_contain_text("The server does not answer.")
     page.locator("#measure").click()
