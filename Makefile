@@ -58,7 +58,7 @@ test-slow: $(READY)  ## the tests that take minutes each
 test-container: $(READY)  ## the image of the Dockerfile, built and run without Docker (Linux, as root)
 	$(PY) -m pytest -m container tests/container $(ARGS)
 
-test-examples: $(READY) $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib ray))  ## the examples, shortened; in .venvs, each with its library
+test-examples: env $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib ray))  ## the examples, shortened; in .venvs, each with its library
 	.ci/examples
 
 # A pin of an example replaces that of constraints.txt. The libraries need Python >= 3.11.
@@ -81,10 +81,10 @@ test-browser: $(READY)  ## the pages in Chromium (Debian: chromium); screenshots
 	$(PY) -m pytest -m browser tests/browser $(ARGS)
 
 # In an environment of its own, because Ray pins Gymnasium.
-test-ray: $(RAY)/ready  ## commands on a Ray cluster of two machines, which are processes; in .venvs/ray
+test-ray: env $(RAY)/ready  ## commands on a Ray cluster of two machines, which are processes; in .venvs/ray
 	$(RAY)/bin/python -m pytest tests/ray $(ARGS)
 
-bench-ray: $(RAY)/ready  ## workers of a Ray cluster beside plain processes
+bench-ray: env $(RAY)/ready  ## workers of a Ray cluster beside plain processes
 	$(RAY)/bin/python -m benchmarks.cluster $(ARGS)
 
 $(RAY)/ready: pyproject.toml constraints.txt tests/ray/requirements.txt
