@@ -27,7 +27,7 @@ def is_private(name: str) -> bool:
 
 
 def test_private_names_stay_in_their_module() -> None:
-    """The compiler gate, ``core._jit``, is the core's own; ``solitaire_env.core`` exports its names."""
+    """``solitaire_env.core`` exports the names of its own modules."""
     found = []
     for path, tree in parsed():
         imported = set()
