@@ -9,7 +9,7 @@ process that the user started is the leader: only it shows progress and writes f
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Final
@@ -34,14 +34,14 @@ class Team:
         Number of processes.
     memory
         Shared by all: float64 ``[2, size, ROOM]``; None for a single process.
-    barrier
-        All processes wait here for each other.
+    arrivals
+        A semaphore for each process: the others release it when they have written their numbers.
     errors
         Queue of the errors that ended the other processes.
     """
 
     def __init__(
-        self, rank: int = 0, size: int = 1, memory: SharedMemory | None = None, barrier: Any = None,
+        self, rank: int = 0, size: int = 1, memory: SharedMemory | None = None, arrivals: Sequence[Any] = (),
         errors: Any = None,
     ) -> None:  # fmt: skip
         self.rank = rank
@@ -49,10 +49,11 @@ class Team:
         self.share = 0.0
         """Completed share of the training, 0 to 1, as the leader sent it at the start of a rollout."""
         self._memory = memory
-        self._barrier = barrier
+        self._arrivals = arrivals
         self._errors = errors
         self._calls = 0
         self._helpers: list[Any] = []
+        self._ended = False
         if memory is not None:
             self._rooms = np.ndarray((2, size, ROOM), dtype=np.float64, buffer=memory.buf)
 
@@ -76,14 +77,33 @@ class Team:
             self._calls += 1
             room = self._rooms[self._calls % 2, :, : len(mine[part])]
             room[self.rank] = mine[part]
-            try:
-                self._barrier.wait()
-            except threading.BrokenBarrierError:
-                if self.rank == 0 and not self._errors.empty():
-                    raise self._errors.get() from None
-                raise ChildProcessError("a process that trains has ended") from None
+            self._wait_for_others()
             room.sum(0, out=sums[part])
         return sums
+
+    def _wait_for_others(self) -> None:
+        """Wait until all processes have called this equally often.
+
+        ``multiprocessing.Barrier`` does the same, but lets each process that leaves it wait for the others once
+        more: on a busy machine each such wait takes several milliseconds.
+        """
+        mine = self._arrivals[self.rank]
+        for arrival in self._arrivals:
+            if arrival is not mine:
+                arrival.release()
+        for _ in range(self.size - 1):
+            mine.acquire()
+        if self._ended:
+            if not self._errors.empty():
+                raise self._errors.get()
+            raise ChildProcessError("a process that trains has ended")
+
+    def _watch(self) -> None:
+        """When another process ends, let the leader wait no longer. The others end with the leader."""
+        connection.wait([helper.sentinel for helper in self._helpers])
+        self._ended = True
+        for _ in range(self.size):
+            self._arrivals[self.rank].release()
 
     def begin_rollout(self, share: float, value_only: bool) -> bool:
         """Get from the leader the completed share of the training, and whether only the value learns."""
@@ -118,26 +138,20 @@ def lead(size: int, help_: Callable[..., None], *arguments: Any) -> Team:
         return Team()
     context = get_context("spawn")  # a forked process has no threads, and torch has started some
     memory = SharedMemory(create=True, size=2 * size * ROOM * 8)
-    barrier = context.Barrier(size)
+    arrivals = [context.Semaphore(0) for _ in range(size)]
     errors = context.SimpleQueue()
-    team = Team(0, size, memory, barrier, errors)
+    team = Team(0, size, memory, arrivals, errors)
     for rank in range(1, size):
-        given = (rank, size, memory.name, barrier, errors, help_, arguments)
+        given = (rank, size, memory.name, arrivals, errors, help_, arguments)
         helper = context.Process(target=_join, args=given, daemon=True)
         helper.start()
         team._helpers.append(helper)
-    threading.Thread(target=_watch, args=(list(team._helpers), barrier), daemon=True).start()
+    threading.Thread(target=team._watch, daemon=True).start()
     return team
 
 
-def _watch(helpers: list[Any], barrier: Any) -> None:
-    """Break the barrier when a process has ended, so that no other waits for it."""
-    connection.wait([helper.sentinel for helper in helpers])
-    barrier.abort()
-
-
 def _join(
-    rank: int, size: int, name: str, barrier: Any, errors: Any, help_: Callable[..., None],
+    rank: int, size: int, name: str, arrivals: Sequence[Any], errors: Any, help_: Callable[..., None],
     arguments: tuple[Any, ...],
 ) -> None:  # fmt: skip
     """Main function of the other processes."""
@@ -152,6 +166,6 @@ def _join(
 
     threading.Thread(target=end_with_leader, daemon=True).start()
     try:
-        help_(Team(rank, size, SharedMemory(name), barrier, errors), *arguments)
+        help_(Team(rank, size, SharedMemory(name), arrivals, errors), *arguments)
     except (ValueError, OSError) as error:  # a user's mistake, which the leader reports
         errors.put(error)
