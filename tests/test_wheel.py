@@ -105,6 +105,13 @@ def test_a_policy_is_loaded_and_evaluated_in_three_lines(python: Path, tmp_path:
 
 
 @pytest.mark.slow
+def test_search_needs_a_checkout(python: Path, tmp_path: Path) -> None:
+    call = 'solitaire_env.load_policy("search", "busy-aces")'
+    lines = f"import solitaire_env\ntry: {call}\nexcept ValueError as error: print(error)"
+    assert "run from a checkout" in run(python, "-c", lines, cwd=tmp_path)
+
+
+@pytest.mark.slow
 def test_watch_runs(python: Path, tmp_path: Path) -> None:
     words = ("watch", "busy-aces", "--policy", "shipped", "--deal", "0", "--transcript", "game.txt")
     printed = run(python, "-m", "solitaire_env", *words, cwd=tmp_path)

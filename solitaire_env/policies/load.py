@@ -28,6 +28,8 @@ BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
     "shipped": load_shipped,
 }
 """The policies of the package."""
+CHECKOUT: Final = ("search", "folder")
+"""The policies of the folder ``agents``, which an installed package does not have."""
 GROUP: Final = "solitaire_env.policies"
 """Entry points: a name, and a function that makes the policy from the name and a :class:`GameSpec`. The entry
 point ``folder`` reads model folders that the package itself cannot play."""
@@ -63,6 +65,8 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     if ":" in text:
         made = load_class(text)
         return with_moves(_create(text, made, _view_for(made, spec, moves)), moves)
+    if text in CHECKOUT:
+        raise ValueError(f"policy {text!r} is in the folder 'agents': run from a checkout of the project")
     names = (*BUILT_IN, *(name for name in added if name != "folder"))
     raise ValueError(
         f"unknown policy {shown(text)}, allowed: {', '.join(names)}, a run or model folder, or module:Class"
@@ -129,7 +133,7 @@ def _added() -> dict[str, EntryPoint]:
     """Policies of other packages; and in a checkout, of the folder ``agents``."""
     points = {point.name: point for point in entry_points(group=GROUP)}
     if (Path(__file__).parents[2] / "agents" / "policies.py").is_file():
-        for name in ("search", "folder"):
+        for name in CHECKOUT:
             points[name] = EntryPoint(name, f"agents.policies:load_{name}", GROUP)
     return points
 
