@@ -105,8 +105,14 @@ def _find_illegal(
 
 
 class _Kernels(NamedTuple):
-    """The kernels of a step of one batch."""
+    """The kernels of one batch, bound to its arrays."""
 
+    order: Bound
+    """Takes rows, as do `deal` and `derive`."""
+    deal: Bound
+    derive: Bound
+    find_illegal: Bound
+    """Takes rows and actions."""
     count_outside: Bound
     step: Bound
     update: Bound
@@ -232,7 +238,7 @@ class Batch(Rows):
 
     def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
         """Start new games in some rows (int64 ``[n]``) from the next deals of their streams."""
-        engine.order_rows(self.rules, self.deals, rows)
+        self._kernels.order(rows)
         self._deal_numbered(rows)
 
     def deal(self, rows: npt.NDArray[np.int64], names: Sequence[Deal]) -> None:
@@ -245,14 +251,14 @@ class Batch(Rows):
             self._deal_numbered(rows)
             return
         self.deals.orders[rows] = [deals.deal_order(self.variant, name) for name in names]
-        engine.deal_rows(self.rules, self.deals, self.state, rows)
+        self._kernels.deal(rows)
         self._start(rows)
         for row, name in zip(rows.tolist(), names, strict=True):
             self._name_deal(row, name)
 
     def _deal_numbered(self, rows: npt.NDArray[np.int64]) -> None:
         """Deal the packs prepared in ``deals``, from the numbers there."""
-        engine.deal_rows(self.rules, self.deals, self.state, rows)
+        self._kernels.deal(rows)
         self._start(rows)
         self._forget_names(rows)
 
@@ -316,7 +322,7 @@ class Batch(Rows):
 
     def derive(self, rows: npt.NDArray[np.int64]) -> None:
         """Update some rows (int64 ``[n]``) after a change of ``state.rows``."""
-        engine.derive_rows(self.rules, self.state, rows)
+        self._kernels.derive(rows)
 
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
         """Copy the games in ``sources`` to ``targets``, including their random futures.
@@ -396,7 +402,7 @@ class Batch(Rows):
 
     @cached_property
     def _kernels(self) -> "_Kernels":
-        """The kernels of a step, bound to the arrays of this batch."""
+        """The kernels, bound to the arrays of this batch."""
         observe = None
         if self.settings.observation == "features":
             observe = observations.feature_writer(
@@ -405,6 +411,10 @@ class Batch(Rows):
         elif self._hides:
             observe = observations.card_writer(self.rules, self.state, self._cards)
         return _Kernels(
+            engine.order_rows.bind(self.rules, self.deals),
+            engine.deal_rows.bind(self.rules, self.deals, self.state),
+            engine.derive_rows.bind(self.rules, self.state),
+            _find_illegal.bind(self.state.mask),
             engine.count_outside.bind(self.rules, self._actions, self._todo),
             engine.step_rows.bind(
                 self.rules, self.deals, self.state, self.events, self._actions, self._todo
@@ -442,7 +452,7 @@ class Batch(Rows):
 
         ``rows`` and ``actions`` are int64 ``[n]``; an action outside the space is illegal.
         """
-        return int(_find_illegal(self.state.mask, rows, actions))
+        return int(self._kernels.find_illegal(rows, actions))
 
     def explain_illegal(self, row: int, action: int) -> str:
         """An error message for an illegal action, with the legal ones or the action space."""

@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.library import MODE, entry_point
-from solitaire_env.core.threads import share
+from solitaire_env.core.threads import WORTH_SHARING, share
 
 Int8 = npt.NDArray[np.int8]
 Int16 = npt.NDArray[np.int16]
@@ -225,62 +225,95 @@ class Kernel:
         return Signature(declared.arguments[:-2], declared.results) if self.part else declared
 
     def bind(self, *arguments: Any) -> "Bound":
-        """The function with its arguments, checked and packed once: a call takes half a microsecond.
+        """The function with its first arguments, checked and packed once; each call passes the others.
 
-        The arrays may change their contents between calls. Two threads must not call it at the same time.
+        If none are left, a call takes half a microsecond. The arrays may change their contents between calls.
+        Two threads must not call it at the same time.
         """
         return Bound(self, arguments)
 
 
 class Bound:
-    """A kernel with its arguments."""
+    """A kernel with its first arguments."""
 
     def __init__(self, kernel: Kernel, arguments: Sequence[Any]) -> None:
         self._kernel = kernel
         self._arguments = arguments  # keeps the arrays alive
-        self._rows = 0
-        slots = list(_pack_all(kernel, arguments))
-        self._status = len(slots)
+        self._lengths: dict[str, int] = {}
+        types = kernel.signature.arguments
+        self._left = types[len(arguments) :]
+        if len(arguments) > len(types):
+            raise self._wrong_number(arguments)
+        packed = list(_pack_all(kernel, types[: len(arguments)], arguments, self._lengths))
+        self._packed = len(packed)
+        self._status = self._packed + sum(_slots_of(kind) for _, kind in self._left)
         results = kernel.signature.results
         # After the arguments: status; then the results, or the number of games and a counter.
-        self._slots = (ctypes.c_int64 * (self._status + 1 + max(len(results), 2)))(*slots)
+        self._slots = (ctypes.c_int64 * (self._status + 1 + max(len(results), 2)))(*packed)
         self._results = tuple(
             (ctypes.c_double if kind is float else ctypes.c_int64).from_buffer(
                 self._slots, 8 * (self._status + 1 + place)
             )
             for place, kind in enumerate(results)
         )
-        if kernel.part:
-            self._rows = self._slots[self._status + 1] = len(arguments[-1])
+        self._rows = 0
+        if not self._left:
+            self._set_rows(arguments)
         if MODE != "python":
             function = kernel.function
             package = function.__module__.partition(".")[0]
             self._call = partial(entry_point(package, symbol_of(function)), self._slots)
 
-    def __call__(self) -> Any:
-        """Call the function."""
+    def __call__(self, *others: Any) -> Any:
+        """Check the other arguments, and call the function."""
+        if len(others) != len(self._left):
+            raise self._wrong_number((*self._arguments, *others))
+        if others:
+            packed = list(_pack_all(self._kernel, self._left, others, dict(self._lengths)))
+            self._slots[self._packed : self._status] = packed
+            self._set_rows(others)
         if MODE == "python":
-            return self._kernel.function(*self._arguments, *((0, self._rows) if self._kernel.part else ()))
+            part = (0, self._rows) if self._kernel.part else ()
+            return self._kernel.function(*self._arguments, *others, *part)
         if self._rows:
             self._slots[self._status + 2] = 0
+        if self._rows >= WORTH_SHARING:
             share(self._call, self._rows)
         else:
             self._call()
         if MODE == "checked" and self._slots[self._status]:
             self._slots[self._status] = 0
             raise IndexError(f"{self._kernel}: an index is outside its array")
+        if not self._results:
+            return None
         if len(self._results) == 1:
             return self._results[0].value
-        return tuple(result.value for result in self._results) or None
+        return tuple(result.value for result in self._results)
+
+    def _set_rows(self, arguments: Sequence[Any]) -> None:
+        """Set the number of games of a kernel that several threads may run, the length of its last argument."""
+        if self._kernel.part:
+            self._rows = self._slots[self._status + 1] = len(arguments[-1])
+
+    def _wrong_number(self, given: Sequence[Any]) -> TypeError:
+        """The error for too few or too many arguments."""
+        names = [name for name, _ in self._kernel.signature.arguments]
+        return TypeError(
+            f"{self._kernel}: {len(given)} arguments, allowed: {len(names)} ({', '.join(names)})"
+        )
 
 
-def _pack_all(kernel: Kernel, values: Sequence[Any]) -> Iterator[int]:
-    """The contents of the slots of all arguments."""
-    arguments = kernel.signature.arguments
-    if len(values) != len(arguments):
-        names = ", ".join(name for name, _ in arguments)
-        raise TypeError(f"{kernel}: {len(values)} arguments, allowed: {len(arguments)} ({names})")
-    lengths: dict[str, int] = {}
+def _slots_of(kind: Type) -> int:
+    """Number of slots of an argument."""
+    if isinstance(kind, TupleType):
+        return sum(_slots_of(of_field) for _, of_field in kind.fields)
+    return 1 + len(kind.axes) if isinstance(kind, ArrayType) else 1
+
+
+def _pack_all(
+    kernel: Kernel, arguments: Sequence[tuple[str, Type]], values: Sequence[Any], lengths: dict[str, int]
+) -> Iterator[int]:
+    """The contents of the slots of some arguments; ``lengths`` of axes are added to those known before."""
     for (name, kind), value in zip(arguments, values, strict=True):
         yield from _pack(kernel, name, kind, value, lengths)
         if name == "rules":

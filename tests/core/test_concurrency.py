@@ -124,13 +124,12 @@ def call_together(threads: int, games: int) -> int:
     return len(who)
 
 
-@pytest.mark.parametrize(("games", "threads"), [(1, 1), (511, 1), (512, 2), (1023, 3), (1024, 4), (9999, 4)])
+@pytest.mark.parametrize(("games", "threads"), [(1, 1), (2047, 1), (2048, 2), (3072, 3), (9999, 4)])
 def test_the_thread_count_depends_on_the_number_of_games(
     games: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 4)
-    expected = min(threads, 4) if games >= 512 else 1
-    assert call_together(expected, games if games != 1023 else 768) == expected
+    assert call_together(threads, games) == threads
 
 
 def test_the_caller_does_not_wait_for_helpers_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
