@@ -84,8 +84,8 @@ class Team:
     def _wait_for_others(self) -> None:
         """Wait until all processes have called this equally often.
 
-        ``multiprocessing.Barrier`` does the same, but lets each process that leaves it wait for the others once
-        more: on a busy machine each such wait takes several milliseconds.
+        In ``multiprocessing.Barrier`` a process also waits until the others have left. On a busy machine each
+        wait takes several milliseconds.
         """
         mine = self._arrivals[self.rank]
         for arrival in self._arrivals:
