@@ -10,9 +10,11 @@ checkout plays, in turns. The next actions, random legal ones, are chosen betwee
 it, but only the steps are timed. The row ``gym.make`` steps a single environment.
 """
 
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -87,7 +89,7 @@ class Arguments:
 
 
 class Player:
-    """A process of a checkout that plays."""
+    """A process of a checkout that plays. Between its turns it is stopped, with all its threads."""
 
     def __init__(self, checkout: Path) -> None:
         self.process = subprocess.Popen(
@@ -98,44 +100,55 @@ class Player:
     def speed(self, game: str, games: int, threads: int, seconds: float) -> float:
         """Steps per second of the steps that take ``seconds``."""
         assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.send_signal(signal.SIGCONT)
         print(env_id(env_variant(game)), games, threads, seconds, file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
+        self.process.send_signal(signal.SIGSTOP)
         if not answer:
-            raise ValueError(f"{self.process.args!r} ended with status {self.process.wait()}")
+            raise ValueError(f"the process that plays {game} ended with status {self.process.wait()}")
         return float(answer)
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+
+
+def measure(arguments: Arguments, before: Player, now: Player) -> Iterator[list[str]]:
+    """The rows of the table."""
+    line = ProgressLine(quiet=False)
+    for game in arguments.games:
+        one = 0.0
+        for games, threads in SIZES:
+            line.show(f"{game}, {games} games")
+            for player in (before, now):
+                player.speed(game, games, threads, 0.05)
+            speeds = [
+                [player.speed(game, games, threads, arguments.seconds) for player in (before, now)]
+                for _ in range(arguments.rounds)
+            ]
+            old, new = (median(turns) for turns in zip(*speeds, strict=True))
+            ratio = median(after / earlier for earlier, after in speeds)
+            one = new if threads == 1 else one
+            gain = f"{new / one:.2f}" if threads > 1 and games == 1024 else ""
+            what = f"{games:,} games" if games else "gym.make"
+            yield [game, what, str(threads), f"{old:,.0f}", f"{new:,.0f}", f"{ratio:.2f}", gain]
+    line.close()
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Measure and print the table; the exit status."""
     arguments = tyro.cli(Arguments, prog=PROG, args=args)
-    line = ProgressLine(quiet=False)
-    rows: list[list[str]] = []
     try:
-        before, now = Player(arguments.against), Player(ROOT)
-        with busy_processes(arguments.busy):
-            for game in arguments.games:
-                one = 0.0
-                for games, threads in SIZES:
-                    line.show(f"{game}, {games} games")
-                    for player in (before, now):
-                        player.speed(game, games, threads, 0.05)
-                    speeds = [
-                        [player.speed(game, games, threads, arguments.seconds) for player in (before, now)]
-                        for _ in range(arguments.rounds)
-                    ]
-                    old, new = (median(turns) for turns in zip(*speeds, strict=True))
-                    ratio = median(after / earlier for earlier, after in speeds)
-                    one = new if threads == 1 else one
-                    gain = f"{new / one:.2f}" if threads > 1 and games == 1024 else ""
-                    what = f"{games:,} games" if games else "gym.make"
-                    rows.append(
-                        [game, what, str(threads), f"{old:,.0f}", f"{new:,.0f}", f"{ratio:.2f}", gain]
-                    )
+        with (
+            busy_processes(arguments.busy),
+            closing(Player(arguments.against)) as before,
+            closing(Player(ROOT)) as now,
+        ):
+            rows = list(measure(arguments, before, now))
     except (OSError, ValueError) as error:
         print(f"{PROG}: {error}", file=sys.stderr)
         return 2
-    finally:
-        line.close()
     head = ("game", "environments", "threads", "before, steps/s", "now, steps/s", "ratio", "two/one")
     print(markdown(head, rows))
     print(f"\n{arguments.rounds} rounds of {arguments.seconds} s, {arguments.busy} busy processes.")

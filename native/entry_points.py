@@ -93,16 +93,43 @@ def add_entry_point(symbol: str, function: Callable[..., Any], compiled: Any, pa
 
 
 def _add_loop(builder: Any, slots: _Slots, status: int, part: int, call: Callable[[Any, Any], Any]) -> None:
-    """Threads take parts of the rows from a counter until none is left."""
-    rows, counter = builder.load(slots.address(status + 1)), slots.address(status + 2)
-    take, play, end = (builder.append_basic_block(name) for name in ("take", "play", "end"))
+    """Threads take parts of the rows until none is left.
+
+    Each begins with a region of its own, as a rule the same in every call, whose rows are in its caches; then
+    it takes what is left of the others. Slots after the status: number of rows, number of regions, rows of a
+    region, threads that have begun, and for each region the rows that are taken.
+    """
+    rows, regions, length = (builder.load(slots.address(status + 1 + n)) for n in range(3))
+    begun, counters = slots.address(status + 4), slots.address(status + 5)
+    first = builder.atomic_rmw("add", begun, INT64(1), "monotonic")
+    before = builder.block
+    enter, take, play, leave, end = (
+        builder.append_basic_block(name) for name in ("enter", "take", "play", "leave", "end")
+    )
+    builder.branch(enter)
+
+    builder.position_at_end(enter)
+    turn = builder.phi(INT64)
+    turn.add_incoming(INT64(0), before)
+    region = builder.urem(builder.add(first, turn), regions)
+    base = builder.mul(region, length)
+    stop = builder.add(base, length)
+    stop = builder.select(builder.icmp_signed("<", stop, rows), stop, rows)
+    counter = builder.gep(counters, [region])
     builder.branch(take)
+
     builder.position_at_end(take)
-    start = builder.atomic_rmw("add", counter, INT64(part), "monotonic")
-    builder.cbranch(builder.icmp_signed("<", start, rows), play, end)
+    start = builder.add(base, builder.atomic_rmw("add", counter, INT64(part), "monotonic"))
+    builder.cbranch(builder.icmp_signed("<", start, stop), play, leave)
+
     builder.position_at_end(play)
-    stop = builder.add(start, INT64(part))
-    call(start, builder.select(builder.icmp_signed("<", stop, rows), stop, rows))
+    after = builder.add(start, INT64(part))
+    call(start, builder.select(builder.icmp_signed("<", after, stop), after, stop))
     builder.branch(take)
+
+    builder.position_at_end(leave)
+    following = builder.add(turn, INT64(1))
+    turn.add_incoming(following, leave)
+    builder.cbranch(builder.icmp_signed("<", following, regions), enter, end)
     builder.position_at_end(end)
     builder.ret_void()

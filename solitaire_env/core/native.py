@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.library import MODE, entry_point
-from solitaire_env.core.threads import WORTH_SHARING, share
+from solitaire_env.core.threads import WORTH_SHARING, max_threads, share, threads_for
 
 Int8 = npt.NDArray[np.int8]
 Int16 = npt.NDArray[np.int16]
@@ -248,8 +248,9 @@ class Bound:
         self._packed = len(packed)
         self._status = self._packed + sum(places(kind) for _, kind in self._left)
         results = kernel.signature.results
-        # After the arguments: status; then the results, or the number of games and a counter.
-        self._slots: Any = (ctypes.c_int64 * (self._status + 1 + max(len(results), 2)))(*packed)
+        # After the arguments: status; then the results, or those of `_set_regions`.
+        more = 4 + max_threads() if kernel.part else len(results)
+        self._slots: Any = (ctypes.c_int64 * (self._status + 1 + more))(*packed)
         self._results = tuple(
             (ctypes.c_double if kind is float else ctypes.c_int64).from_buffer(
                 self._slots, 8 * (self._status + 1 + place)
@@ -275,12 +276,13 @@ class Bound:
         if MODE == "python":
             part = (0, self._rows) if self._kernel.part else ()
             return self._kernel.function(*self._arguments, *others, *part)
-        if self._rows:
-            self._slots[self._status + 2] = 0
+        threads = 1
         if self._rows >= WORTH_SHARING:
-            share(self._call, self._rows)
-        else:
-            self._call()
+            threads = threads_for(self._rows)
+            self._set_regions(threads)
+        elif self._rows:
+            self._slots[self._status + 5] = 0  # no game of the only region is taken
+        share(self._call, threads) if threads > 1 else self._call()
         if MODE == "checked" and self._slots[self._status]:
             self._slots[self._status] = 0
             raise IndexError(f"{self._kernel}: an index is outside its array")
@@ -294,6 +296,15 @@ class Bound:
         """Set the number of games of a kernel that threads share: the length of its last argument."""
         if self._kernel.part:
             self._rows = self._slots[self._status + 1] = len(arguments[-1])
+            self._set_regions(1)
+
+    def _set_regions(self, threads: int) -> None:
+        """Divide the games into a region for each thread: number and length of regions, the number of threads
+        that have begun, and the games of each region that are taken.
+        """
+        first = self._status + 2
+        length = -(self._rows // -threads)
+        self._slots[first : first + 3 + threads] = (threads, length, 0, *[0] * threads)
 
     def _wrong_number(self, given: Sequence[Any]) -> TypeError:
         """The error for too few or too many arguments."""

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 GAMES_PER_THREAD: Final = 1024
 """Games per thread: fewer are stepped about as fast as a sleeping thread wakes, some 40 microseconds."""
 WORTH_SHARING: Final = 2 * GAMES_PER_THREAD
-"""Fewer games are never shared."""
+"""Fewer games are not shared between threads."""
 
 
 class _Here(threading.local):
@@ -129,11 +129,13 @@ class _Helpers:
 _helpers = _Helpers()
 
 
-def share(call: Callable[[], object], games: int) -> None:
-    """Call a function in as many threads as ``games`` are worth, at least in this one, and wait for all that
-    have begun.
-    """
-    threads = min(games // GAMES_PER_THREAD, get_num_threads())
+def threads_for(games: int) -> int:
+    """Number of threads that a number of games is worth."""
+    return 1 if games < WORTH_SHARING else min(games // GAMES_PER_THREAD, get_num_threads())
+
+
+def share(call: Callable[[], object], threads: int) -> None:
+    """Call a function in at most so many threads, at least in this one, and wait for all that have begun."""
     if threads < 2 or not _helpers.share(call, threads):
         call()
 

@@ -26,7 +26,7 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 from solitaire_env.core import get_num_threads, max_threads, set_num_threads, threads
-from solitaire_env.core.threads import GAMES_PER_THREAD, share
+from solitaire_env.core.threads import GAMES_PER_THREAD, share, threads_for
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
 
@@ -112,7 +112,7 @@ def equal(got: Any, expected: Any, where: str) -> None:
 # ------------------------------------------------------------------------------- who does the work
 
 
-def call_together(threads: int, games: int) -> int:
+def call_together(threads: int) -> int:
     """Number of threads that take part in a call, each of which waits for the others."""
     meeting, who = threading.Barrier(threads), set()
 
@@ -120,37 +120,35 @@ def call_together(threads: int, games: int) -> int:
         meeting.wait(TIMEOUT)
         who.add(threading.get_ident())
 
-    share(call, games)
+    share(call, threads)
     return len(who)
 
 
-@pytest.mark.parametrize(("games", "threads"), [(1, 1), (2047, 1), (2048, 2), (3072, 3), (9999, 4)])
+@pytest.mark.parametrize(("games", "expected"), [(1, 1), (2047, 1), (2048, 2), (3072, 3), (9999, 4)])
 def test_the_thread_count_depends_on_the_number_of_games(
-    games: int, threads: int, monkeypatch: pytest.MonkeyPatch
+    games: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 4)
-    assert call_together(threads, games) == threads
+    assert threads_for(games) == expected
+    assert call_together(expected) == expected
 
 
 def test_the_caller_does_not_wait_for_helpers_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the machine never ran them."""
-    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 2)
     monkeypatch.setattr(threads._Helpers, "_help", lambda self: None)
     monkeypatch.setattr(threads, "_helpers", threads._Helpers())
     calls: list[int] = []
-    share(lambda: calls.append(1), 9999)
+    share(lambda: calls.append(1), 2)
     assert calls == [1]
 
 
-def test_a_call_runs_alone_while_another_uses_the_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 2)
+def test_a_call_runs_alone_while_another_uses_the_helpers() -> None:
     calls: list[int] = []
-    share(lambda: share(lambda: calls.append(threading.get_ident()), 9999), 9999)
+    share(lambda: share(lambda: calls.append(threading.get_ident()), 2), 2)
     assert len(calls) >= 1  # no deadlock
 
 
-def test_an_error_releases_the_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 2)
+def test_an_error_releases_the_helpers() -> None:
     caller = threading.get_ident()
 
     def fail() -> None:
@@ -158,8 +156,8 @@ def test_an_error_releases_the_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        share(fail, 9999)
-    assert call_together(2, 9999) == 2
+        share(fail, 2)
+    assert call_together(2) == 2
 
 
 # ------------------------------------------------------------------------------ number of threads
