@@ -55,15 +55,14 @@ class Recorder:
         kernel = getattr(import_module(module.replace("__", ".")), name)
         arrays = list(_arrays(kernel.signature.arguments))
 
-        def record(reference: Any) -> None:
+        def record(slots: Any) -> None:
             self.calls[symbol] += 1
             count = self.calls[symbol]
             if count > FIRST_CALLS and count & (count - 1):
-                call(reference)
+                call(slots)
                 return
-            slots = reference._obj
             before, contents = list(slots), [self._content(slots, *each) for each in arrays]
-            call(reference)
+            call(slots)
             self._int(len(symbol))
             self.out.write(_bytes(symbol.encode()))
             self._int(len(before), *before, *slots, len(arrays))
