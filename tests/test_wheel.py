@@ -48,11 +48,11 @@ def environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
 
-def run(*command: object, given: str = "", cwd: Path | None = None) -> str:
-    """The stdout of a command; its errors are shown if it fails."""
+def run(*command: object, given: str = "", cwd: Path | None = None, **names: str) -> str:
+    """The stdout of a command, with some environment variables; its errors are shown if it fails."""
     done = subprocess.run(
         [str(word) for word in command],
-        input=given, cwd=cwd, env=environment(), capture_output=True, text=True, check=False,
+        input=given, cwd=cwd, env=environment() | names, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -71,8 +71,8 @@ def test_the_wheel_contains_the_weights_without_training_records(wheel: Path) ->
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with the wheel and its extra ``web``."""
-    folder = tmp_path_factory.mktemp("env")
+    """The Python of an environment with the wheel and its extra ``web``, in a folder with another letter."""
+    folder = tmp_path_factory.mktemp("umgebung-ä")
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     constraints = PROJECT / "constraints.txt"
@@ -143,3 +143,18 @@ def test_serve_answers(python: Path, tmp_path: Path) -> None:
     finally:
         server.terminate()
         server.communicate(timeout=30)
+
+
+@pytest.mark.slow
+def test_nothing_is_written_and_uninstalling_leaves_nothing(
+    wheel: Path, python: Path, tmp_path: Path
+) -> None:
+    """Two commands, then all files in the user's folder and those of the package."""
+    home = {name: str(tmp_path) for name in ("HOME", "USERPROFILE", "XDG_CACHE_HOME", "LOCALAPPDATA")}
+    for words in (["watch", "eights-down", "--fps", "1000"], ["bench", "busy-aces", "--seconds", "0.1"]):
+        run(python, "-B", "-m", "solitaire_env", *words, cwd=tmp_path, **home)
+    assert not list(tmp_path.iterdir())
+    [package] = python.parents[1].glob("[Ll]ib/**/site-packages/solitaire_env")
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "solitaire-env")
+    assert not package.exists() and not list(package.parent.glob("solitaire_env*"))
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel)
