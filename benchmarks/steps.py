@@ -6,8 +6,8 @@
     python -m benchmarks.steps --against ../before --busy 4    beside four processes that only compute
 
 ``../before`` is a clone of another commit with its own environment (``make env`` there). A process of each
-checkout plays, in turns. The next actions, random legal ones, are chosen between the steps, as a learner does
-it, but only the steps are timed. The row ``gym.make`` steps a single environment.
+checkout plays, one after the other. The next actions, random legal ones, are chosen between the steps, as a
+learner does it, but only the steps are timed. The row ``gym.make`` steps a single environment.
 """
 
 import signal

@@ -135,7 +135,7 @@ def threads_for(games: int) -> int:
 
 
 def share(call: Callable[[], object], threads: int) -> None:
-    """Call a function in at most so many threads, at least in this one, and wait for all that have begun."""
+    """Call a function in up to ``threads`` threads, at least in this one; wait for all that have begun."""
     if threads < 2 or not _helpers.share(call, threads):
         call()
 
