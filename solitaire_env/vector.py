@@ -1,6 +1,5 @@
 """The native vector environment: many games of one variant in one compiled step."""
 
-from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
 import gymnasium as gym
@@ -40,6 +39,7 @@ from solitaire_env.render import (
     render,
 )
 from solitaire_env.util.arguments import check_flag
+from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 

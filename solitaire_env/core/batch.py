@@ -6,7 +6,6 @@ each.
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from solitaire_env.core.position import (
 from solitaire_env.core.rewards import get_reward
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.util.arguments import check_count
+from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
 

@@ -6,7 +6,6 @@ in the observation of every game. Entries that a game does not use are 0.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.arguments import check_count
+from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_numbers
 

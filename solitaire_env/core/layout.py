@@ -15,12 +15,13 @@ back, then the suits of the foundations.
 """
 
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 from solitaire_env.core.cards import SUIT_NAMES, SUITS
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.arguments import check_count, check_kind
+from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 

@@ -23,7 +23,7 @@ The environment variable ``SOLITAIRE_ENV_KERNELS`` chooses how kernels run: ``co
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from operator import index
 from typing import (
     Annotated,
@@ -42,6 +42,7 @@ import numpy.typing as npt
 
 from solitaire_env.core.library import MODE, entry_point
 from solitaire_env.core.threads import WORTH_SHARING, max_threads, share, threads_for
+from solitaire_env.util.lazy import cached_property
 
 Int8 = npt.NDArray[np.int8]
 Int16 = npt.NDArray[np.int16]

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 from solitaire_env.core.layout import (
@@ -20,6 +19,7 @@ from solitaire_env.core.rewards import REWARDS, RewardName
 from solitaire_env.core.supermoves import expands
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.util.arguments import check_choice, check_kind
+from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
