@@ -650,7 +650,7 @@ def test_threads_do_not_change_the_games() -> None:
 
     In a process of its own: the maximum number of threads is fixed at the first call.
     """
-    threads, games, moves = (4, 1024, 20) if COMPILED else (1, 64, 8)
+    threads, games, moves = (2, 2 * GAMES_PER_THREAD, 12) if COMPILED else (1, 64, 8)
     play = f"from tests.core.test_properties import play_together as play; play({games}, {moves}, {threads})"
     environ = {**os.environ, "SOLITAIRE_ENV_THREADS": str(threads)}
     subprocess.run([sys.executable, "-c", play], cwd=Path(__file__).parents[2], env=environ, check=True)
