@@ -8,7 +8,6 @@ all the work itself.
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Final, TypeVar
 
@@ -29,7 +28,6 @@ class _Here(threading.local):
     """What each Python thread may use."""
 
     limit: int | None = None
-    helping = False
 
 
 _here: Final = _Here()
@@ -140,37 +138,10 @@ def share(call: Callable[[], object], threads: int) -> None:
         call()
 
 
-class _Workers:
-    """The worker threads of :func:`run_parts`, created on first use."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.pool: ThreadPoolExecutor | None = None
-        self.size = 0
-
-    def get(self, size: int) -> ThreadPoolExecutor:
-        """A pool of at least ``size`` threads."""
-        with self.lock:
-            if self.pool is None or self.size < size:
-                if self.pool is not None:
-                    self.pool.shutdown(wait=False)
-                self.pool = ThreadPoolExecutor(size, "solitaire-env", self._begin)
-                self.size = size
-            return self.pool
-
-    @staticmethod
-    def _begin() -> None:
-        _here.helping = True
-        set_num_threads(1)
-
-
-_workers = _Workers()
-
-
 def _after_fork() -> None:  # pragma: no cover  # called in a forked process
     """The threads of the parent do not exist in this process: start others when needed."""
-    global _helpers, _workers
-    _helpers, _workers = _Helpers(), _Workers()
+    global _helpers
+    _helpers = _Helpers()
 
 
 if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has no fork
@@ -183,28 +154,20 @@ def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Res
     The calling thread takes parts as well. Nested calls run in their own thread. The first error that a
     call raises is raised here, after all calls that had started have ended.
     """
-    helpers = min(get_num_threads(), len(parts)) - 1
-    if helpers < 1 or _here.helping:
-        return [call(part) for part in parts]
     results: dict[int, Result] = {}
+    errors: list[BaseException] = []
     left = enumerate(parts)
 
     def take_parts() -> None:
-        for place, part in left:
-            results[place] = call(part)
+        try:
+            for place, part in left:
+                results[place] = call(part)
+        except BaseException as error:
+            errors.append(error)
 
-    pool = _workers.get(helpers)
-    others = [pool.submit(take_parts) for _ in range(helpers)]
-    _here.helping = True
-    try:
-        take_parts()
-    finally:
-        _here.helping = False
-        # Calls of other threads must end before their arrays are used again.
-        errors = [other.exception() for other in others if not other.cancel()]
-    for error in errors:
-        if error is not None:  # pragma: no branch
-            raise error  # pragma: no cover  # whether this thread has it varies
+    share(take_parts, min(get_num_threads(), len(parts)))
+    if errors:
+        raise errors[0]
     return [results[place] for place in range(len(parts))]
 
 

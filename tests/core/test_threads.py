@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from solitaire_env.core import Batch, GameSpec, IllegalActionError, run_parts, split_evenly
-from solitaire_env.core.threads import _workers
 from solitaire_env.variants import get_variant
 
 
@@ -68,12 +67,6 @@ def test_a_forked_process_creates_its_own_threads(threads):
     run_parts(str, range(4))
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_square_in_child, ([1, 2, 3],)).get(60) == [1, 4, 9]
-
-
-def test_a_pool_grows_on_demand():
-    first = _workers.get(1)
-    assert _workers.get(1) is first
-    assert _workers.get(_workers.size + 1) is not first
 
 
 def test_playing_an_illegal_action_raises_an_error():
