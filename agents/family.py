@@ -7,7 +7,6 @@ depends on the features, not on the games.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.core.spec import GameSpec, Settings, layout_hash
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.registration import step_limit
+from solitaire_env.util.lazy import cached_property
 
 MAX_GAMES: Final = 127
 """Game numbers are int8."""
