@@ -12,7 +12,6 @@ from benchmarks.rounds import Contestant, Speed, Speeds
 from benchmarks.table import Row, limit_row, rate_row, ratio_row, slowdown_row
 from solitaire_env import VARIANTS
 from solitaire_env.core import get_num_threads, set_num_threads
-from solitaire_env.core.layout import is_varied
 from solitaire_env.registration import env_variant
 
 SIZES: Final = (256, 1024, 4096, 16_384, 65_536)
@@ -85,13 +84,13 @@ def vector(arguments: Arguments) -> Part:
             return [rate_row(name, speeds[name], "steps/s") for name in names]
         envpool = _faster(speeds, peers.ENVPOOL)
         first = env_variant("forty-thieves").title
-        further = {variant.title for variant in variants.values() if is_varied(variant)}
+        many = {v.title for v in variants.values() if v.worrying_back or v.moves == "any group"}
         of_envpool = [
             ratio_row(
                 f"{title}{kind} / EnvPool CartPole-v1",
                 speeds[f"{title}{kind}"],
                 envpool,
-                _bar(kind, first=title == first, further=title in further),
+                _bar(kind, first=title == first, many=title in many),
             )
             for kind in kinds
             for title in titles.values()
@@ -134,9 +133,9 @@ def _faster(speeds: Speeds, names: Sequence[str]) -> Speed:
     return max((speeds[name] for name in names), key=lambda speed: speed.median)
 
 
-def _bar(kind: str, *, first: bool, further: bool) -> float | None:
-    """The required ratio to EnvPool of a game; None if there is none."""
-    if further:
+def _bar(kind: str, *, first: bool, many: bool) -> float | None:
+    """The required ratio to EnvPool of a game, lower if it has many actions; None if there is none."""
+    if many:
         return 8 if kind == "" else None
     return 15 if first and kind == "" else {"": 10, ", copy=True": 8, ", features": 5}[kind]
 

@@ -6,7 +6,8 @@ from typing import Any, Final
 from llvmlite import ir
 from numba.core import cgutils, codegen, cpu, types
 from numba.core.datamodel import models, register_default
-from numba.np import numpy_support
+from numba.core.typing import arraydecl
+from numba.np import arrayobj, numpy_support
 
 INT64: Final = ir.IntType(64)
 module: Final = ir.Module("kernels")
@@ -104,3 +105,34 @@ class _ArrayModel(_Named, models.ArrayModel):
         for name, part in parts.items():
             value = self.set(builder, value, part, name)
         return value
+
+
+# ------------------------------------------------------------------------------- elements of arrays
+
+
+_type_of_item: Final = arraydecl.GetItemBuffer.generic
+_item: Final = arrayobj._getitem_array_generic
+
+
+def _wide_type_of_item(self: Any, args: Any, kws: Any) -> Any:
+    """Small integers are read as int64, so sums and shifts of them do not overflow."""
+    found = _type_of_item(self, args, kws)
+    if found is not None and isinstance(found.return_type, types.Integer) and found.return_type.signed:
+        return found.replace(return_type=types.int64)
+    return found
+
+
+def _wide_item(
+    context: Any, builder: Any, return_type: Any, array_type: Any, array: Any, index_types: Any, indices: Any
+) -> Any:
+    narrow = array_type.dtype if isinstance(return_type, types.Integer) else return_type
+    value = _item(context, builder, narrow, array_type, array, index_types, indices)
+    return value if narrow == return_type else context.cast(builder, value, narrow, return_type)
+
+
+arraydecl.GetItemBuffer.generic = _wide_type_of_item
+arrayobj._getitem_array_generic = _wide_item
+# No index counts from the end of an array: nothing is added to a negative one.
+arrayobj.fix_integer_index = lambda context, builder, index_type, index, _: context.cast(
+    builder, index, index_type, types.intp if index_type.signed else types.uintp
+)

@@ -20,10 +20,11 @@ Each action has a unique text: ``draw``, ``redeal``, ``t3>f`` home, ``t1>c`` to 
 
 from typing import Final, NamedTuple
 
-from solitaire_env.core import engine
 from solitaire_env.core.cards import EMPTY_NAME, HIDDEN_NAME, SUIT_NAMES, SUITS, card_name, parse_card
 from solitaire_env.core.layout import ActionLayout, action_layout, make_rules, source_name
 from solitaire_env.core.position import Pile, Position, position_faults, position_from_row, position_to_row
+from solitaire_env.core.rules.moves import decode_action, worried_card
+from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.variants import get_variant
@@ -226,10 +227,10 @@ def _layout(variant: Variant) -> ActionLayout:
     return action_layout(check_kind("variant", variant, Variant))
 
 
-def _check_legal(variant: Variant, state: engine.State, row: int, number: int) -> str:
+def _check_legal(variant: Variant, state: State, row: int, number: int) -> str:
     """Check that an action is legal in a game; return its kind."""
     kind = _layout(variant).decode(number).kind
-    check_kind("state", state, engine.State)
+    check_kind("state", state, State)
     check_count("row", row, 0, len(state.status) - 1)
     if state.rows.shape[1] != make_rules(variant).row_size or state.mask[row, number] == 0:
         raise ValueError(f"{action_text(variant, number)} is not legal there, allowed: a legal action")
@@ -247,7 +248,7 @@ class Move(NamedTuple):
     """Bottom first."""
 
 
-def move_of(variant: Variant, state: engine.State, row: int, number: int) -> Move:
+def move_of(variant: Variant, state: State, row: int, number: int) -> Move:
     """The cards that a legal action moves, and the piles; a drawn card is named even if hidden."""
     kind = _check_legal(variant, state, row, number)
     r = make_rules(variant)
@@ -258,9 +259,9 @@ def move_of(variant: Variant, state: engine.State, row: int, number: int) -> Mov
     if kind == "redeal":
         turned = state.rows[row, r.row_waste : r.row_waste + int(state.waste[row])]
         return Move("waste", "stock", tuple(int(card) for card in turned[::-1]))
-    source, target, count = engine.move_of(r, state, row, number)
+    source, target, count = decode_action(r, state, row, number)
     if kind == "worry":
-        card = engine.worried_card(r, state, row, source - r.sources, target)
+        card = worried_card(r, state, row, source - r.sources, target)
         return Move("foundations", pile_name(variant, target), (card,))
     if count > 1:
         end = source * r.pile_capacity + int(state.heights[row, source])
@@ -277,7 +278,7 @@ def pile_name(variant: Variant, source: int) -> str:
     return "waste" if name == "w" else name
 
 
-def describe_action(variant: Variant, state: engine.State, row: int, number: int) -> str:
+def describe_action(variant: Variant, state: State, row: int, number: int) -> str:
     """A legal action in a position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
     kind = _check_legal(variant, state, row, number)
     if kind == "draw":

@@ -19,11 +19,12 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from solitaire_env.core import deals, engine, observations, supermoves
+from solitaire_env.core import deals, observations, supermoves
 from solitaire_env.core.batch import Batch, IllegalActionError
 from solitaire_env.core.cards import DOWN
-from solitaire_env.core.engine import State
 from solitaire_env.core.layout import PLAYING, WON, action_layout
+from solitaire_env.core.rules.derive import derive_rows
+from solitaire_env.core.rules.state import State, make_state
 from solitaire_env.core.spec import INVALID, GameSpec, Settings
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import (
@@ -55,9 +56,9 @@ def check_state(games: Any) -> list[str]:
         A :class:`~solitaire_env.core.batch.Batch` or an environment, single or vector, wrapped or not.
     """
     batch = _batch(games)
-    rebuilt = engine.make_state(batch.rules, batch.size)
+    rebuilt = make_state(batch.rules, batch.size)
     rebuilt.rows[:] = batch.state.rows
-    engine.derive_rows(batch.rules, rebuilt, np.arange(batch.size))
+    derive_rows(batch.rules, rebuilt, np.arange(batch.size))
     arrays: list[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]] = [
         (name, getattr(batch.state, name), getattr(rebuilt, name)) for name in State._fields if name != "rows"
     ]

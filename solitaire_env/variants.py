@@ -1,7 +1,7 @@
 """The games: one row of data each, found by name.
 
 A game is a :class:`~solitaire_env.core.variant.Variant`, a record of its rules. No other file names a game.
-Legal moves are defined in :mod:`solitaire_env.core.engine`.
+Legal moves are defined in :mod:`solitaire_env.core.rules`.
 
 The rules are those of PySolFC, except for what ``differs`` lists.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -183,3 +184,20 @@ are left to the proofs and the slow tests."""
 RECORDED = [*PLAYED, *(pytest.param(name, marks=pytest.mark.proof) for name in OPTIONS)]
 """The names of the games that are recorded to their end, for tests that take long: house rules are left to
 the proofs."""
+
+
+def has_basic_rules(variant: Variant) -> bool:
+    """Whether a game has only rules of what fits on a card or a space and how many cards move.
+
+    The features of these games are counted a second way.
+    """
+    basic = replace(
+        variant, passes=1, draw=1, face_down=0, fill="none", foundation_build="same suit", base="ace",
+        aces_home=False, worrying_back=False, sequence="as build",
+    )  # fmt: skip
+    return (
+        variant.build in ("same suit", "alternate color", "any suit")
+        and variant.moves != "any group"
+        and variant.spaces != "base - 1"
+        and replace(variant, aces_home=False) == basic
+    )

@@ -156,7 +156,7 @@ def test_the_module_form_registers_the_games() -> None:
     """In a fresh interpreter that has not imported the package; importing it does not load the engine."""
     code = (
         "import sys, gymnasium as gym, solitaire_env\n"
-        "assert 'solitaire_env.core.engine' not in sys.modules, 'importing the package loads the engine'\n"
+        "assert 'solitaire_env.core.rules' not in sys.modules, 'importing the package loads the engine'\n"
         "env = gym.make('solitaire_env:Solitaire/EightyThieves-v0')\n"
         "env.step(env.reset()[1]['action_mask'].argmax())\n"
         "assert 'numba' not in sys.modules, 'a step needs numba'\n"

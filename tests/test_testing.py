@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from solitaire_env import testing
-from solitaire_env.core import engine
 from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import STUCK
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.testing import check_state, check_variant
@@ -94,7 +94,7 @@ def foundations_out_of_order(batch: Batch) -> None:
         (lambda b: b.state.stock.__setitem__(1, 3), "stock: 3, a rebuild gives 0"),
         (lambda b: b.state.waste.__setitem__(1, 3), "waste: 3, a rebuild gives 0"),
         (lambda b: b.state.mask.__setitem__((1, 16), 0), "mask: t1>c is 0, a rebuild gives 1"),
-        (lambda b: b.state.status.__setitem__(1, engine.STUCK), "status: 2, a rebuild gives 0"),
+        (lambda b: b.state.status.__setitem__(1, STUCK), "status: 2, a rebuild gives 0"),
     ],
 )
 def test_faults_are_named(corrupt: Callable[[Batch], Any], fault: str) -> None:

@@ -7,8 +7,10 @@ import numpy.typing as npt
 
 from agents.search.positions import WON, Trail, find, follow, keys_after
 from solitaire_env.core import Events, Rules, State
-from solitaire_env.core.engine import copy, place, step, write_row
 from solitaire_env.core.native import Float64, Int8, Int16, Int32, Int64, UInt64, inner, kernel
+from solitaire_env.core.rules.derive import place
+from solitaire_env.core.rules.state import copy, write_row
+from solitaire_env.core.rules.step import step
 from solitaire_env.move_features.autoplay import autoplay_safe
 from solitaire_env.move_features.moves import Room, score_moves, sort_by_score
 
@@ -124,9 +126,9 @@ def explore(
         store.counts[1] -= 1
         at = store.waiting[store.counts[1]]
         place(rules, state, 0, store.rows[at])
-        if int(state.status[0]) == WON:
+        if state.status[0] == WON:
             return FOUND
-        if int(state.status[0]) != 0:
+        if state.status[0] != 0:
             continue
         n = score_moves(rules, state, 0, weights, room)
         follow(rules, state, 0, trail)
@@ -142,6 +144,6 @@ def explore(
             keys = keys_after(rules, state, 0, 1, trail)
             if not enter(rules, state, 1, keys, at, room.actions[k], store):
                 return FULL
-            if int(state.status[1]) == WON and store.counts[0] > before:
+            if state.status[1] == WON and store.counts[0] > before:
                 return FOUND
     return EXHAUSTED

@@ -7,8 +7,10 @@ import numpy.typing as npt
 
 from agents.search.positions import WON, Trail, find, follow, keys_after
 from solitaire_env.core import Events, Rules, State
-from solitaire_env.core.engine import copy, place, step, write_row
 from solitaire_env.core.native import Bool, Int8, Int16, Int32, Int64, UInt64, inner, kernel
+from solitaire_env.core.rules.derive import place
+from solitaire_env.core.rules.state import copy, write_row
+from solitaire_env.core.rules.step import step
 from solitaire_env.move_features.autoplay import autoplay_safe
 
 Array = npt.NDArray[Any]
@@ -79,7 +81,7 @@ def widen(
         place(rules, state, 0, rows[at])
         follow(rules, state, 0, trail)
         for action in range(rules.actions):
-            if int(state.mask[0, action]) == 0:
+            if state.mask[0, action] == 0:
                 continue
             copy(rules, state, 0, 1)
             step(rules, state, events, 1, action)
@@ -94,8 +96,8 @@ def widen(
             layer.froms[n] = at
             layer.actions[n] = action
             layer.home[n] = state.home[1]
-            layer.over[n] = int(state.status[1]) != 0
+            layer.over[n] = state.status[1] != 0
             n += 1
-            if int(state.status[1]) == WON:
+            if state.status[1] == WON:
                 return n, 1
     return n, 1

@@ -38,7 +38,7 @@ def _grown(key, card):  # type: ignore[no-untyped-def]
 def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def]
     """The key of a position, from the sum of its piles' mixed keys and the key of its waste."""
     for cell in range(rules.row_cells, rules.row_cells + rules.cells):
-        piles += _mix(salt ^ np.uint64(128 + int(state.rows[b, cell])))
+        piles += _mix(salt ^ np.uint64(128 + state.rows[b, cell]))
     rest = _mix(waste + np.uint64(state.stock[b]))
     for k in range(rules.row_foundations, rules.row_foundations + 4 * rules.decks):
         rest = _mix(rest + np.uint64(state.rows[b, k]))
@@ -46,7 +46,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
         rest = _mix(rest + np.uint64(state.rows[b, k]))
     if rules.passes != 1:
         # The number of cards in the stock does not determine which they are.
-        for k in range(rules.row_stock, rules.row_stock + int(state.stock[b])):
+        for k in range(rules.row_stock, rules.row_stock + state.stock[b]):
             rest = _mix(rest + np.uint64(state.rows[b, k]))
     return piles ^ _mix(rest)
 
@@ -58,11 +58,11 @@ def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
     for pile in range(rules.piles):
         base = pile * rules.pile_capacity
         key = salt
-        for k in range(base, base + int(state.heights[b, pile])):
+        for k in range(base, base + state.heights[b, pile]):
             key = _grown(key, state.rows[b, k])
         piles += _mix(key)
     waste = salt
-    for k in range(rules.row_waste, rules.row_waste + int(state.waste[b])):
+    for k in range(rules.row_waste, rules.row_waste + state.waste[b]):
         waste = _grown(waste, state.rows[b, k])
     return _joined(rules, state, b, salt, piles, waste)
 
@@ -99,13 +99,13 @@ def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
     for pile in range(rules.piles):
         trail.piles[pile, 0, 0] = SALT
         trail.piles[pile, 0, 1] = SALT_2
-        for k in range(int(state.heights[b, pile])):
+        for k in range(state.heights[b, pile]):
             card = state.rows[b, pile * rules.pile_capacity + k]
             trail.piles[pile, k + 1, 0] = _grown(trail.piles[pile, k, 0], card)
             trail.piles[pile, k + 1, 1] = _grown(trail.piles[pile, k, 1], card)
     trail.waste[0, 0] = SALT
     trail.waste[0, 1] = SALT_2
-    for k in range(int(state.waste[b])):
+    for k in range(state.waste[b]):
         card = state.rows[b, rules.row_waste + k]
         trail.waste[k + 1, 0] = _grown(trail.waste[k, 0], card)
         trail.waste[k + 1, 1] = _grown(trail.waste[k, 1], card)
@@ -116,23 +116,24 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
     One move and safe autoplay lie between them: no pile, nor the waste, has first lost cards and then gained
-    others, so the lower cards are the same. In varied games this does not hold: all is computed again.
+    others, so the lower cards are the same. If a move also turns a card up, turns the waste over or fills a
+    space, all is computed again.
     """
-    if rules.varied:
+    if rules.hides or rules.passes != 1 or rules.fill:
         return key_of(rules, state, b, SALT) | np.uint64(1), key_of(rules, state, b, SALT_2)
     first = second = np.uint64(0)
     for pile in range(rules.piles):
-        height = int(state.heights[b, pile])
-        kept = min(height, int(state.heights[before, pile]))
+        height = state.heights[b, pile]
+        kept = min(height, state.heights[before, pile])
         key, other = trail.piles[pile, kept, 0], trail.piles[pile, kept, 1]
         for k in range(kept, height):
             card = state.rows[b, pile * rules.pile_capacity + k]
             key, other = _grown(key, card), _grown(other, card)
         first += _mix(key)
         second += _mix(other)
-    kept = min(int(state.waste[b]), int(state.waste[before]))
+    kept = min(state.waste[b], state.waste[before])
     key, other = trail.waste[kept, 0], trail.waste[kept, 1]
-    for k in range(kept, int(state.waste[b])):
+    for k in range(kept, state.waste[b]):
         card = state.rows[b, rules.row_waste + k]
         key, other = _grown(key, card), _grown(other, card)
     return (

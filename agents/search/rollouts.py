@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Events, Rules, State
-from solitaire_env.core.engine import copy, place, step, write_row
 from solitaire_env.core.native import Float64, Int8, Int16, Int64, kernel
+from solitaire_env.core.rules.derive import place
+from solitaire_env.core.rules.state import copy, write_row
+from solitaire_env.core.rules.step import step
 from solitaire_env.move_features.autoplay import autoplay_safe
 from solitaire_env.move_features.moves import Room, best_move, score_moves
 
@@ -52,19 +54,19 @@ def play_out(
     """
     length = start
     moves = still = 0
-    most = int(state.home[b])
+    most = state.home[b]
     if rules.passes == 0:
         patience += rules.stock_capacity
-    while int(state.status[b]) == 0 and length < line.shape[0] and still < patience:
+    while state.status[b] == 0 and length < line.shape[0] and still < patience:
         line[length] = best_move(rules, state, b, weights, room)
         step(rules, state, events, b, line[length])
         moves += 1
         length += 1
-        went = int(events.advanced[b])
+        went = events.advanced[b]
         if autoplay:
             moves += autoplay_safe(rules, state, events, b)
-        if int(state.home[b]) > most:
-            most = int(state.home[b])
+        if state.home[b] > most:
+            most = state.home[b]
             went = 1
         still = 0 if went else still + 1
     return length, moves
@@ -129,8 +131,8 @@ def nested_rollouts(
     length = moves = at = tried = 0
     if autoplay:
         moves += autoplay_safe(rules, state, events, 1)
-    most = int(state.home[1])
-    while int(state.status[1]) == 0 and most < rules.cards:
+    most = state.home[1]
+    while state.status[1] == 0 and most < rules.cards:
         n = score_moves(rules, state, 1, weight_sets[0], room)
         write_row(room.actions[:n], first)
         for k in range(n):
@@ -146,8 +148,8 @@ def nested_rollouts(
             )  # fmt: skip
             tried += 1
             moves += played
-            if int(state.home[2]) > most:
-                most = int(state.home[2])
+            if state.home[2] > most:
+                most = state.home[2]
                 length = end
                 write_row(trial[at:end], line[at:end])
         if at >= length:
@@ -225,7 +227,7 @@ def play_out_all(
             copy(rules, state, 0, 1)
             end, played = play_out(rules, state, events, 1, weights[k], patience, autoplay, trial, 0, room)
             moves += played
-            home = int(state.home[1])
+            home = state.home[1]
             sums[n] += home
             if home > known.home[at]:
                 known.home[at], known.lengths[at] = home, end

@@ -16,8 +16,10 @@ from agents.search.positions import WON, Trail, find, follow, keys_after, make_t
 from solitaire_env import Variant
 from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.engine import copy, place, step
 from solitaire_env.core.native import kernel
+from solitaire_env.core.rules.derive import place
+from solitaire_env.core.rules.state import copy
+from solitaire_env.core.rules.step import step
 from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
@@ -45,7 +47,7 @@ def spread(rules: Rules, state: State, events: Events, near: Store, trail: Trail
         place(rules, state, 0, store.rows[at])
         follow(rules, state, 0, trail)
         for action in range(rules.actions):
-            if int(state.mask[0, action]) == 0:
+            if state.mask[0, action] == 0:
                 continue
             copy(rules, state, 0, 1)
             step(rules, state, events, 1, action)
@@ -55,7 +57,7 @@ def spread(rules: Rules, state: State, events: Events, near: Store, trail: Trail
             before = store.counts[0]
             if not enter(rules, state, 1, keys, at, action, store):
                 return 0
-            if int(state.status[1]) == WON and store.counts[0] > before:
+            if state.status[1] == WON and store.counts[0] > before:
                 return 1
         at += 1
     return 0

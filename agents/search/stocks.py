@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.cards import DOWN, FACE_DOWN
-from solitaire_env.core.engine import make_state
+from solitaire_env.core.rules.state import make_state
 from solitaire_env.move_features.positions import read_unseen
 
 Array = npt.NDArray[Any]

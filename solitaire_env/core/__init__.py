@@ -1,4 +1,4 @@
-"""The rules and everything that is compiled: cards, layouts, the engine, deals, observations, batches of
+"""The rules and everything that is compiled: cards, layouts, the rules, deals, observations, batches of
 games.
 
 No Gymnasium, no policies, no text except names of cards and actions. Public: search, features and training
@@ -10,20 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from solitaire_env.core.batch import Batch, IllegalActionError
-    from solitaire_env.core.engine import (
-        Events,
-        State,
-        copy,
-        decode,
-        derive,
-        make_events,
-        make_state,
-        place,
-        step,
-    )
     from solitaire_env.core.layout import PLAYING, STUCK, WON, Rules, make_rules
     from solitaire_env.core.native import inner, kernel, lowest_bit
     from solitaire_env.core.position import Position
+    from solitaire_env.core.rules.derive import derive, place
+    from solitaire_env.core.rules.moves import decode
+    from solitaire_env.core.rules.state import Events, State, copy, make_events, make_state
+    from solitaire_env.core.rules.step import step
     from solitaire_env.core.spec import GameSpec, Settings
     from solitaire_env.core.threads import (
         get_num_threads,
@@ -68,9 +61,12 @@ __all__ = [
 # Loaded on first use: listing the games does not need them.
 _MODULES: Final = {
     "batch": ("Batch", "IllegalActionError"),
-    "engine": ("Events", "State", "copy", "decode", "derive", "make_events", "make_state", "place", "step"),
     "layout": ("PLAYING", "STUCK", "WON", "Rules", "make_rules"),
     "position": ("Position",),
+    "rules.derive": ("derive", "place"),
+    "rules.moves": ("decode",),
+    "rules.state": ("Events", "State", "copy", "make_events", "make_state"),
+    "rules.step": ("step",),
     "spec": ("GameSpec", "Settings"),
     "native": ("inner", "kernel", "lowest_bit"),
     "threads": ("get_num_threads", "max_threads", "run_parts", "set_num_threads", "split_evenly"),

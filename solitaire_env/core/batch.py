@@ -11,10 +11,9 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import deals, engine, observations, supermoves
+from solitaire_env.core import deals, observations, supermoves
 from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.engine import Events
 from solitaire_env.core.layout import DEAL, LEAVE, PLAY, PLAYING, WON
 from solitaire_env.core.native import Bool, Bound, Float64, Int8, Int16, Int64, kernel
 from solitaire_env.core.position import (
@@ -25,6 +24,11 @@ from solitaire_env.core.position import (
     read_row,
 )
 from solitaire_env.core.rewards import get_reward
+from solitaire_env.core.rules.deal import deal_rows
+from solitaire_env.core.rules.derive import derive_rows
+from solitaire_env.core.rules.state import Events, copy_rows, make_deals, make_events, make_state
+from solitaire_env.core.rules.step import count_outside, step_rows
+from solitaire_env.core.shuffle import order_rows
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.util.arguments import check_count
 from solitaire_env.util.lazy import cached_property
@@ -69,26 +73,26 @@ def _update_rewards_and_ends(
         rewards[b] = 0.0
         terminated[b] = False
         truncated[b] = False
-        if int(todo[b]) == PLAY:
+        if todo[b] == PLAY:
             steps[b] += 1
             stalls[b] += 1
-            if int(events.went_home[b]) != 0:
-                rewards[b] = pay_progress * int(events.went_home[b])
-                if int(status[b]) == WON:
+            if events.went_home[b] != 0:
+                rewards[b] = pay_progress * events.went_home[b]
+                if status[b] == WON:
                     rewards[b] += pay_win
             # A card that worries back and goes home again is no progress.
-            if int(home[b]) > int(most_home[b]) or int(events.advanced[b]) != 0:
+            if home[b] > most_home[b] or events.advanced[b] != 0:
                 stalls[b] = 0
-            most_home[b] = max(int(most_home[b]), int(home[b]))
-            terminated[b] = int(status[b]) != PLAYING or (end_invalid != 0 and int(events.invalid[b]) != 0)
+            most_home[b] = max(most_home[b], home[b])
+            terminated[b] = status[b] != PLAYING or (end_invalid != 0 and events.invalid[b] != 0)
             truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
-        elif int(todo[b]) == DEAL:
+        elif todo[b] == DEAL:
             steps[b] = 0
             stalls[b] = 0
             most_home[b] = home[b]
         ended[b] = terminated[b] or truncated[b]
-        won[b] = int(status[b]) == WON
-        episodes += int(ended[b])
+        won[b] = status[b] == WON
+        episodes += ended[b]
     return episodes
 
 
@@ -99,7 +103,7 @@ def _find_illegal(
     """The index of the first action that is illegal in its row of the mask; -1 if all are legal."""
     for k in range(rows.shape[0]):
         action = actions[k]
-        if action < 0 or action >= mask.shape[1] or int(mask[rows[k], action]) == 0:
+        if action < 0 or action >= mask.shape[1] or mask[rows[k], action] == 0:
             return k
     return -1
 
@@ -165,9 +169,9 @@ class Batch(Rows):
         self.size = size
         self._shape = (size,)
         self.rules = spec.rules
-        self.state = engine.make_state(self.rules, size)
-        self.events = engine.make_events(size)
-        self.deals = engine.make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())
+        self.state = make_state(self.rules, size)
+        self.events = make_events(size)
+        self.deals = make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())
         self.streams = self.deals.streams
         self.deal_numbers = self.deals.numbers
         """The deal number of each game, int64 ``[size]``; NO_NUMBER if it did not start from one."""
@@ -337,7 +341,7 @@ class Batch(Rows):
         if written[sources].any():
             arrays: list[npt.NDArray[Any]] = list(self.state)
         else:
-            engine.copy_rows(self.rules, self.state, sources, targets)
+            copy_rows(self.rules, self.state, sources, targets)
             arrays = []
         for array in (
             *arrays, *self.events, self.streams, self.deal_numbers,
@@ -411,12 +415,12 @@ class Batch(Rows):
         elif self._hides:
             observe = observations.card_writer(self.rules, self.state, self._cards)
         return _Kernels(
-            engine.order_rows.bind(self.rules, self.deals),
-            engine.deal_rows.bind(self.rules, self.deals, self.state),
-            engine.derive_rows.bind(self.rules, self.state),
+            order_rows.bind(self.rules, self.deals),
+            deal_rows.bind(self.rules, self.deals, self.state),
+            derive_rows.bind(self.rules, self.state),
             _find_illegal.bind(self.state.mask),
-            engine.count_outside.bind(self.rules, self._actions, self._todo),
-            engine.step_rows.bind(
+            count_outside.bind(self.rules, self._actions, self._todo),
+            step_rows.bind(
                 self.rules, self.deals, self.state, self.events, self._actions, self._todo
             ),
             _update_rewards_and_ends.bind(

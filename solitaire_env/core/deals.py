@@ -1,6 +1,6 @@
 """Deals: a number defines an order of the cards, permanently, on every platform and version.
 
-The algorithm is described, with sources, in the engine, section "the pack".
+The algorithm is described, with sources, in :mod:`solitaire_env.core.shuffle`.
 
 Golden tests freeze this order: a changed deal is a changed environment version.
 """
@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import engine
+from solitaire_env.core.shuffle import RESERVED_DEALS as RESERVED_DEALS
+from solitaire_env.core.shuffle import pick_rows, shuffle_rows
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import shown
@@ -22,8 +23,6 @@ from solitaire_env.util.numbers import whole_number
 Deal = int | str
 """A deal number, or the name of another program's deal: ``"ms:11982"``, ``"pysol:24"``."""
 
-RESERVED_DEALS: Final = engine.RESERVED_DEALS
-"""Deal numbers below this are reserved for evaluation: a reset without a given deal never picks one."""
 MAX_DEAL: Final = 2**63 - 1
 
 
@@ -58,19 +57,19 @@ def shuffled(variant: Variant, numbers: Sequence[int] | npt.NDArray[np.int64]) -
     """The orders in which the cards of numbered deals are dealt, int8 ``[len(numbers), cards]``."""
     states = np.asarray(numbers, dtype=np.uint64).copy()
     orders = np.tile(ordered_pack(variant), (len(states), 1))
-    engine.shuffle_rows(states, orders)
+    shuffle_rows(states, orders)
     return orders
 
 
 def shuffle_in_place(state: int, cards: npt.NDArray[np.int8]) -> None:
     """Shuffle some cards (int8 ``[n]``, in place) with the same algorithm from a generator state."""
-    engine.shuffle_rows(np.array([state], dtype=np.uint64), cards.reshape(1, -1))
+    shuffle_rows(np.array([state], dtype=np.uint64), cards.reshape(1, -1))
 
 
 def pick_deals(streams: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The next unreserved deal number of each row's stream; ``streams`` is advanced in place."""
     numbers = np.empty(len(rows), dtype=np.int64)
-    engine.pick_rows(streams, rows, numbers)
+    pick_rows(streams, rows, numbers)
     return numbers
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import deals, engine
+from solitaire_env.core import deals
 from solitaire_env.core.batch import NO_NUMBER, Batch, IllegalActionError, Rows, Start
 from solitaire_env.core.cards import SUITS
 from solitaire_env.core.deals import Deal
@@ -27,6 +27,7 @@ from solitaire_env.core.layout import (
 )
 from solitaire_env.core.observations import cards_high
 from solitaire_env.core.position import Position
+from solitaire_env.core.rules.state import make_events
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.arguments import check_count
@@ -157,7 +158,7 @@ class FamilyStart(NamedTuple):
 
 @dataclass(frozen=True)
 class FamilyState:
-    """The state that environments read, as in :class:`~solitaire_env.core.engine.State`."""
+    """The state that environments read, as in :class:`~solitaire_env.core.State`."""
 
     mask: npt.NDArray[np.int8]
     home: npt.NDArray[np.int64]
@@ -196,7 +197,7 @@ class FamilyBatch(Rows):
             home=np.zeros(size, dtype=np.int64),
             status=np.zeros(size, dtype=np.int8),
         )
-        self.events = engine.make_events(size)
+        self.events = make_events(size)
         self.steps = np.zeros(size, dtype=np.int64)
         """Steps since the deal."""
         self.rewards = np.zeros(size, dtype=np.float64)

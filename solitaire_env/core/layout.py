@@ -14,7 +14,6 @@ A *source* is a place that cards leave from: tableau piles, then the waste, then
 back, then the suits of the foundations.
 """
 
-from dataclasses import replace
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
@@ -84,15 +83,17 @@ class Rules(NamedTuple):
     cards: int
     piles: int
     pile_capacity: int
+    # Cards dealt to the fullest pile, at least 1.
+    most_dealt: int
     cells: int
     cells_filled: int
     has_stock: int
     stock_capacity: int
     build: int
+    # Kinds of card of each rank: cards that fit on the same cards are of one kind.
+    kinds: int
     spaces: int
     moves: int
-    # Whether any rule is beyond those of the first five games: see `is_varied`.
-    varied: int
     # Building rule of sequences that move together.
     run_build: int
     # The rank that fills a space, if only one does; 0 if it depends on a base that the deal decides.
@@ -146,14 +147,15 @@ def make_rules(variant: Variant) -> Rules:
         cards=variant.cards,
         piles=variant.piles,
         pile_capacity=variant.pile_capacity,
+        most_dealt=max(*variant.tableau, 1),
         cells=variant.cells,
         cells_filled=variant.cells_filled,
         has_stock=has_stock,
         stock_capacity=variant.stock,
         build=_BUILD[variant.build],
+        kinds={"any suit": 1, "alternate color": 2, "same color": 2}.get(variant.build, SUITS),
         spaces=_SPACES[variant.spaces],
         moves=_MOVES[variant.moves],
-        varied=int(is_varied(variant)),
         run_build=_BUILD[variant.run_build],
         space_rank=space_rank,
         hides=int(variant.hides_cards),
@@ -217,21 +219,6 @@ def _action_offsets(variant: Variant) -> dict[str, int]:
         "worry_actions": worry,
         "actions": worry + SUITS * piles * int(variant.worrying_back),
     }
-
-
-def is_varied(variant: Variant) -> bool:
-    """Whether a game has rules beyond what a card fits on, what fills a space and how many cards move.
-
-    In other games the legal-action mask is updated incrementally, see the engine.
-    """
-    plain = replace(
-        variant, passes=1, draw=1, face_down=0, fill="none", foundation_build="same suit", base="ace",
-        aces_home=False, worrying_back=False, sequence="as build",
-        moves="sequence" if variant.moves == "any group" else variant.moves,
-        spaces="kings" if variant.spaces == "base - 1" else variant.spaces,
-    )  # fmt: skip
-    known = variant.build in ("same suit", "alternate color", "any suit")
-    return not known or replace(variant, aces_home=False) != plain
 
 
 Kind = Literal["draw", "redeal", "home", "cell", "tableau", "space", "worry"]

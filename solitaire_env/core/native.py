@@ -14,7 +14,8 @@ kernel declare its arguments, for the reader, the builder and the checks of each
 Axes with the same name have the same length in every argument of a call, ``_`` any length, a number that
 length, ``rules.piles`` the length in that field of the argument ``rules``. Results are
 ``int``, ``float``, a tuple of them, or ``None``. Kernels allocate nothing and raise nothing: scratch arrays
-are arguments.
+are arguments. Elements of arrays of signed integers are read as 64-bit integers; no index counts from the end
+of an array.
 
 The environment variable ``SOLITAIRE_ENV_KERNELS`` chooses how kernels run: ``compiled`` (default),
 ``checked`` (compiled; an index outside its array is an IndexError), or ``python`` (not compiled).
@@ -192,6 +193,21 @@ def lowest_bit(bits: int) -> int:
     return (bits & -bits).bit_length() - 1
 
 
+class _Widened(np.ndarray[Any, Any]):
+    """An array in plain Python: as in compiled functions, elements are read as 64-bit integers."""
+
+    def __getitem__(self, place: Any) -> Any:
+        item = super().__getitem__(place)
+        return int(item) if isinstance(item, np.signedinteger) else item
+
+
+def widened(value: Any) -> Any:
+    """An argument of a kernel as plain Python needs it, to call functions that only kernels call."""
+    if isinstance(value, np.ndarray) and np.issubdtype(value.dtype, np.signedinteger):
+        return value.view(_Widened)
+    return type(value)(*map(widened, value)) if isinstance(value, tuple) else value
+
+
 # ----------------------------------------------------------------------------------------- calls
 
 
@@ -276,7 +292,7 @@ class Bound:
             self._set_rows(others)
         if MODE == "python":
             part = (0, self._rows) if self._kernel.part else ()
-            return self._kernel.function(*self._arguments, *others, *part)
+            return self._kernel.function(*map(widened, (*self._arguments, *others)), *part)
         threads = 1
         if self._rows >= WORTH_SHARING:
             threads = threads_for(self._rows)

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.cards import DOWN, FACE_DOWN, KING, SUITS
-from solitaire_env.core.engine import State, base_rank
 from solitaire_env.core.layout import (
     ONE_CARD,
     Information,
@@ -24,6 +23,8 @@ from solitaire_env.core.layout import (
 )
 from solitaire_env.core.native import Bound, Float32, Int8, inner, kernel
 from solitaire_env.core.position import Position, read_row
+from solitaire_env.core.rules.building import base_rank
+from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
 
 OBSERVATIONS: Final = get_args(Observation)
@@ -139,76 +140,76 @@ def _card_features(rules, state, b, thoughtful, depths, out):
             if base != 1:
                 cards = (rank - base + rules.ranks) % rules.ranks + 1
                 home = rules.decks
-            while home > 0 and int(state.rows[b, _at(first + home - 1)]) < cards:
+            while home > 0 and state.rows[b, first + home - 1] < cards:
                 home -= 1
-            out[b, _at(place)] = home * share
-            out[b, _at(place + 1)] = 0.0
-            out[b, _at(place + 2)] = 0.0
-            out[b, _at(place + 3)] = 1.0
+            out[b, place] = home * share
+            out[b, place + 1] = 0.0
+            out[b, place + 2] = 0.0
+            out[b, place + 3] = 1.0
             place += ranks
     for source in range(rules.sources):
-        card = int(state.tops[b, source])
+        card = state.tops[b, source]
         if card != 0:
             place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
-            out[b, _at(place + 1)] += share
+            out[b, place + 1] += share
             if source < rules.piles:
-                out[b, _at(place + 3)] = 0.0
+                out[b, place + 3] = 0.0
     for pile in range(rules.piles):
         start = pile * rules.pile_capacity
-        height = int(state.heights[b, pile])
+        height = state.heights[b, pile]
         for above in range(1, height):
-            card = int(state.rows[b, _at(start + height - 1 - above)])
+            card = state.rows[b, start + height - 1 - above]
             if card < DOWN or thoughtful:
                 card &= DOWN - 1
                 place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
-                out[b, _at(place + 2)] += share
-                out[b, _at(place + 3)] = min(out[b, _at(place + 3)], depths[above])
+                out[b, place + 2] += share
+                out[b, place + 3] = min(out[b, place + 3], depths[above])
 
 
 @inner
 def _source_features(rules, state, b, depths, out):
     """The playable card of each source, and the cards under it."""
     for source in range(rules.sources):
-        card = int(state.tops[b, source])
+        card = state.tops[b, source]
         place = source * SOURCE_FEATURES
         for k in range(SOURCE_FEATURES):
-            out[b, _at(place + k)] = 0.0
+            out[b, place + k] = 0.0
         if card != 0:
-            out[b, _at(place)] = (card >> 2) / rules.ranks
-            out[b, _at(place + 1 + (card & 3))] = 1.0
-            out[b, _at(place + 5)] = (int(state.next_home[b]) >> card) & 1
+            out[b, place] = (card >> 2) / rules.ranks
+            out[b, place + 1 + (card & 3)] = 1.0
+            out[b, place + 5] = (state.next_home[b] >> card) & 1
         if source < rules.piles:
-            out[b, _at(place + 6)] = depths[int(state.heights[b, source])]
+            out[b, place + 6] = depths[state.heights[b, source]]
             if rules.moves != ONE_CARD:
-                out[b, _at(place + 7)] = min(int(state.runs[b, source]) / rules.ranks, 1.0)
+                out[b, place + 7] = min(state.runs[b, source] / rules.ranks, 1.0)
         elif source < rules.first_cell:
-            out[b, _at(place + 6)] = int(state.waste[b]) / rules.stock_capacity
+            out[b, place + 6] = state.waste[b] / rules.stock_capacity
 
 
 @inner
 def _write_rule_features(rules, state, b, place, depths, out):
     """Redeals left, the base, and the face-down cards of each pile."""
     if rules.row_redeals < rules.row_base:
-        out[b, place] = int(state.rows[b, rules.row_redeals]) / (rules.passes - 1)
+        out[b, place] = state.rows[b, rules.row_redeals] / (rules.passes - 1)
         place += 1
     if rules.row_base < rules.row_stock:
-        out[b, place] = int(state.rows[b, rules.row_base]) / rules.ranks
+        out[b, place] = state.rows[b, rules.row_base] / rules.ranks
         place += 1
     for pile in range(rules.piles * rules.hides):
         down = 0
-        for height in range(int(state.heights[b, pile])):
-            down += int(int(state.rows[b, pile * rules.pile_capacity + height]) >= DOWN)
+        for height in range(state.heights[b, pile]):
+            down += int(state.rows[b, pile * rules.pile_capacity + height] >= DOWN)
         out[b, place + pile] = depths[down]
 
 
 @inner
 def _stock_features(rules, state, b, place, out):
     """The cards of the stock, the next to be drawn first."""
-    stock = int(state.stock[b])
+    stock = state.stock[b]
     for k in range(rules.stock_capacity):
         out[b, place : place + 5] = 0.0
         if k < stock:
-            card = int(state.rows[b, rules.row_stock + stock - 1 - k])
+            card = state.rows[b, rules.row_stock + stock - 1 - k]
             out[b, place] = (card >> 2) / rules.ranks
             out[b, place + 1 + (card & 3)] = 1.0
         place += 5
@@ -229,14 +230,13 @@ def _write_features(
     for b in range(start, stop):
         _source_features(rules, state, b, depths, out)
         _card_features(rules, state, b, thoughtful, depths, out)
-        out[b, counts] = int(state.stock[b]) / max(rules.stock_capacity, 1)
-        out[b, counts + 1] = int(state.spaces[b]) / rules.piles
-        out[b, counts + 2] = int(state.empty_cells[b]) / max(rules.cells, 1)
-        out[b, counts + 3] = int(state.home[b]) / rules.cards
+        out[b, counts] = state.stock[b] / max(rules.stock_capacity, 1)
+        out[b, counts + 1] = state.spaces[b] / rules.piles
+        out[b, counts + 2] = state.empty_cells[b] / max(rules.cells, 1)
+        out[b, counts + 3] = state.home[b] / rules.cards
         place = counts + 4
-        if rules.varied:
-            _write_rule_features(rules, state, b, place, depths, out)
-            place += rules.row_stock - rules.row_redeals + rules.hides * rules.piles
+        _write_rule_features(rules, state, b, place, depths, out)
+        place += rules.row_stock - rules.row_redeals + rules.hides * rules.piles
         if thoughtful and rules.has_stock:
             _stock_features(rules, state, b, place, out)
 

@@ -10,15 +10,18 @@ If two programs disagree, :func:`divide` finds the action of the position where 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import engine
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.layout import PLAY, PLAYING, Rules, action_layout, make_rules
+from solitaire_env.core.native import Int64, kernel
 from solitaire_env.core.position import Position, position_to_row
+from solitaire_env.core.rules.derive import derive_rows
+from solitaire_env.core.rules.state import Events, State, copy, make_deals, make_events, make_state
+from solitaire_env.core.rules.step import step, step_rows
 from solitaire_env.util.arguments import check_count, check_kind
 
 Rows = npt.NDArray[np.int8]
@@ -96,13 +99,13 @@ def count_unique(
         yield len(rows)
 
 
-def _play_out(rules: Rules, state: engine.State) -> int:
+def _play_out(rules: Rules, state: State) -> int:
     """Nodes from the game in row 0, to the depth of the remaining rows."""
     depth = len(state.status) - 1
     if depth == 0:
         return 1
-    events, played = engine.make_events(depth), np.zeros(depth, dtype=np.int64)
-    return int(engine.count_paths(rules, state, events, depth, played))
+    events, played = make_events(depth), np.zeros(depth, dtype=np.int64)
+    return int(count_paths(rules, state, events, depth, played))
 
 
 def _row(position: Position) -> Rows:
@@ -131,9 +134,9 @@ def successors(
         parents, actions = _legal(_set_up(rules, chunk))
         after = _set_up(rules, chunk[parents])
         if len(actions):
-            no_deals = engine.make_deals(rules, [0] * rules.piles, 1)
+            no_deals = make_deals(rules, [0] * rules.piles, 1)
             everyone = np.full(len(actions), PLAY, dtype=np.int8)
-            engine.step_rows(rules, no_deals, after, engine.make_events(len(actions)), actions, everyone)
+            step_rows(rules, no_deals, after, make_events(len(actions)), actions, everyone)
         yield parents + start, actions, after.rows
 
 
@@ -145,16 +148,52 @@ def unique_rows(rules: Rules, parts: Iterable[Rows]) -> Rows:
     return np.frombuffer(b"".join(seen), dtype=np.int8).reshape(-1, rules.row_size)
 
 
-def _set_up(rules: Rules, rows: Rows) -> engine.State:
-    state = engine.make_state(rules, len(rows))
+def _set_up(rules: Rules, rows: Rows) -> State:
+    state = make_state(rules, len(rows))
     state.rows[:] = rows
-    engine.derive_rows(rules, state, np.arange(len(rows)))
+    derive_rows(rules, state, np.arange(len(rows)))
     return state
 
 
-def _legal(state: engine.State) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _legal(state: State) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Every legal action of every game: numbers of the games and the actions, int64 ``[n]``."""
     # Contiguous, as kernels need them: np.nonzero returns columns of one array.
     legal = np.flatnonzero(state.mask & (state.status == PLAYING)[:, None])
     games, actions = np.divmod(legal, state.mask.shape[1])
     return games, actions
+
+
+@kernel
+def count_paths(
+    rules: Rules, state: State, events: Events, depth: int, played: Annotated[Int64, "depth"]
+) -> int:
+    """Number of sequences of ``depth`` (at least 1) legal actions from the game in row 0.
+
+    Row ``n`` of the state is scratch for the game after ``n`` actions; there are ``depth`` rows.
+
+    Parameters
+    ----------
+    played
+        int64 ``[depth]``, scratch for the action that is tried at each depth.
+    """
+    paths = 0
+    at = 0
+    played[0] = -1
+    while at >= 0:
+        if state.status[at] != PLAYING:
+            at -= 1
+        elif at == depth - 1:
+            # Each legal action here ends a path: it need not be played.
+            for action in range(rules.actions):
+                paths += state.mask[at, action]
+            at -= 1
+        else:
+            played[at] += 1
+            if played[at] == rules.actions:
+                at -= 1
+            elif state.mask[at, played[at]] != 0:
+                copy(rules, state, at, at + 1)
+                step(rules, state, events, at + 1, played[at])
+                at += 1
+                played[at] = -1
+    return paths

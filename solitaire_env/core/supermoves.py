@@ -6,10 +6,11 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import engine
-from solitaire_env.core.engine import State
 from solitaire_env.core.layout import Rules, make_rules
 from solitaire_env.core.native import Int64, inner, kernel
+from solitaire_env.core.rules.legal import tableau_action
+from solitaire_env.core.rules.moves import decode
+from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
 
 MOST_SINGLES: Final = 49
@@ -61,7 +62,7 @@ def expands(variant: Variant) -> bool:
     return variant.moves == "one card" or (variant.moves == "supermove" and variant.fill == "none")
 
 
-def expand(variant: Variant, state: engine.State, row: int, number: int) -> list[int]:
+def expand(variant: Variant, state: State, row: int, number: int) -> list[int]:
     """The legal action of a ``supermove`` variant as actions of its :func:`strict_variant`, in order.
 
     The resulting position is the same, except for the order of spaces: a single card always moves to the
@@ -79,7 +80,7 @@ def expand(variant: Variant, state: engine.State, row: int, number: int) -> list
 
 
 def expand_rows(
-    variant: Variant, state: engine.State, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
+    variant: Variant, state: State, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The same for several games, each at most once.
 
@@ -112,7 +113,7 @@ def expand_rows(
 def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no-untyped-def]
     """Add the move of a card onto a pile, or to it as a space; the new number of moves."""
     if heights[target]:
-        singles[n] = engine.tableau_action(strict, source, target)
+        singles[n] = tableau_action(strict, source, target, 1)
     else:
         singles[n] = strict.space_actions + source
     heights[target] += 1
@@ -153,11 +154,11 @@ def _set_task(task, cards, from_place, to_place, between):  # type: ignore[no-un
 def _read_room(strict, state, row, scratch):  # type: ignore[no-untyped-def]
     """Store the heights of piles and the empty cells of a game; the number of empty cells."""
     for pile in range(strict.piles):
-        scratch.heights[pile] = int(state.heights[row, pile])
+        scratch.heights[pile] = state.heights[row, pile]
     empty = 0
     for cell in range(strict.cells):
         scratch.cells[empty] = strict.first_cell + cell
-        empty += int(int(state.rows[row, strict.row_cells + cell]) == 0)
+        empty += int(state.rows[row, strict.row_cells + cell] == 0)
     return empty
 
 
@@ -174,13 +175,13 @@ def _expand(rules, strict, state, row, action, scratch, singles):  # type: ignor
     if action >= rules.worry_actions:
         singles[0] = strict.worry_actions + action - rules.worry_actions
         return 1
-    source, target, cards = engine.decode(rules, state, row, action)
+    source, target, cards = decode(rules, state, row, action)
     to_space = action >= rules.space_actions
     most = _read_room(strict, state, row, scratch) + 1
     scratch.places[0] = source
     scratch.places[1] = LOWEST_SPACE if to_space else target
     places = 2
-    _set_task(scratch.tasks[0], cards, 0, 1, int(state.spaces[row]) - int(to_space))
+    _set_task(scratch.tasks[0], cards, 0, 1, state.spaces[row] - int(to_space))
     waiting = 1
     n = 0
     while waiting > 0:

@@ -1,7 +1,7 @@
 """The rules of a game as data, in the words of card players.
 
 The published games are rows of a table in :mod:`solitaire_env.variants`; legal moves are defined in
-:mod:`solitaire_env.core.engine`.
+:mod:`solitaire_env.core.rules`.
 """
 
 import re

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Events, Rules, State, make_state
-from solitaire_env.core.engine import place_home, step
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import Int8, Int64, inner, kernel
+from solitaire_env.core.rules.foundations import place_home
+from solitaire_env.core.rules.step import step
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.observed import GAME, place_cards
@@ -29,22 +30,20 @@ def has_safe_moves(variant: Variant) -> bool:
 @inner
 def _lowest_of_suit(rules, state, b, suit):  # type: ignore[no-untyped-def]
     """Number of cards on the lowest foundation of a suit; foundations of a suit are ordered fullest first."""
-    return int(state.rows[b, rules.row_foundations + suit * rules.decks + rules.decks - 1])
+    return state.rows[b, rules.row_foundations + suit * rules.decks + rules.decks - 1]
 
 
 @inner
 def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
     """Whether the playable card of a source is safe to go home, if a foundation takes it."""
-    card = int(state.tops[b, source])
+    card = state.tops[b, source]
     place = place_home(rules, state, b, card)
     if _lowest_of_suit(rules, state, b, card & 3) < place:
         return False
-    if not rules.varied:
-        return True
     # Unsafe: a card that takes the last of its suit; a space that is filled; draws of several cards.
     return not (
         (rules.wraps and place == 0)
-        or (rules.fill and source < rules.piles and int(state.heights[b, source]) == 1)
+        or (rules.fill and source < rules.piles and state.heights[b, source] == 1)
         or (rules.draw > 1 and rules.passes != 1 and rules.piles <= source < rules.first_cell)
     )
 
@@ -53,7 +52,7 @@ def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
 def autoplay_safe_move(rules: Rules, state: State, b: int) -> int:
     """The first safe move home of a game in play, -1 if there is none."""
     for source in range(rules.sources):
-        if int(state.mask[b, rules.home_actions + source]) != 0 and _is_safe(rules, state, b, source):
+        if state.mask[b, rules.home_actions + source] != 0 and _is_safe(rules, state, b, source):
             return rules.home_actions + source
     return -1
 
@@ -62,7 +61,7 @@ def autoplay_safe_move(rules: Rules, state: State, b: int) -> int:
 def autoplay_safe(rules: Rules, state: State, events: Events, b: int) -> int:
     """Play all safe moves home of a game; return the number of cards."""
     gone = 0
-    while int(state.status[b]) == PLAYING:
+    while state.status[b] == PLAYING:
         action = autoplay_safe_move(rules, state, b)
         if action < 0:
             break
@@ -74,7 +73,7 @@ def autoplay_safe(rules: Rules, state: State, events: Events, b: int) -> int:
 @kernel
 def _autoplay_safe_moves(rules: Rules, state: State, chosen: Annotated[Int64, "batch"]) -> None:
     for b in range(chosen.shape[0]):
-        if int(state.status[b]) == PLAYING:
+        if state.status[b] == PLAYING:
             chosen[b] = autoplay_safe_move(rules, state, b)
 
 
@@ -110,7 +109,7 @@ def _autoplay_seen(
         for source in range(rules.sources):
             if (
                 masks[game, rules.home_actions + source] != 0
-                and int(state.tops[GAME, source]) != 0
+                and state.tops[GAME, source] != 0
                 and _is_safe(rules, state, GAME, source)
             ):
                 chosen[game] = rules.home_actions + source

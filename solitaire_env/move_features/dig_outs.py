@@ -12,22 +12,12 @@ filled automatically.
 from typing import Final
 
 from solitaire_env.core import Rules
-from solitaire_env.core.engine import (
-    carry,
-    carry_limit,
-    copy_cards,
-    empty_cell,
-    fills_space,
-    fits,
-    goes_home,
-    is_in,
-    playable,
-    send_home,
-    sequence_length,
-    to_cell,
-)
 from solitaire_env.core.layout import ANY_GROUP, ONE_CARD, SAME_SUIT, SEQUENCE, SUPERMOVE
 from solitaire_env.core.native import inner
+from solitaire_env.core.rules.building import carry_limit, fills_space, fits, is_in, playable, sequence_length
+from solitaire_env.core.rules.foundations import goes_home
+from solitaire_env.core.rules.moves import carry, empty_cell, send_home, to_cell
+from solitaire_env.core.rules.state import copy_cards
 from solitaire_env.move_features.columns import DIG, NUM_DIG
 
 WASTE_DIG: Final = 6
@@ -67,15 +57,15 @@ def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
     """
     deepest = playable(rules, state, b, source)
     if source < rules.piles:
-        end = source * rules.pile_capacity + int(state.heights[b, source])
-        deepest = int(state.rows[b, end - count])
+        end = source * rules.pile_capacity + state.heights[b, source]
+        deepest = state.rows[b, end - count]
     onto = space = -1
     for pile in range(rules.piles):
-        height = int(state.heights[b, pile])
+        height = state.heights[b, pile]
         if height == 0:
             space = pile
         elif (
-            fits(rules, deepest, int(state.rows[b, pile * rules.pile_capacity + height - 1]))
+            fits(rules, deepest, state.rows[b, pile * rules.pile_capacity + height - 1])
             and pile != source
             and height + count <= rules.pile_capacity
         ):
@@ -100,7 +90,7 @@ def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
         target = _target(rules, state, b, source, count)
         if target >= 0:
             carry(rules, state, b, source, target, count, card)
-        elif count <= int(state.empty_cells[b]):
+        elif count <= state.empty_cells[b]:
             for _ in range(count):
                 card = playable(rules, state, b, source)
                 to_cell(rules, state, b, source, empty_cell(rules, state, b), card)
@@ -114,8 +104,8 @@ def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
 def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
     """Start of a source's cards in the row, the first place to search, and the number of cards."""
     if source < rules.piles:
-        return source * rules.pile_capacity, 0, int(state.heights[b, source])
-    waste = int(state.waste[b])
+        return source * rules.pile_capacity, 0, state.heights[b, source]
+    waste = state.waste[b]
     return rules.row_waste, max(0, waste - WASTE_DIG), waste
 
 
@@ -131,15 +121,15 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
     for source in range(rules.first_cell):
         base, first, cards = _cards_of(rules, state, start, source)
         for place in range(first, cards):
-            if not is_in(int(state.rows[start, base + place]), int(state.next_home[start])):
+            if not is_in(state.rows[start, base + place], state.next_home[start]):
                 continue
             copy_cards(rules, state, start, trial)
             if not _dig_out(rules, state, trial, source, cards - 1 - place):
                 continue
             send_all_home(rules, state, trial)
             number += 1
-            home = int(state.home[trial]) - int(state.home[start])
-            empty_cells, spaces = int(state.empty_cells[trial]), int(state.spaces[trial])
+            home = state.home[trial] - state.home[start]
+            empty_cells, spaces = state.empty_cells[trial], state.spaces[trial]
             room = empty_cells + 2 * spaces
             most_home = max(most_home, home)
             if home + room > most_worth:

@@ -11,17 +11,6 @@ import numpy.typing as npt
 
 from solitaire_env.core import Rules
 from solitaire_env.core.cards import DOWN, SUITS
-from solitaire_env.core.engine import (
-    cards_below,
-    decode,
-    fits,
-    follows,
-    is_in,
-    last_home,
-    playable,
-    worrying_foundation,
-    write_row,
-)
 from solitaire_env.core.layout import (
     ALTERNATE_COLOR,
     ANY_GROUP,
@@ -36,6 +25,10 @@ from solitaire_env.core.layout import (
     SUPERMOVE,
 )
 from solitaire_env.core.native import inner
+from solitaire_env.core.rules.building import cards_below, fits, follows, is_in, playable
+from solitaire_env.core.rules.foundations import last_home, worrying_foundation
+from solitaire_env.core.rules.moves import decode
+from solitaire_env.core.rules.state import write_row
 from solitaire_env.move_features.columns import FAMILY, NUM_FAMILY
 
 NONE_OVER: Final = 13
@@ -84,8 +77,8 @@ def _lies_face_down(rules, state, b, pile, place):  # type: ignore[no-untyped-de
     """Whether a card, counted from the base, is face down. The last card of a pile never is: if it is hidden,
     a move has just turned it up.
     """
-    card = int(state.rows[b, pile * rules.pile_capacity + place])
-    return (card >= DOWN or card < SUITS) and place < int(state.heights[b, pile]) - 1
+    card = state.rows[b, pile * rules.pile_capacity + place]
+    return (card >= DOWN or card < SUITS) and place < state.heights[b, pile] - 1
 
 
 @inner
@@ -101,18 +94,18 @@ def _pile_tops_take(rules, state, b):  # type: ignore[no-untyped-def]
 def _write_piles(rules, state, b, out):  # type: ignore[no-untyped-def]
     """Face-down cards, and cards in order by the rules."""
     down = piles_down = joined = 0
-    least = int(NONE_OVER)
+    least = NONE_OVER
     for pile in range(rules.piles):
         base = pile * rules.pile_capacity
-        height = int(state.heights[b, pile])
+        height = state.heights[b, pile]
         last_down = -1
         for place in range(height):
             if _lies_face_down(rules, state, b, pile, place):
                 down += 1
                 last_down = place
             elif place and last_down < place - 1:
-                card = int(state.rows[b, base + place])
-                joined += card >= SUITS and fits(rules, card, int(state.rows[b, base + place - 1]))
+                card = state.rows[b, base + place]
+                joined += card >= SUITS and fits(rules, card, state.rows[b, base + place - 1])
         if last_down >= 0:
             piles_down += 1
             least = min(least, height - 1 - last_down)
@@ -141,7 +134,7 @@ def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignor
     _write_piles(rules, state, b, out)
     redeals = 2
     if rules.passes:
-        redeals = int(state.rows[b, rules.row_redeals]) if rules.passes > 1 else 0
+        redeals = state.rows[b, rules.row_redeals] if rules.passes > 1 else 0
     out[FAMILY.redeals] = redeals / 3
     takes = _pile_tops_take(rules, state, b)
     fitting = 0
@@ -159,20 +152,20 @@ def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignor
 def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type: ignore[no-untyped-def]
     """Features of the pile that a move's cards leave."""
     base = source * rules.pile_capacity
-    height = int(state.heights[b, source])
+    height = state.heights[b, source]
     misplaced = 0
     for place in range(stay + 1, height):
-        below = int(state.rows[b, base + place - 1])
-        misplaced += not fits(rules, int(state.rows[b, base + place]), below)
+        below = state.rows[b, base + place - 1]
+        misplaced += not fits(rules, state.rows[b, base + place], below)
     out[FAMILY.out_of_order] = misplaced / 13
     if stay == 0:
-        out[FAMILY.fills] = rules.fill and int(state.waste[b]) + int(state.stock[b]) > 0
+        out[FAMILY.fills] = rules.fill and state.waste[b] + state.stock[b] > 0
     elif _lies_face_down(rules, state, b, source, stay - 1):
         out[FAMILY.turns] = 1.0
     else:
-        under = int(state.rows[b, base + stay - 1])
+        under = state.rows[b, base + stay - 1]
         out[FAMILY.breaks] = fits(rules, deepest, under)
-        out[FAMILY.frees_home] = is_in(under, int(state.next_home[b]))
+        out[FAMILY.frees_home] = is_in(under, state.next_home[b])
         out[FAMILY.frees_fitting] = is_in(under, takes)
 
 
@@ -180,7 +173,7 @@ def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type:
 def write_family_move(rules, state, b, action, out):  # type: ignore[no-untyped-def]
     """Write the features of a legal action of the game in row ``b``, before it is played."""
     if action == 0 and rules.has_stock:
-        out[FAMILY.drawn] = min(rules.draw, int(state.stock[b])) / 3
+        out[FAMILY.drawn] = min(rules.draw, state.stock[b]) / 3
         return
     if action < rules.home_actions:
         out[FAMILY.redeal] = 1.0
@@ -196,15 +189,15 @@ def write_family_move(rules, state, b, action, out):  # type: ignore[no-untyped-
     else:
         card = deepest = playable(rules, state, b, source)
         if source < rules.piles:
-            stay = int(state.heights[b, source]) - count
-            deepest = int(state.rows[b, source * rules.pile_capacity + stay])
+            stay = state.heights[b, source] - count
+            deepest = state.rows[b, source * rules.pile_capacity + stay]
             _write_leaving(rules, state, b, source, stay, deepest, takes, out)
-        elif source < rules.first_cell and int(state.waste[b]) > 1:
-            under = int(state.rows[b, rules.row_waste + int(state.waste[b]) - 2])
-            out[FAMILY.frees_home] = is_in(under, int(state.next_home[b]))
+        elif source < rules.first_cell and state.waste[b] > 1:
+            under = state.rows[b, rules.row_waste + state.waste[b] - 2]
+            out[FAMILY.frees_home] = is_in(under, state.next_home[b])
             out[FAMILY.frees_fitting] = is_in(under, takes)
     if 0 <= target < rules.piles:
-        if int(state.heights[b, target]):
+        if state.heights[b, target]:
             out[FAMILY.onto_suit] = follows(rules, deepest, playable(rules, state, b, target))
         below = cards_below(rules, card, rules.build)
         for other in range(rules.sources):

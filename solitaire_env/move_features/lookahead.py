@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Rules
-from solitaire_env.core.engine import step
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import Int64, inner
 from solitaire_env.core.position_sums import make_sum_weights, position_sum
+from solitaire_env.core.rules.step import step
 from solitaire_env.move_features.autoplay import autoplay_safe_move
 from solitaire_env.move_features.moves import best_move
 
@@ -107,7 +107,7 @@ def look_ahead(rules, state, events, b, move, weights, limit, room, passed):  # 
     made = 0
     end = move
     cut = False
-    while int(state.status[b]) == PLAYING:
+    while state.status[b] == PLAYING:
         action = autoplay_safe_move(rules, state, b)
         if action < 0:
             position = position_sum(state.rows[b], passed.weights)

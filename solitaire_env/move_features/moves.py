@@ -12,16 +12,10 @@ import numpy.typing as npt
 
 from solitaire_env.core import Rules
 from solitaire_env.core.cards import DOWN
-from solitaire_env.core.engine import (
-    cards_home_after,
-    decode,
-    follows,
-    last_home,
-    next_lower,
-    place_home,
-    worrying_foundation,
-)
 from solitaire_env.core.native import Float32, Float64, Int64, inner
+from solitaire_env.core.rules.building import follows, next_lower
+from solitaire_env.core.rules.foundations import cards_home_after, last_home, place_home, worrying_foundation
+from solitaire_env.core.rules.moves import decode
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
 
 Array = npt.NDArray[Any]
@@ -71,7 +65,7 @@ def cards_in_sight(rules, state, b):  # type: ignore[no-untyped-def]
     """The playable cards of piles, and those of all sources, as sets."""
     on_piles = in_sight = 0
     for source in range(rules.sources):
-        in_sight |= 1 << int(state.tops[b, source])
+        in_sight |= 1 << state.tops[b, source]
         if source == rules.piles - 1:
             on_piles = in_sight
     return on_piles & ~15, in_sight & ~15
@@ -83,19 +77,14 @@ def lowest_foundation(rules, state, b):  # type: ignore[no-untyped-def]
     lowest = rules.ranks
     for suit in range(4):
         last = rules.row_foundations + (suit + 1) * rules.decks - 1
-        lowest = min(lowest, int(state.rows[b, last]))
+        lowest = min(lowest, state.rows[b, last])
     return lowest
 
 
 @inner(inline=False)
-def _varied_after_next(rules, state, b):  # type: ignore[no-untyped-def]
-    return cards_home_after(rules, state, b, 1)
-
-
-@inner
 def cards_after_next(rules, state, b):  # type: ignore[no-untyped-def]
     """The cards that go home right after the next foundation cards."""
-    return _varied_after_next(rules, state, b) if rules.varied else int(state.next_home[b]) << 4
+    return cards_home_after(rules, state, b, 1)
 
 
 @inner
@@ -103,10 +92,10 @@ def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-unty
     """How near the end of a pile a next foundation card lies: 1 / its place, half for the card after one."""
     both = next_cards | after
     near = 0.0
-    height = int(state.heights[b, pile])
+    height = state.heights[b, pile]
     end = pile * rules.pile_capacity + height - 1
     for above in range(height):
-        card = int(state.rows[b, end - above])
+        card = state.rows[b, end - above]
         if card < DOWN and (both >> card) & 1:
             if (next_cards >> card) & 1:
                 # All deeper cards count less.
@@ -119,7 +108,7 @@ def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-unty
 @inner
 def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
     """The view of a position; ``near`` gets how near the end of each pile a next foundation card lies."""
-    next_cards = int(state.next_home[b])
+    next_cards = state.next_home[b]
     after = cards_after_next(rules, state, b)
     for pile in range(rules.piles):
         near[pile] = _nearness(rules, state, b, pile, next_cards, after)
@@ -160,7 +149,7 @@ def _worry(rules, state, b, suit, target, view, near, weights, out):  # type: ig
     score = _put(MOVE.home, -1.0, weights, out)
     score += _put(MOVE.cards, 1 / 13, weights, out)
     score += _put(MOVE.onto_covers, int(_covers(rules, card, view)), weights, out)
-    score += _put(MOVE.target_cards, int(state.heights[b, target]) / 13, weights, out)
+    score += _put(MOVE.target_cards, state.heights[b, target] / 13, weights, out)
     return score + _put(MOVE.target_near, near[target], weights, out)
 
 
@@ -170,7 +159,7 @@ def _to_cell(rules, state, b, source, card, weights, out):  # type: ignore[no-un
     kind = MOVE.pile_to_cell if source < rules.piles else MOVE.waste_to_cell
     score = _put(kind, 1.0, weights, out)
     score += _put(MOVE.rank, (card >> 2) / 13, weights, out)
-    return score + _put(MOVE.cells_left, (int(state.empty_cells[b]) - 1) / 4, weights, out)
+    return score + _put(MOVE.cells_left, (state.empty_cells[b] - 1) / 4, weights, out)
 
 
 @inner
@@ -181,7 +170,7 @@ def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  
         kind = MOVE.waste_to_pile if source < rules.first_cell else MOVE.cell_to_pile
     score = _put(kind, 1.0, weights, out)
     score += _put(MOVE.onto_covers, int(_covers(rules, card, view)), weights, out)
-    score += _put(MOVE.target_cards, int(state.heights[b, target]) / 13, weights, out)
+    score += _put(MOVE.target_cards, state.heights[b, target] / 13, weights, out)
     return score + _put(MOVE.target_near, near[target], weights, out)
 
 
@@ -194,7 +183,7 @@ def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # ty
     score = _put(kind, 1.0, weights, out)
     score += _put(MOVE.onto_covers, int(_covers(rules, card, view)), weights, out)
     score += _put(MOVE.rank, (deepest >> 2) / 13, weights, out)
-    return score + _put(MOVE.spaces_left, (int(state.spaces[b]) - 1) / 4, weights, out)
+    return score + _put(MOVE.spaces_left, (state.spaces[b] - 1) / 4, weights, out)
 
 
 @inner
@@ -202,11 +191,11 @@ def _from_pile(  # type: ignore[no-untyped-def]
     rules, state, b, source, stay, deepest, view, near, weights, out
 ):  # fmt: skip
     """The pile that cards leave: how many stay, and what the card under them can do."""
-    filled = rules.fill and int(state.waste[b]) + int(state.stock[b]) > 0
+    filled = rules.fill and state.waste[b] + state.stock[b] > 0
     score = _put(MOVE.source_empties, int(stay == 0 and not filled), weights, out)
     score += _put(MOVE.source_stay, stay / 13, weights, out)
     score += _put(MOVE.source_near, near[source], weights, out)
-    under = int(state.rows[b, source * rules.pile_capacity + stay - 1]) if stay else 0
+    under = state.rows[b, source * rules.pile_capacity + stay - 1] if stay else 0
     if 0 < under < DOWN:
         score += _put(MOVE.source_breaks, int(follows(rules, deepest, under)), weights, out)
         score += _put(MOVE.source_frees_home, (view.next >> under) & 1, weights, out)
@@ -217,10 +206,10 @@ def _from_pile(  # type: ignore[no-untyped-def]
 @inner
 def _from_waste(rules, state, b, view, weights, out):  # type: ignore[no-untyped-def]
     """The waste that a card leaves: the share of the stock left, and what the card under it can do."""
-    score = _put(MOVE.waste_stock, int(state.stock[b]) / rules.stock_capacity, weights, out)
-    waste = int(state.waste[b])
+    score = _put(MOVE.waste_stock, state.stock[b] / rules.stock_capacity, weights, out)
+    waste = state.waste[b]
     if waste > 1:
-        under = int(state.rows[b, rules.row_waste + waste - 2])
+        under = state.rows[b, rules.row_waste + waste - 2]
         score += _put(MOVE.waste_frees_home, (view.next >> under) & 1, weights, out)
         score += _put(MOVE.waste_frees_fitting, (view.fitting >> under) & 1, weights, out)
     return score
@@ -244,21 +233,21 @@ def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[
     source, target, count = decode(rules, state, b, action)
     if target == source:
         # A draw or a redeal: they are never legal together.
-        return _put(MOVE.draw_spaces, int(state.spaces[b]) / 4, weights, out)
+        return _put(MOVE.draw_spaces, state.spaces[b] / 4, weights, out)
     if source >= rules.sources:
         return _worry(rules, state, b, source - rules.sources, target, view, near, weights, out)
-    card = int(state.tops[b, source])
+    card = state.tops[b, source]
     stay = 0
     deepest = card
     if source < rules.piles:
-        stay = int(state.heights[b, source]) - count
-        deepest = int(state.rows[b, source * rules.pile_capacity + stay])
+        stay = state.heights[b, source] - count
+        deepest = state.rows[b, source * rules.pile_capacity + stay]
     score = _put(MOVE.cards, count / 13, weights, out)
     if target < 0:
         score += _home(rules, state, b, card, view, weights, out)
     elif target >= rules.first_cell:
         score += _to_cell(rules, state, b, source, card, weights, out)
-    elif int(state.heights[b, target]):
+    elif state.heights[b, target]:
         score += _to_pile(rules, state, b, source, target, card, view, near, weights, out)
     else:
         score += _to_space(rules, state, b, source, card, deepest, view, weights, out)
@@ -278,7 +267,7 @@ def score_moves(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
     view = survey(rules, state, b, room.near)
     n = 0
     for action in range(rules.actions):
-        if int(state.mask[b, action]) != 0:
+        if state.mask[b, action] != 0:
             room.actions[n] = action
             room.scores[n] = measure(rules, state, b, action, view, room.near, weights, room.move)
             n += 1

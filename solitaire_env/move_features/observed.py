@@ -3,34 +3,31 @@
 from typing import Final
 
 from solitaire_env.core.cards import DOWN, FACE_DOWN
-from solitaire_env.core.engine import derive, derive_cards
 from solitaire_env.core.layout import MAX_STOCK_COUNT
 from solitaire_env.core.native import inner
+from solitaire_env.core.rules.derive import derive, derive_cards
 
 GAME: Final = 0
 """The row of the state for an observation."""
-PLACEHOLDER: Final = 4
-"""Represents each card of a hidden stock, whose number is known but whose identity is not. Varied games use
-FACE_DOWN: there moves may turn hidden cards up, and such a card fits nowhere and goes to no foundation.
-"""
 
 
 @inner
 def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
     """Number of cards in a hidden stock: all cards that are not seen."""
-    left = int(observation[rules.row_stock_count]) if rules.has_stock else 0
+    left = observation[rules.row_stock_count] if rules.has_stock else 0
     if left == MAX_STOCK_COUNT:  # or more: the count stops there
         left = rules.cards
         for place in range(rules.row_foundations):
-            left -= int(observation[place]) != 0
+            left -= observation[place] != 0
         for place in range(rules.row_foundations, rules.row_stock_count):
-            left -= int(observation[place])
+            left -= observation[place]
     return left
 
 
 @inner
 def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
-    """Write the position row of a ``cards`` observation; a hidden stock is filled with placeholders.
+    """Write the position row of a ``cards`` observation; a hidden stock is filled with
+    FACE_DOWN, which fits nowhere and goes to no foundation.
 
     Face-down cards are hidden even if the observation shows them: features mean the same for all.
     """
@@ -39,13 +36,12 @@ def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
         state.rows[b, place] = observation[place]
     if rules.hides:
         for place in range(rules.row_cells):
-            if int(observation[place]) >= DOWN:
+            if observation[place] >= DOWN:
                 state.rows[b, place] = FACE_DOWN
     if seen < rules.row_size:
         left = _stock_left(rules, observation)
-        hidden = int(FACE_DOWN) if rules.varied else int(PLACEHOLDER)
         for place in range(rules.stock_capacity):
-            state.rows[b, rules.row_stock + place] = hidden if place < left else 0
+            state.rows[b, rules.row_stock + place] = FACE_DOWN if place < left else 0
 
 
 @inner(inline=False)

@@ -13,16 +13,10 @@ import numpy.typing as npt
 
 from solitaire_env.core import Rules, State
 from solitaire_env.core.cards import SUITS
-from solitaire_env.core.engine import (
-    copy_cards,
-    follows,
-    is_in,
-    last_rank,
-    next_lower,
-    place_home,
-    take_out_home,
-)
 from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
+from solitaire_env.core.rules.building import base_rank, follows, is_in, last_rank, next_lower
+from solitaire_env.core.rules.foundations import home_suits, place_home
+from solitaire_env.core.rules.state import copy_cards
 from solitaire_env.move_features.columns import NUM_PLAIN, PLAIN
 from solitaire_env.move_features.dig_outs import send_all_home, write_dig_outs
 from solitaire_env.move_features.moves import cards_after_next, cards_in_sight, lowest_foundation
@@ -99,13 +93,19 @@ def note_unseen(rules, state, b, unseen):  # type: ignore[no-untyped-def]
     """Count the unseen cards: all except those of piles, waste, cells and foundations."""
     unseen[:] = rules.decks
     for place in range(rules.row_foundations):
-        unseen[int(state.rows[b, place])] -= 1
-    if rules.varied:
-        take_out_home(rules, state, b, unseen)
-        return
-    for place in range(4 * rules.decks):
-        for rank in range(1, int(state.rows[b, rules.row_foundations + place]) + 1):
-            unseen[4 * rank + place // rules.decks] -= 1
+        unseen[state.rows[b, place]] -= 1
+    # Foundations of alternating colors do not show their suits: of a color, take the lower suit while any is
+    # left.
+    base = base_rank(rules, state, b)
+    for foundation in range(SUITS * rules.decks):
+        for count in range(state.rows[b, rules.row_foundations + foundation]):
+            card = 4 * ((base - 1 + count) % rules.ranks + 1)
+            suits = home_suits(rules, count, foundation // rules.decks)
+            suit = lowest_bit(suits)
+            suits &= suits - 1
+            if suits != 0 and unseen[card + suit] <= 0:
+                suit = lowest_bit(suits)
+            unseen[card + suit] -= 1
 
 
 @kernel
@@ -126,8 +126,8 @@ def note_pile(rules, state, b, pile, out):  # type: ignore[no-untyped-def]
     previous = 0
     from_king = True
     base = pile * rules.pile_capacity
-    for place in range(int(state.heights[b, pile])):
-        card = int(state.rows[b, base + place])
+    for place in range(state.heights[b, pile]):
+        card = state.rows[b, base + place]
         in_suit = follows(rules, card, previous)
         out[PILE.sequences] += not in_suit
         if card < SUITS:  # unknown
@@ -165,13 +165,13 @@ class CardSets(NamedTuple):
 
 @inner
 def _find_sets(rules, state, b, drawn):  # type: ignore[no-untyped-def]
-    next_cards = int(state.next_home[b])
+    next_cards = state.next_home[b]
     pack = (1 << (4 * rules.ranks + 4)) - 1
     on_piles, in_sight = cards_in_sight(rules, state, b)
     if drawn:
         in_sight = on_piles
         for source in range(rules.first_cell, rules.sources):
-            in_sight |= (1 << int(state.tops[b, source])) & ~15
+            in_sight |= (1 << state.tops[b, source]) & ~15
     after = cards_after_next(rules, state, b) & pack & ~next_cards
     return CardSets(next_cards, after, in_sight, next_lower(rules, on_piles))
 
@@ -194,15 +194,15 @@ def _counts(rules, state, b, drawn, out):  # type: ignore[no-untyped-def]
     """Progress of the game: foundations, spaces, cells, stock and waste."""
     fullest = 0
     for suit in range(4):
-        fullest += int(state.rows[b, rules.row_foundations + suit * rules.decks])
+        fullest += state.rows[b, rules.row_foundations + suit * rules.decks]
     stock = rules.stock_capacity
-    out[PLAIN.home] = int(state.home[b]) / rules.cards
+    out[PLAIN.home] = state.home[b] / rules.cards
     out[PLAIN.lowest] = lowest_foundation(rules, state, b) / 13
     out[PLAIN.fullest] = fullest / 52
-    out[PLAIN.spaces] = int(state.spaces[b]) / 4
-    out[PLAIN.empty_cells] = int(state.empty_cells[b]) / 8
-    out[PLAIN.stock] = (int(state.stock[b]) - drawn) / stock if stock else 0.0
-    out[PLAIN.waste] = int(state.waste[b]) / stock if stock else 0.0
+    out[PLAIN.spaces] = state.spaces[b] / 4
+    out[PLAIN.empty_cells] = state.empty_cells[b] / 8
+    out[PLAIN.stock] = (state.stock[b] - drawn) / stock if stock else 0.0
+    out[PLAIN.waste] = state.waste[b] / stock if stock else 0.0
 
 
 @inner
@@ -210,17 +210,17 @@ def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
     """Features of single piles."""
     sequences = over_lower = over_lower_in_suit = from_king = highest = ranks = useful = 0
     for pile in range(rules.piles):
-        highest = max(highest, int(state.heights[b, pile]))
+        highest = max(highest, state.heights[b, pile])
         sequences += piles[pile, PILE.sequences]
         over_lower += piles[pile, PILE.over_lower]
         over_lower_in_suit += piles[pile, PILE.over_lower_in_suit]
         from_king += piles[pile, PILE.from_king]
-        card = int(state.tops[b, pile])
+        card = state.tops[b, pile]
         if card:
             # The suit's foundations are ordered fullest first.
             last = rules.row_foundations + ((card & 3) + 1) * rules.decks - 1
             ranks += card >> 2
-            useful += card >= SUITS and place_home(rules, state, b, card) > int(state.rows[b, last])
+            useful += card >= SUITS and place_home(rules, state, b, card) > state.rows[b, last]
     out[PLAIN.sequences] = 2 * sequences / rules.cards
     out[PLAIN.over_lower] = 2 * over_lower / rules.cards
     out[PLAIN.over_lower_in_suit] = 4 * over_lower_in_suit / rules.cards
@@ -237,16 +237,16 @@ def _measure_depths(rules, state, b, drawn, sets, depth):  # type: ignore[no-unt
         depth[card] = DEEP
     both = sets.next | sets.after
     for pile in range(rules.piles):
-        end = pile * rules.pile_capacity + int(state.heights[b, pile]) - 1
-        for above in range(min(int(state.heights[b, pile]), DEEP)):
-            card = int(state.rows[b, end - above])
+        end = pile * rules.pile_capacity + state.heights[b, pile] - 1
+        for above in range(min(state.heights[b, pile], DEEP)):
+            card = state.rows[b, end - above]
             if is_in(card, both):
                 depth[card] = min(depth[card], above)
     for cell in range(rules.cells):
-        depth[int(state.rows[b, rules.row_cells + cell])] = 0
-    waste = int(state.waste[b])
+        depth[state.rows[b, rules.row_cells + cell]] = 0
+    waste = state.waste[b]
     for above in range(min(waste, WASTE_DEPTH)):
-        card = int(state.rows[b, rules.row_waste + waste - 1 - above])
+        card = state.rows[b, rules.row_waste + waste - 1 - above]
         depth[card] = min(depth[card], above + drawn)
 
 
@@ -275,17 +275,17 @@ def _next_cards(sets, unseen, depth, out):  # type: ignore[no-untyped-def]
 @inner
 def _blocked(rules, state, b, piles, sets, out):  # type: ignore[no-untyped-def]
     """The sequences that fit nowhere, above next foundation cards, above those after them, in each pile."""
-    free = int(state.spaces[b]) + int(state.empty_cells[b])
+    free = state.spaces[b] + state.empty_cells[b]
     total = after_total = reachable = joinable = 0
     least = fewest = second = NONE_BLOCKED
     for pile in range(rules.piles):
         base = pile * rules.pile_capacity
-        height = int(state.heights[b, pile])
+        height = state.heights[b, pile]
         stuck = 0  # sequences that fit nowhere above the current card
         part = 0  # 1 if the cards above it in its own sequence fit nowhere
         first = True
         for place in range(height - 1, -1, -1):
-            card = int(state.rows[b, base + place])
+            card = state.rows[b, base + place]
             if is_in(card, sets.next | sets.after):
                 above = min(stuck + part, MOST_BLOCKED)
                 if is_in(card, sets.next):
@@ -295,7 +295,7 @@ def _blocked(rules, state, b, piles, sets, out):  # type: ignore[no-untyped-def]
                 else:
                     after_total += above
             fits = is_in(card, sets.fitting | sets.next)
-            under = int(state.rows[b, base + place - 1]) if place else 0
+            under = state.rows[b, base + place - 1] if place else 0
             if follows(rules, card, under):
                 part = 1 - fits
             else:
@@ -320,7 +320,7 @@ def _blocked(rules, state, b, piles, sets, out):  # type: ignore[no-untyped-def]
 def _stock(rules, state, b, sets, unseen, out):  # type: ignore[no-untyped-def]
     """What the next card of the stock can do, averaged over the unseen cards."""
     home = fits = 0.0
-    left = int(state.stock[b])
+    left = state.stock[b]
     if rules.hides and left:
         left = 0
         for card in range(SUITS, SUITS + SUITS * rules.ranks):
@@ -344,19 +344,19 @@ def _stock(rules, state, b, sets, unseen, out):  # type: ignore[no-untyped-def]
 @inner
 def _waste(rules, state, b, drawn, sets, drawn_home, drawn_fits, out):  # type: ignore[no-untyped-def]
     """What the cards of the waste can do, from its top; for a card just drawn, what it may do."""
-    waste = int(state.waste[b])
+    waste = state.waste[b]
     end = rules.row_waste + waste - 1
     run = 0
     nearest = DEEP
     while nearest == DEEP and run < min(waste, DEEP):
-        if is_in(int(state.rows[b, end - run]), sets.next):
+        if is_in(state.rows[b, end - run], sets.next):
             nearest = run
         run += 1
     run = 0
     playable = sets.next | sets.fitting
-    while not drawn and run < min(waste, WASTE_RUN) and is_in(int(state.rows[b, end - run]), playable):
+    while not drawn and run < min(waste, WASTE_RUN) and is_in(state.rows[b, end - run], playable):
         run += 1
-    card = int(state.rows[b, end]) if waste else 0
+    card = state.rows[b, end] if waste else 0
     out[PLAIN.waste_home] = drawn_home if drawn else is_in(card, sets.next)
     out[PLAIN.waste_fits] = drawn_fits if drawn else is_in(card, sets.fitting)
     out[PLAIN.waste_run] = run / 4
@@ -368,10 +368,10 @@ def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
     """How far the cards in cells are from going home."""
     gaps = 0
     for cell in range(rules.cells):
-        card = int(state.rows[b, rules.row_cells + cell])
+        card = state.rows[b, rules.row_cells + cell]
         if card >= SUITS:
             # The suit's fullest foundation comes first.
-            fullest = int(state.rows[b, rules.row_foundations + (card & 3) * rules.decks])
+            fullest = state.rows[b, rules.row_foundations + (card & 3) * rules.decks]
             gaps += place_home(rules, state, b, card) - fullest
     out[PLAIN.cells] = gaps / 64
 
@@ -382,8 +382,8 @@ def _play(plans, state, sets, out):  # type: ignore[no-untyped-def]
     go_home = _number(sets.in_sight & sets.next)
     chain = 0
     if go_home:
-        copy_cards(plans, state, int(PLAN), int(TRIAL))
-        chain = send_all_home(plans, state, int(TRIAL))
+        copy_cards(plans, state, PLAN, TRIAL)
+        chain = send_all_home(plans, state, TRIAL)
     out[PLAIN.chain] = chain / 13
     out[PLAIN.go_home] = go_home / 8
     out[PLAIN.fit] = _number(sets.in_sight & sets.fitting) / 8
@@ -402,7 +402,7 @@ def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-u
     home, fits = _stock(rules, state, b, sets, notes.unseen, out)
     _waste(rules, state, b, drawn, sets, home, fits, out)
     _cells(rules, state, b, out)
-    copy_cards(rules, state, b, int(PLAN))
+    copy_cards(rules, state, b, PLAN)
     if drawn:
         # The card on the waste is unknown, so plans do not use the waste.
         state.waste[PLAN] = 0
@@ -427,7 +427,7 @@ def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[n
         float32 ``[NUM_PLAIN + rounds of dig-outs * NUM_DIG]``.
     """
     write_plain(rules, plans, state, b, drawn, notes, out)
-    write_dig_outs(plans, state, int(PLAN), int(TRIAL), int(BEST), out[NUM_PLAIN:])
+    write_dig_outs(plans, state, PLAN, TRIAL, BEST, out[NUM_PLAIN:])
 
 
 @inner
@@ -436,4 +436,4 @@ def write_reach(plans, state, b, notes, out):  # type: ignore[no-untyped-def]
 
     A card that was just drawn is one of the unseen ones, and is available like them.
     """
-    write_reachability(plans, state, b, int(TRIAL), notes.unseen, notes.hand, out)
+    write_reachability(plans, state, b, TRIAL, notes.unseen, notes.hand, out)

@@ -8,8 +8,12 @@ It is a relaxation: the stock has an order, and available cards would need room.
 other decides most of the games that are not won (docs/explanation/learning.md).
 """
 
-from solitaire_env.core.engine import copy_cards, playable, put_home, take, taken_home, write_row
+from solitaire_env.core.cards import SUITS
 from solitaire_env.core.native import inner, lowest_bit
+from solitaire_env.core.rules.building import playable
+from solitaire_env.core.rules.foundations import taken_home
+from solitaire_env.core.rules.moves import put_home, take
+from solitaire_env.core.rules.state import copy_cards, write_row
 from solitaire_env.move_features.dig_outs import send_all_home
 
 
@@ -17,25 +21,16 @@ from solitaire_env.move_features.dig_outs import send_all_home
 def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
     """Place an available card on each foundation that takes one; whether any was placed."""
     any_did = False
-    if rules.varied:
-        for place in range(4 * rules.decks):
-            cards = taken_home(rules, state, b, place)
-            while cards:
-                card = lowest_bit(cards)
-                cards &= cards - 1
-                if hand[card] > 0:
-                    hand[card] -= 1
-                    put_home(rules, state, b, card)
-                    any_did = True
-                    break
-        return any_did
-    for place in range(4 * rules.decks):
-        rank = int(state.rows[b, rules.row_foundations + place]) + 1
-        card = 4 * rank + place // rules.decks
-        if rank <= rules.ranks and hand[card]:
-            hand[card] -= 1
-            put_home(rules, state, b, card)
-            any_did = True
+    for foundation in range(SUITS * rules.decks):
+        cards = taken_home(rules, state, b, foundation)
+        while cards:
+            card = lowest_bit(cards)
+            cards &= cards - 1
+            if hand[card] > 0:
+                hand[card] -= 1
+                put_home(rules, state, b, card)
+                any_did = True
+                break
     return any_did
 
 
@@ -68,4 +63,4 @@ def write_reachability(rules, state, start, b, unseen, hand, out):  # type: igno
         while more:
             send_all_home(rules, state, b)
             more = _play_hand(rules, state, b, hand)
-        out[taken] = int(state.home[b]) / rules.cards
+        out[taken] = state.home[b] / rules.cards

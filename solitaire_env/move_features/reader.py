@@ -19,20 +19,12 @@ from solitaire_env.core import (
     run_parts,
     split_evenly,
 )
-from solitaire_env.core.engine import (
-    carry,
-    copy,
-    copy_cards,
-    decode,
-    move_cards,
-    playable,
-    send_home,
-    step,
-    to_cell,
-    write_row,
-)
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import Float32, Float64, Int8, Int64, inner, kernel
+from solitaire_env.core.rules.building import playable
+from solitaire_env.core.rules.moves import decode, move_cards
+from solitaire_env.core.rules.state import copy, copy_cards, write_row
+from solitaire_env.core.rules.step import step
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.columns import (
@@ -263,7 +255,7 @@ class MoveReader:
 @inner
 def is_legal(state, b, action):  # type: ignore[no-untyped-def]
     """Whether an action is legal; none is in a finished game, whose mask is all ones."""
-    return int(state.status[b]) == PLAYING and int(state.mask[b, action]) != 0
+    return state.status[b] == PLAYING and state.mask[b, action] != 0
 
 
 @inner
@@ -327,14 +319,14 @@ def _place_game(  # type: ignore[no-untyped-def]
     for pile in range(rules.piles):
         note_pile(rules, state, GAME, pile, notes.piles[GAME, pile])
     return _write_moves(
-        rules, state, room, mask, int(NONE), game, first, weights, games, actions, moves
+        rules, state, room, mask, NONE, game, first, weights, games, actions, moves
     )  # fmt: skip
 
 
 @inner
 def cards_drawn(rules, state, action):  # type: ignore[no-untyped-def]
     """Number of cards that an action in row ``GAME`` draws; 0 for other actions and ``NOTHING``."""
-    return min(rules.draw, int(state.stock[GAME])) if action == 0 and rules.has_stock else 0
+    return min(rules.draw, state.stock[GAME]) if action == 0 and rules.has_stock else 0
 
 
 @inner
@@ -345,23 +337,6 @@ def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
     return action < rules.home_actions or rules.alternate_home != 0
 
 
-@inner(inline=False)
-def _move_varied_cards(rules, state, action):  # type: ignore[no-untyped-def]
-    """Play an action of a varied game, from row ``GAME``, in row ``AFTER``, without mask and status."""
-    copy_cards(rules, state, GAME, int(AFTER))
-    if rules.fill:
-        # A card of the stock may fill a space.
-        for place in range(rules.row_stock, rules.row_size):
-            state.rows[AFTER, place] = state.rows[GAME, place]
-    for source in range(rules.sources):
-        state.tops[AFTER, source] = state.tops[GAME, source]
-    for pile in range(rules.piles):
-        state.takes[AFTER, pile] = state.takes[GAME, pile]
-    move_cards(rules, state, int(AFTER), action)
-    for source in range(rules.sources):
-        state.tops[AFTER, source] = playable(rules, state, int(AFTER), source)
-
-
 @inner
 def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
     """Move the cards of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
@@ -369,36 +344,28 @@ def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
     That row then has no mask and no status.
     """
     source, target, count = decode(rules, state, GAME, action)
-    if rules.varied:
-        _move_varied_cards(rules, state, action)
-        _note_after(rules, state, source, target, notes)
-        if _changes_unseen(rules, action):
-            note_unseen(rules, state, int(AFTER), notes.unseen)
-        return
-    card = int(state.tops[GAME, source])
-    copy_cards(rules, state, GAME, int(AFTER))
-    if target < 0:
-        send_home(rules, state, int(AFTER), source, card)
-    elif target >= rules.first_cell:
-        to_cell(rules, state, int(AFTER), source, target - rules.first_cell, card)
-    else:
-        carry(rules, state, int(AFTER), source, target, count, card)
+    copy_cards(rules, state, GAME, AFTER)
+    if rules.fill:
+        # A card of the stock may fill a space.
+        for place in range(rules.row_stock, rules.row_size):
+            state.rows[AFTER, place] = state.rows[GAME, place]
+    move_cards(rules, state, AFTER, action, source, target, count)
     for other in range(rules.sources):
-        state.tops[AFTER, other] = state.tops[GAME, other]
-        if other in (source, target):
-            state.tops[AFTER, other] = playable(rules, state, int(AFTER), other)
+        state.tops[AFTER, other] = playable(rules, state, AFTER, other)
     _note_after(rules, state, source, target, notes)
+    if _changes_unseen(rules, action):
+        note_unseen(rules, state, AFTER, notes.unseen)
 
 
 @inner
 def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
     """Play an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there."""
     source, target, _ = decode(rules, state, GAME, action)
-    copy(rules, state, GAME, int(AFTER))
-    step(rules, state, events, int(AFTER), action)
+    copy(rules, state, GAME, AFTER)
+    step(rules, state, events, AFTER, action)
     _note_after(rules, state, source, target, notes)
     if _changes_unseen(rules, action):
-        note_unseen(rules, state, int(AFTER), notes.unseen)
+        note_unseen(rules, state, AFTER, notes.unseen)
 
 
 @inner
@@ -413,7 +380,7 @@ def _note_after(rules, state, source, target, notes):  # type: ignore[no-untyped
     """Note the piles after a move from a source to a target."""
     for pile in range(rules.piles):
         if pile in (source, target):
-            note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
+            note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
         else:
             for column in range(notes.piles.shape[2]):
                 notes.piles[AFTER, pile, column] = notes.piles[GAME, pile, column]
@@ -424,7 +391,7 @@ def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def
     """The action of a move, and the output row for the position after it. Before the first move it is
     ``NOTHING``, for the position itself, with the output row ``here``.
     """
-    action = int(NOTHING)
+    action = NOTHING
     out = here
     if move >= first:
         action = actions[move]
@@ -476,7 +443,7 @@ def _read(
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:
                 _move_cards(rules, state, action, notes)
-                b = int(AFTER)
+                b = AFTER
             write_position(rules, plans, state, b, drawn, notes, out[:size])
             if reach:
                 write_reach(plans, state, b, notes, out[size : size + reach])
@@ -491,11 +458,11 @@ def _read_end(rules, plans, state, room, notes, reach, out):  # type: ignore[no-
     """
     way = NUM_PLAIN + reach
     for pile in range(rules.piles):
-        note_pile(rules, state, int(AFTER), pile, notes.piles[AFTER, pile])
-    write_plain(rules, plans, state, int(AFTER), int(NONE), notes, out[:NUM_PLAIN])
+        note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
+    write_plain(rules, plans, state, AFTER, NONE, notes, out[:NUM_PLAIN])
     if reach:
-        write_reach(plans, state, int(AFTER), notes, out[NUM_PLAIN:way])
-    out[way + WAY.home] = (int(state.home[AFTER]) - int(state.home[GAME])) / 13
+        write_reach(plans, state, AFTER, notes, out[NUM_PLAIN:way])
+    out[way + WAY.home] = (state.home[AFTER] - state.home[GAME]) / 13
 
 
 @kernel
@@ -538,7 +505,7 @@ def _read_ahead(
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:
                 _play(rules, state, events, action, notes)
-                b = int(AFTER)
+                b = AFTER
             write_position(rules, plans, state, b, drawn, notes, out[:size])
             if reach:
                 write_reach(plans, state, b, notes, out[size:ahead])
@@ -546,9 +513,9 @@ def _read_ahead(
                 # A draw has the lookahead of the position itself.
                 continue
             if action < 0:
-                copy(rules, state, GAME, int(AFTER))
+                copy(rules, state, GAME, AFTER)
             end, made = look_ahead(
-                rules, state, events, int(AFTER), move, weights, limit, room, passed
+                rules, state, events, AFTER, move, weights, limit, room, passed
             )  # fmt: skip
             if end == move:
                 _read_end(rules, plans, state, room, notes, reach, out[ahead:])
@@ -590,7 +557,7 @@ def _read_family(
             drawn = cards_drawn(rules, state, action)
             if not drawn:
                 _move_cards(rules, state, action, notes)
-                b = int(AFTER)
+                b = AFTER
             write_family(rules, state, b, drawn, notes.unseen, constants, out)
             write_family_move(rules, state, GAME, action, out)
             _restore_unseen(rules, state, action, notes)

@@ -90,11 +90,11 @@ def _write(
 ) -> None:
     """Write the games from row ``first`` up to ``last``; only clear rows that were written before."""
     for b in range(first, last):
-        playing = int(state.status[b]) == PLAYING
+        playing = state.status[b] == PLAYING
         view = survey(rules, state, b, near[b])
         for action in range(rules.actions):
-            legal = playing and int(state.mask[b, action]) != 0
-            if legal or int(written[b, action]) != 0:
+            legal = playing and state.mask[b, action] != 0
+            if legal or written[b, action] != 0:
                 out = table[b, action]
                 out[:] = 0.0
                 written[b, action] = legal

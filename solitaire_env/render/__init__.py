@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from operator import index
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from solitaire_env.core import engine
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.rules.state import State
 from solitaire_env.notation import Move, Position, action_text, describe_action, move_of
 from solitaire_env.util.arguments import check_choice, check_kind
 from solitaire_env.util.messages import shown
@@ -60,7 +60,7 @@ def need(module: str, what: str) -> None:
         raise ImportError(f'{what} needs {module}: pip install "solitaire-env[render]"')
 
 
-def last_move(variant: Variant, state: engine.State, row: int, number: int) -> LastMove:
+def last_move(variant: Variant, state: State, row: int, number: int) -> LastMove:
     """The description of an action that is about to be played."""
     text = action_text(variant, number)
     if state.status[row] != PLAYING or not state.mask[row, number]:

@@ -25,7 +25,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from solitaire_env.core import engine, get_num_threads, max_threads, set_num_threads, threads
+from solitaire_env.core import get_num_threads, max_threads, set_num_threads, threads
+from solitaire_env.core.rules.step import count_outside
 from solitaire_env.core.threads import GAMES_PER_THREAD, share, threads_for
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
@@ -250,7 +251,7 @@ def fork_while_kernels_are_bound() -> None:
     """Fork while another Python thread computes an attribute that is computed once."""
     expected = play(vector(1), 1)
     began, go_on = threading.Event(), threading.Event()
-    bind = type(engine.count_outside).bind
+    bind = type(count_outside).bind
 
     def wait_and_bind(kernel: Any, *arguments: Any) -> Any:
         if threading.current_thread() is other:
@@ -259,7 +260,7 @@ def fork_while_kernels_are_bound() -> None:
         return bind(kernel, *arguments)
 
     other = threading.Thread(target=lambda: play(vector(1), 1))
-    type(engine.count_outside).bind = wait_and_bind  # type: ignore[method-assign]
+    type(count_outside).bind = wait_and_bind  # type: ignore[method-assign]
     other.start()
     began.wait(TIMEOUT)
     in_fork(lambda: equal(play(vector(1), 1), expected, "a child's game"))

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solitaire_env.core import engine
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import (
@@ -22,6 +21,7 @@ from solitaire_env.core.deals import (
     shuffle_in_place,
     shuffled,
 )
+from solitaire_env.core.shuffle import random_below
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action
 from solitaire_env.variants import VARIANTS, Variant, get_variant
@@ -155,7 +155,7 @@ def test_draws_below_large_numbers_are_unbiased() -> None:
     """Every other draw is rejected, some several times."""
     n = 2**31 + 1
     generator, states = SplitMix64(7), np.array([0, 7], dtype=np.uint64)
-    drawn = [int(engine._below(states, 1, n)) for _ in range(100)]
+    drawn = [int(random_below(states, 1, n)) for _ in range(100)]
     assert drawn == [generator.below(n) for _ in range(100)]
     assert states.tolist() == [0, generator.state]
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solitaire_env.core import engine
+from solitaire_env.core import layout
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import ordered_pack
 from solitaire_env.core.layout import STUCK, WON, make_rules
+from solitaire_env.core.rules.moves import decode_action
+from solitaire_env.core.rules.state import copy_rows, make_state
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.testing import check_state, check_supermoves
@@ -39,7 +41,7 @@ def compiled(tree: ast.Module, decorator: str = "kernel|inner") -> set[str]:
 
 def project_files() -> dict[str, ast.Module]:
     """All files of the package and of agents, by the names of their modules."""
-    root = Path(str(engine.__file__)).parents[2]
+    root = Path(str(layout.__file__)).parents[2]
     paths = [path for folder in ("solitaire_env", "agents") for path in (root / folder).rglob("*.py")]
     return {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
@@ -76,7 +78,7 @@ def test_python_calls_only_kernels() -> None:
     """Python would run a function that only compiled functions call as plain Python, slowly."""
     files = project_files()
     inner = {name for module, tree in files.items() for name in inner_functions(module, tree)}
-    assert "solitaire_env.core.engine.step" in inner
+    assert "solitaire_env.core.rules.step.step" in inner
     # The core exports its kernels under shorter names.
     inner |= {f"solitaire_env.core.{name.rpartition('.')[2]}" for name in inner if ".core." in name}
     for module, tree in files.items():
@@ -88,11 +90,11 @@ def test_the_check_of_calls_finds_a_fault() -> None:
         """
 from solitaire_env.core import engine, step as play
 @inner
-def _mine(x): return engine.decode(x)
-def plain(x): return _mine(x) + play(x) + engine.copy(x) + other.copy(x)
+def _mine(x): return decode(x)
+def plain(x): return _mine(x) + play(x) + copy(x) + other.copy(x)
 """
     )
-    inner = {"a._mine", "solitaire_env.core.step", "solitaire_env.core.engine.copy"}
+    inner = {"a._mine", "solitaire_env.core.step", "solitaire_env.core.copy"}
     assert sorted(calls_from_python(tree, {"a._mine"}, inner)) == sorted(inner)
 
 
@@ -132,14 +134,14 @@ def test_rows_are_independent() -> None:
 @pytest.mark.parametrize("name", ["eights-down", "forty-bandits", "short-4, any suit, any, supermove"])
 def test_copying_a_game_copies_every_array(name: str) -> None:
     rules = make_rules(ALL[name])
-    state = engine.make_state(rules, 5)
+    state = make_state(rules, 5)
     for array in state:
         array[:] = np.resize(np.arange(127), array.shape)
     sources, targets = np.array([0, 2, 2]), np.array([3, 1, 4])
     expected = [array.copy() for array in state]
     for array in expected:
         array[targets] = array[sources]
-    engine.copy_rows(rules, state, sources, targets)
+    copy_rows(rules, state, sources, targets)
     for field, array, right in zip(state._fields, state, expected, strict=True):
         np.testing.assert_array_equal(array, right, err_msg=field)
 
@@ -195,16 +197,16 @@ def test_a_full_pile_takes_no_card(name: str, moved: list[str]) -> None:
 def test_a_pile_that_may_get_full_is_flagged(pile: int) -> None:
     """A pile with one card more below its sequence than was dealt to it; until the next deal."""
     batch = started(get_variant("forty-thieves"), 1)
-    assert batch.state.may_get_full[0] == 0
+    assert batch.state.crowded[0] == 0
     lines = format_position(batch.position(0)).splitlines()
     lines[1], _, card = lines[1].rpartition(" ")
     line = next(n for n, line in enumerate(lines) if line.startswith(f"t{pile + 1}:"))
     lines[line] += f" {card}"
     batch.place(0, parse_position("\n".join(lines)))
-    assert batch.state.may_get_full[0] == 1
+    assert batch.state.crowded[0] == 1
     assert check_state(batch) == []
     batch.deal(np.array([0]), [1])
-    assert batch.state.may_get_full[0] == 0
+    assert batch.state.crowded[0] == 0
     assert check_state(batch) == []
 
 
@@ -229,7 +231,7 @@ def test_a_pile_has_room_for_every_sequence(below: int, length: int) -> None:
             "\n".join(["variant: forty-thieves", f"stock: {stock}", f"waste: {waste}", home, *lines])
         ),
     )
-    assert batch.state.may_get_full[0] == (below > 3)
+    assert batch.state.crowded[0] == (below > 3)
     assert check_state(batch) == []
 
 
@@ -267,7 +269,7 @@ def test_decode_gives_source_target_and_count(name: str) -> None:
         for text, move in moves.items():
             action = parse_action(variant, text)
             assert batch.state.mask[row, action], text
-            assert engine.move_of(batch.rules, batch.state, row, action) == move, text
+            assert decode_action(batch.rules, batch.state, row, action) == move, text
 
 
 @pytest.mark.parametrize("name", ["busy-aces", "eights-down"])

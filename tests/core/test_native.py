@@ -12,8 +12,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pytest
 
-from solitaire_env.core import Batch, GameSpec, engine, library, make_rules
+from solitaire_env.core import Batch, GameSpec, batch, library, make_rules
 from solitaire_env.core.native import Float64, Int64, Kernel, kernel, lowest_bit, signature_of
+from solitaire_env.core.rules import moves, step
+from solitaire_env.core.rules.derive import derive_rows
+from solitaire_env.core.rules.moves import decode_action
+from solitaire_env.core.rules.state import State
+from solitaire_env.core.rules.step import count_outside
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 
@@ -21,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 RULES = make_rules(get_variant("busy-aces"))
 
 
-def two_games() -> tuple[engine.State, np.ndarray]:
+def two_games() -> tuple[State, np.ndarray]:
     batch = Batch(GameSpec(get_variant("busy-aces")), 2)
     batch.deal(np.arange(2), [0, 1])
     return batch.state, np.arange(2)
@@ -64,18 +69,18 @@ def test_a_signature_is_what_the_annotations_declare() -> None:
 )
 def test_wrong_arguments_are_refused(refuses: Refuses, change: dict[str, object], words: tuple[str]) -> None:
     arguments = {"rules": RULES, "state": two_games()[0], "row": 0, "action": 0} | change
-    refuses(lambda: engine.move_of(*arguments.values()), "move_of", *words)
+    refuses(lambda: decode_action(*arguments.values()), "decode_action", *words)
 
 
 def test_the_number_of_arguments_is_checked(refuses: Refuses) -> None:
-    refuses(lambda: engine.derive_rows(RULES), "1 arguments, allowed: 3 (rules, state, rows)")
+    refuses(lambda: derive_rows(RULES), "1 arguments, allowed: 3 (rules, state, rows)")
 
 
 def test_every_kernel_declares_its_types() -> None:
     """The builder needs them; a mistake would be found only when it runs."""
-    for module in (engine,):
+    for module in (batch, moves, step):
         found = [value for value in vars(module).values() if isinstance(value, Kernel)]
-        assert len(found) > 5
+        assert len(found) > 1
         for each in found:
             assert len(each.signature.arguments) > 1
 
@@ -85,7 +90,7 @@ def test_every_kernel_declares_its_types() -> None:
 
 def test_a_bound_kernel_sees_changes_of_its_arrays() -> None:
     state, rows = two_games()
-    derive = engine.derive_rows.bind(RULES, state, rows)
+    derive = derive_rows.bind(RULES, state, rows)
     state.rows[1] = state.rows[0]
     derive()
     for name, array in zip(state._fields, state, strict=True):
@@ -94,8 +99,8 @@ def test_a_bound_kernel_sees_changes_of_its_arrays() -> None:
 
 def test_results_are_numbers_and_tuples() -> None:
     state, _ = two_games()
-    assert engine.move_of(RULES, state, 0, 0) == (RULES.piles, RULES.piles, 1)
-    assert engine.derive_rows(RULES, state, np.zeros(0, dtype=np.int64)) is None
+    assert decode_action(RULES, state, 0, 0) == (RULES.piles, RULES.piles, 1)
+    assert derive_rows(RULES, state, np.zeros(0, dtype=np.int64)) is None
 
 
 def test_read_only_arrays_are_read() -> None:
@@ -103,7 +108,7 @@ def test_read_only_arrays_are_read() -> None:
     actions[1] = -1
     for array in (actions, todo):
         array.setflags(write=False)
-    assert engine.count_outside(RULES, actions, todo) == 1
+    assert count_outside(RULES, actions, todo) == 1
 
 
 @pytest.mark.parametrize("bit", [0, 1, 31, 62])
@@ -115,10 +120,11 @@ def test_an_index_outside_an_array_is_an_error_if_checked() -> None:
     """In a process of its own, which builds the library with checks once."""
     code = (
         "import numpy as np\n"
-        "from solitaire_env.core import engine, make_rules, make_state\n"
+        "from solitaire_env.core import make_rules, make_state\n"
+        "from solitaire_env.core.rules.derive import derive_rows\n"
         "from solitaire_env.variants import get_variant\n"
         "rules = make_rules(get_variant('busy-aces'))\n"
-        "try: engine.derive_rows(rules, make_state(rules, 2), np.array([2]))\n"
+        "try: derive_rows(rules, make_state(rules, 2), np.array([2]))\n"
         "except IndexError as error: print(error)\n"
     )
     environ = {**os.environ, "SOLITAIRE_ENV_KERNELS": "checked"}

@@ -11,7 +11,7 @@ import pytest
 
 from solitaire_env.core import perft
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.engine import PLAYING
+from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.perft import count_nodes, count_unique, divide
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import Position, action_text, format_position, parse_position

@@ -10,7 +10,9 @@ import pytest
 from solitaire_env import core
 from solitaire_env.core import GameSpec
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.engine import make_state, place
+from solitaire_env.core.native import widened
+from solitaire_env.core.rules.derive import place
+from solitaire_env.core.rules.state import make_state
 from solitaire_env.testing import check_state
 from solitaire_env.util.files import read_json, write_json
 from solitaire_env.variants import VARIANTS, Variant
@@ -29,7 +31,7 @@ def test_place_sets_a_game_to_a_position_row(variant: Variant) -> None:
     batch = Batch(GameSpec(variant), 1)
     batch.deal(np.zeros(1, dtype=np.int64), [5])
     state = make_state(batch.rules, 1)
-    place(batch.rules, state, 0, batch.state.rows[0].copy())
+    place(batch.rules, widened(state), 0, batch.state.rows[0].copy())
     for name, expected, got in zip(state._fields, batch.state, state, strict=True):
         np.testing.assert_array_equal(got, expected, name)
     assert check_state(batch) == []

@@ -24,7 +24,7 @@ import pytest
 
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.deals import deal_order
-from solitaire_env.core.engine import PLAYING, WON
+from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.notation import action_text, format_position
 from solitaire_env.variants import VARIANTS, Variant

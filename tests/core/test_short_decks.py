@@ -19,10 +19,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from solitaire_env.core import engine
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAY, PLAYING, make_rules
 from solitaire_env.core.perft import successors, unique_rows
+from solitaire_env.core.rules.derive import derive_rows
+from solitaire_env.core.rules.state import State, make_deals, make_events, make_state
+from solitaire_env.core.rules.step import step_rows
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import action_text, format_position, position_from_row
 from solitaire_env.variants import Variant
@@ -92,10 +94,10 @@ def explore_engine(variant: Variant, deal: int) -> Space:
     def text(row: bytes) -> str:
         return format_position(position_from_row(variant, np.frombuffer(row, dtype=np.int8)))
 
-    def set_up(rows: np.ndarray) -> engine.State:
-        state = engine.make_state(rules, len(rows))
+    def set_up(rows: np.ndarray) -> State:
+        state = make_state(rules, len(rows))
         state.rows[:] = rows
-        engine.derive_rows(rules, state, np.arange(len(rows)))
+        derive_rows(rules, state, np.arange(len(rows)))
         return state
 
     batch = Batch(GameSpec(variant), 1)
@@ -109,9 +111,9 @@ def explore_engine(variant: Variant, deal: int) -> Space:
         games, actions = np.divmod(legal, rules.actions)
         after = set_up(state.rows[games])
         if len(actions):
-            no_deals = engine.make_deals(rules, [0] * rules.piles, 1)
+            no_deals = make_deals(rules, [0] * rules.piles, 1)
             everyone = np.full(len(actions), PLAY, dtype=np.int8)
-            engine.step_rows(rules, no_deals, after, engine.make_events(len(actions)), actions, everyone)
+            step_rows(rules, no_deals, after, make_events(len(actions)), actions, everyone)
         for name, stepped, fresh in zip(after._fields, after, set_up(after.rows), strict=True):
             if len(wrong := np.argwhere(stepped != fresh)):
                 first = wrong[0, 0]

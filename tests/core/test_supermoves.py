@@ -9,9 +9,11 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from solitaire_env.core import engine, supermoves
+from solitaire_env.core import supermoves
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING, Action, action_layout, make_rules
+from solitaire_env.core.rules.moves import decode_action
+from solitaire_env.core.rules.state import State
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Build, SequenceBuild, Variant
 from solitaire_env.policies.drawing import draw
@@ -52,14 +54,14 @@ def test_sequences_are_built_card_by_card(build: Any, sequence: Any, refuses: Re
     assert several or not COMPILED
 
 
-def recursively(variant: Variant, state: engine.State, row: int, number: int) -> list[int]:
+def recursively(variant: Variant, state: State, row: int, number: int) -> list[int]:
     """The single moves of an action."""
     rules = make_rules(variant)
     layout = action_layout(supermoves.strict_variant(variant))
     action = action_layout(variant).decode(number)
     if action.kind not in ("tableau", "space"):
         return [layout.encode(action)]
-    source, target, count = engine.move_of(rules, state, row, number)
+    source, target, count = decode_action(rules, state, row, number)
     heights = state.heights[row].astype(int).tolist()
     cells = state.rows[row, rules.row_cells : rules.row_cells + rules.cells]
     empty_cells = np.flatnonzero(cells == 0).tolist()

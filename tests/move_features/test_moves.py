@@ -13,7 +13,7 @@ import pytest
 
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
-from solitaire_env.core.layout import PLAYING, make_rules
+from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.columns import MOVE_NAMES, NUM_DIG, NUM_MOVE
 from solitaire_env.move_features.dig_outs import WASTE_DIG
@@ -22,7 +22,7 @@ from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import Position, format_position, parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import COMPILED, ODD, OPTIONS, PLAYED, SHORT
+from tests.games import COMPILED, ODD, OPTIONS, PLAYED, SHORT, has_basic_rules
 from tests.positions import fill
 from tests.reference import GAMES as REFERENCE
 
@@ -30,7 +30,7 @@ Array = npt.NDArray[Any]
 
 GAMES = PLAYED | ODD | (OPTIONS if COMPILED else {})
 IN_SUIT = {name: variant for name, variant in SHORT.items() if variant.build == "same suit"}
-PLAIN = [name for name, variant in (GAMES | IN_SUIT).items() if not make_rules(variant).varied]
+COUNTED = [name for name, variant in (GAMES | IN_SUIT).items() if has_basic_rules(variant)]
 """Games whose features are counted slowly."""
 
 
@@ -314,7 +314,7 @@ class Slow:
         ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", COUNTED)
 @pytest.mark.parametrize(("digs", "reach"), [(1, 0), (2, 1), (5, 3)] if COMPILED else [(5, 3)])
 def test_position_features_equal_the_slow_count(name: str, digs: int, reach: int) -> None:
     variant = (GAMES | IN_SUIT)[name]

@@ -20,6 +20,8 @@ class SlowGreedy:
         layout = spec.layout
         self.layout = layout
         self.build = spec.variant.build
+        self.kings_lead = spec.variant.spaces == "kings" and spec.variant.moves != "one card"
+        self.ranks = spec.variant.ranks
         self.piles = layout["piles"]
         self.waste = layout["waste"]
         self.sources = self.piles + layout["waste"] + layout["cells"]
@@ -96,6 +98,8 @@ class SlowGreedy:
         source, count = self.space_source, self.space_count[None, :].repeat(n, 0)
         from_pile = source < self.piles
         pile = np.where(from_pile, source, 0)[None, :].repeat(n, 0)
+        if self.kings_lead:
+            count = np.where(from_pile, self.ranks + 1 - (table.top[:, source] >> 2), 1)
         lowest, under = table.card_at(count, pile), table.card_at(count + 1, pile)
         whole = (under != 0) & ~self._fits(lowest, under)
         heights = table.heights[table.rows, pile]
@@ -110,10 +114,10 @@ class SlowGreedy:
     def _dug_pile(self, table: _Table, codes: Array) -> Array:
         """Bool ``[n, piles]``: the pile where a next foundation card lies under the fewest cards."""
         slices = self.layout["slices"]
-        foundations = codes[:, slice(*slices["foundations"])].reshape(len(codes), 4, -1).max(2)
+        foundations = codes[:, slice(*slices["foundations"])].reshape(len(codes), 4, -1)
         needed = foundations[table.rows[:, :, None], table.tableau & 3] + 1
         above = table.heights[:, :, None] - 1 - np.arange(self.capacity)
-        wanted = (table.tableau > 0) & (table.tableau >> 2 == needed)
+        wanted = (table.tableau > 0) & (table.tableau[..., None] >> 2 == needed).any(-1)
         buried = np.where(wanted, above, self.capacity).min(2)
         every = np.arange(self.piles)[None, :]
         dug: Array = (every == buried.argmin(1)[:, None]) & (buried < self.capacity)

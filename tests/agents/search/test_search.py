@@ -34,6 +34,7 @@ from agents.search.values import PositionValues
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.native import widened
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
 from solitaire_env.move_features.autoplay import SafeAutoplay, autoplay_safe, autoplay_safe_move
@@ -87,7 +88,7 @@ def test_state_and_observation_give_the_same_move_scores(name: str) -> None:
         room = make_room(batch.rules)
         for row in np.flatnonzero(batch.state.status == PLAYING):
             seen = reader.read_moves(batch.observations()[[row]], batch.state.mask[[row]])
-            n = score_moves(batch.rules, batch.state, row, weights, room)
+            n = score_moves(batch.rules, widened(batch.state), row, weights, room)
             assert room.actions[:n].tolist() == seen.actions.tolist()
             assert room.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
 
@@ -112,7 +113,7 @@ def test_incremental_keys_equal_full_keys(name: str) -> None:
     """The incremental keys equal those computed from the whole position."""
     variant = ALL[name]
     batch = Batch(GameSpec(variant), 2)
-    rules, state = batch.rules, batch.state
+    rules, state = batch.rules, widened(batch.state)
     trail = positions.make_trail(rules)
     random = np.random.default_rng(0)
     moves = 0
@@ -783,7 +784,7 @@ def test_playouts_end_the_games() -> None:
     """The linear policy plays each of the given games to its end; other games do not change."""
     player = searcher("forty-thieves", playouts=True)
     batch = played(player.variant, 40, 6)
-    rules, state = batch.rules, batch.state
+    rules, state = batch.rules, widened(batch.state)
     alone = played(player.variant, 40, 6)
     before = state.rows.copy()
     games = np.array([1, 4])

@@ -1,0 +1,95 @@
+"""Which cards go home and come back, and where each stands."""
+
+from solitaire_env.core.cards import SUITS
+from solitaire_env.core.native import inner
+from solitaire_env.core.rules.building import base_rank, color, fits, is_in, playable, wrapped
+
+
+@inner
+def place_home(rules, state, b, card):
+    """Number of cards under a card on its foundation."""
+    place = (card >> 2) - 1
+    if rules.wraps:
+        place = wrapped(rules, place + 2 - base_rank(rules, state, b)) - 1
+    return place
+
+
+@inner
+def home_suits(rules, count, suit):
+    """The suits, as bits, of the next card of a foundation with ``count`` cards, the first of ``suit``."""
+    if rules.alternate_home and count > 0:
+        return color(suit) if count & 1 == 0 else 15 ^ color(suit)
+    return 1 << suit
+
+
+@inner
+def taken_home(rules, state, b, foundation):
+    """The cards, as bits, that a foundation takes."""
+    count = state.rows[b, rules.row_foundations + foundation]
+    if count >= rules.ranks:
+        return 0
+    rank = wrapped(rules, base_rank(rules, state, b) + count)
+    return home_suits(rules, count, foundation // rules.decks) << (4 * rank)
+
+
+@inner
+def cards_home_after(rules, state, b, more):
+    """The cards, as bits, that the foundations take after ``more`` further cards on each."""
+    base = base_rank(rules, state, b)
+    cards = 0
+    foundation = rules.row_foundations
+    for suit in range(SUITS):
+        for _ in range(rules.decks):
+            count = state.rows[b, foundation] + more
+            if count < rules.ranks:
+                cards |= home_suits(rules, count, suit) << (4 * wrapped(rules, base + count))
+            foundation += 1
+    return cards
+
+
+@inner
+def update_next_home(rules, state, b):
+    """Update the cards that go home now."""
+    state.next_home[b] = cards_home_after(rules, state, b, 0)
+
+
+@inner
+def goes_home(state, b, card):
+    """Whether a foundation takes the card; none takes EMPTY."""
+    return is_in(card, state.next_home[b])
+
+
+@inner
+def foundation_for(rules, state, b, card):
+    """The index in the row of the foundation that takes the card, which must be a card that goes home.
+
+    Foundations of a suit are ordered fullest first, so the first match is the fullest.
+    """
+    count = place_home(rules, state, b, card)
+    foundation = 0
+    while (
+        state.rows[b, rules.row_foundations + foundation] != count
+        or (home_suits(rules, count, foundation // rules.decks) >> (card & 3)) & 1 == 0
+    ):
+        foundation += 1
+    return rules.row_foundations + foundation
+
+
+@inner
+def last_home(rules, state, b, foundation):
+    """The last card of a foundation, counted from 0, EMPTY if there is none; only for building in suit."""
+    count = state.rows[b, rules.row_foundations + foundation]
+    if count == 0:
+        return 0
+    rank = wrapped(rules, base_rank(rules, state, b) + count - 1)
+    return 4 * rank + (foundation if rules.decks == 1 else foundation // rules.decks)
+
+
+@inner
+def worrying_foundation(rules, state, b, suit, target):
+    """The foundation of a suit whose last card worries back, counted from 0."""
+    # Foundations of a suit are ordered fullest first, so of equal ones the last gives.
+    foundation = (suit + 1) * rules.decks - 1
+    while not fits(rules, last_home(rules, state, b, foundation), playable(rules, state, b, target)):
+        foundation -= 1
+    return foundation

@@ -1,0 +1,195 @@
+"""The games of a batch as arrays.
+
+A kernel takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain ints), the games as
+:class:`State` (modified in place) and the number of a game, ``b``.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core.cards import DOWN
+from solitaire_env.core.layout import Rules
+from solitaire_env.core.native import Int8, Int16, Int32, Int64, UInt64, inner, kernel
+
+KINDS: Final = 56
+"""Numbers of cards, and so of kinds of card, are below this."""
+PART: Final = 128
+"""Number of games that a thread processes at a time."""
+
+
+class State(NamedTuple):
+    """A batch of games of one variant. Only ``rows`` defines the position; the rest is derived from it."""
+
+    rows: Annotated[Int8, "batch rules.row_size"]
+    """Position rows ``[batch, row_size]``, see :mod:`solitaire_env.core.layout`."""
+    tops: Annotated[Int8, "batch rules.sources"]
+    """The playable card of each source ``[batch, sources]``, EMPTY if there is none."""
+    takers: Annotated[Int32, "batch KINDS"]
+    """The tableau piles that take cards of each kind ``[batch, KINDS]``, as bits."""
+    givers: Annotated[Int32, "batch KINDS"]
+    """The places that may give a card of each kind to a pile ``[batch, KINDS]``, as bits: sources, then, if
+    cards may worry back, suits of the foundations."""
+    carriable: Annotated[Int8, "batch rules.sources"]
+    """Maximum number of cards that may move together from each source to a pile ``[batch, sources]``: of the
+    sequence, no more than a supermove carries."""
+    next_home: Annotated[Int64, "batch"]
+    """The cards that the foundations take ``[batch]``, as bits."""
+    heights: Annotated[Int8, "batch rules.piles"]
+    """Cards in each tableau pile ``[batch, piles]``."""
+    crowded: Annotated[Int8, "batch"]
+    """1 if a pile might get full, which never happens in a game from a deal ``[batch]``."""
+    runs: Annotated[Int8, "batch rules.piles"]
+    """Length of the sequence at the end of each tableau pile ``[batch, piles]``; 1 in one-card games, 0 in a
+    space."""
+    stock: Annotated[Int16, "batch"]
+    """Cards in the stock ``[batch]``."""
+    waste: Annotated[Int16, "batch"]
+    """Cards in the waste ``[batch]``."""
+    home: Annotated[Int64, "batch"]
+    """Cards on the foundations ``[batch]``."""
+    spaces: Annotated[Int16, "batch"]
+    """Empty tableau piles ``[batch]``."""
+    empty_cells: Annotated[Int16, "batch"]
+    """Empty cells ``[batch]``."""
+    mask: Annotated[Int8, "batch rules.actions"]
+    """Legal actions ``[batch, actions]``, 1 where legal; all ones when the game is finished."""
+    status: Annotated[Int8, "batch"]
+    """PLAYING, WON or STUCK ``[batch]``."""
+
+
+class Events(NamedTuple):
+    """The effects of the last action ``[batch]``, int8, 1 for yes."""
+
+    went_home: Annotated[Int8, "events"]
+    """A card went to a foundation; -1 if one worried back."""
+    advanced: Annotated[Int8, "events"]
+    """The game moved on for good: a card left the stock while redeals are limited, or was turned up."""
+    invalid: Annotated[Int8, "events"]
+    """The action was illegal and changed nothing."""
+
+
+def make_state(rules: Rules, batch: int) -> State:
+    """The state of ``batch`` games with all piles empty."""
+
+    def zeros(dtype: type, *shape: int) -> npt.NDArray[Any]:
+        return np.zeros((batch, *shape), dtype=dtype)
+
+    return State(
+        rows=zeros(np.int8, rules.row_size),
+        tops=zeros(np.int8, rules.sources),
+        takers=zeros(np.int32, KINDS),
+        givers=zeros(np.int32, KINDS),
+        carriable=zeros(np.int8, rules.sources),
+        next_home=zeros(np.int64),
+        heights=zeros(np.int8, rules.piles),
+        crowded=zeros(np.int8),
+        runs=zeros(np.int8, rules.piles),
+        stock=zeros(np.int16),
+        waste=zeros(np.int16),
+        home=zeros(np.int64),
+        spaces=zeros(np.int16),
+        empty_cells=zeros(np.int16),
+        mask=zeros(np.int8, rules.actions),
+        status=zeros(np.int8),
+    )
+
+
+def make_events(batch: int) -> Events:
+    """Events of ``batch`` games."""
+    return Events(*(np.zeros(batch, dtype=np.int8) for _ in Events._fields))
+
+
+class Deals(NamedTuple):
+    """Arrays for dealing new games."""
+
+    sizes: Annotated[Int64, "rules.piles"]
+    """Cards dealt to each tableau pile ``[piles]``."""
+    down: Annotated[Int8, "rules.piles height"]
+    """DOWN for each card of each pile that is dealt face down, else 0 ``[piles, cards of the largest]``."""
+    streams: Annotated[UInt64, "deals"]
+    """State of each game's stream of deal numbers ``[batch]``."""
+    numbers: Annotated[Int64, "deals"]
+    """The deal number of each game ``[batch]``; 0 if it did not start from one."""
+    shuffles: Annotated[UInt64, "deals"]
+    """Scratch array: states of the shuffling generators ``[batch]``."""
+    orders: Annotated[Int8, "deals rules.cards"]
+    """The order in which the cards of each game leave the pack ``[batch, cards]``."""
+
+
+def make_deals(
+    rules: Rules, sizes: Sequence[int], batch: int, face_down: Sequence[Iterable[int]] = ()
+) -> Deals:
+    """Arrays for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles.
+
+    ``face_down`` has for each pile the places, from the bottom, of the cards that are dealt face down.
+    """
+    down = np.zeros((rules.piles, max(sizes)), dtype=np.int8)
+    for pile, places in enumerate(face_down):
+        down[pile, list(places)] = DOWN
+    return Deals(
+        sizes=np.array(sizes, dtype=np.int64),
+        down=down,
+        streams=np.zeros(batch, dtype=np.uint64),
+        numbers=np.zeros(batch, dtype=np.int64),
+        shuffles=np.zeros(batch, dtype=np.uint64),
+        orders=np.zeros((batch, rules.cards), dtype=np.int8),
+    )
+
+
+@inner
+def write_row(row, target):
+    """Copy a row over another of the same length. Assigning a slice would allocate."""
+    for k in range(len(row)):
+        target[k] = row[k]
+
+
+@inner
+def copy_cards(rules, state, source, target):
+    """Copy the cards of a game, except the stock, to another row: enough for moving cards, not for more."""
+    for place in range(rules.row_stock):
+        state.rows[target, place] = state.rows[source, place]
+    for pile in range(rules.piles):
+        state.heights[target, pile] = state.heights[source, pile]
+    state.next_home[target] = state.next_home[source]
+    state.stock[target] = state.stock[source]
+    state.waste[target] = state.waste[source]
+    state.home[target] = state.home[source]
+    state.spaces[target] = state.spaces[source]
+    state.empty_cells[target] = state.empty_cells[source]
+
+
+@inner
+def copy(rules, state, source, target):
+    """Copy a game from one row to another."""
+    copy_cards(rules, state, source, target)
+    for place in range(rules.row_stock, rules.row_size):
+        state.rows[target, place] = state.rows[source, place]
+    for place in range(rules.sources):
+        state.tops[target, place] = state.tops[source, place]
+        state.carriable[target, place] = state.carriable[source, place]
+    for card in range(KINDS):
+        state.takers[target, card] = state.takers[source, card]
+        state.givers[target, card] = state.givers[source, card]
+    state.crowded[target] = state.crowded[source]
+    for pile in range(rules.piles):
+        state.runs[target, pile] = state.runs[source, pile]
+    for action in range(rules.actions):
+        state.mask[target, action] = state.mask[source, action]
+    state.status[target] = state.status[source]
+
+
+@kernel(part=PART)
+def copy_rows(
+    rules: Rules,
+    state: State,
+    sources: Annotated[Int64, "n"],
+    targets: Annotated[Int64, "n"],
+    start: int,
+    stop: int,
+) -> None:
+    """Copy the games of some rows to others (no duplicate targets)."""
+    for k in range(start, stop):
+        copy(rules, state, sources[k], targets[k])

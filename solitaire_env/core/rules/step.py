@@ -1,0 +1,123 @@
+"""A step: a legal action changes the cards, the mask and the status; any other changes nothing."""
+
+from typing import Annotated
+
+from solitaire_env.core.layout import DEAL, PLAY, PLAYING, SUPERMOVE, Rules
+from solitaire_env.core.native import Int8, Int64, inner, kernel
+from solitaire_env.core.rules.building import carry_limit
+from solitaire_env.core.rules.deal import deal
+from solitaire_env.core.rules.derive import update_source
+from solitaire_env.core.rules.legal import (
+    mask_all_of,
+    mask_cell,
+    mask_full_piles,
+    mask_home,
+    mask_place,
+    mask_spaces,
+    update_carriable,
+    update_status,
+)
+from solitaire_env.core.rules.moves import decode, move_cards
+from solitaire_env.core.rules.state import PART, Deals, Events, State
+from solitaire_env.core.shuffle import next_order
+
+
+@inner
+def _clear_events(events, b):
+    events.went_home[b] = 0
+    events.advanced[b] = 0
+    events.invalid[b] = 0
+
+
+@inner
+def _changing(rules, source, target, k):
+    """The places whose cards change, -1 for none: a space may be filled from the waste."""
+    if k == 0:
+        return source
+    return target if k == 1 else rules.piles
+
+
+@inner
+def _play(rules, state, events, b, action):
+    """Play a legal action; update mask and status."""
+    spaces = state.spaces[b]
+    cells = state.empty_cells[b]
+    source, target, count = decode(rules, state, b, action)
+    if target == source:
+        target = -1  # a draw or a redeal
+    if rules.worrying_back and rules.home_actions <= action < rules.cell_actions:
+        target = rules.sources + (state.tops[b, source] & 3)
+
+    for k in range(2 + rules.fill):
+        place = _changing(rules, source, target, k)
+        if place >= 0:
+            mask_place(rules, state, b, place, 0)
+    home, events.advanced[b] = move_cards(rules, state, b, action, source, target, count)
+    events.went_home[b] = home
+    capacity = carry_limit(rules, state, b, 0)
+    for k in range(2 + rules.fill):
+        place = _changing(rules, source, target, k)
+        if place >= 0:
+            if place < rules.sources:
+                update_source(rules, state, b, place, capacity)
+            mask_all_of(rules, state, b, place)
+
+    if home != 0:
+        # That foundation now takes another card.
+        for other in range(rules.sources):
+            mask_home(rules, state, b, other)
+    if (state.spaces[b] == 0) != (spaces == 0):
+        mask_spaces(rules, state, b)
+    if rules.moves == SUPERMOVE and (state.spaces[b] != spaces or state.empty_cells[b] != cells):
+        update_carriable(rules, state, b, capacity)
+    if (state.empty_cells[b] == 0) != (cells == 0):
+        for other in range(rules.first_cell):
+            mask_cell(rules, state, b, other)
+    if state.crowded[b] != 0:
+        mask_full_piles(rules, state, b)
+    update_status(rules, state, b)
+
+
+@inner
+def step(rules, state, events, b, action):
+    """Play an action of the space if it is legal; otherwise change nothing and set ``events.invalid``."""
+    _clear_events(events, b)
+    if state.status[b] != PLAYING:
+        return
+    if state.mask[b, action] == 0:
+        events.invalid[b] = 1
+    else:
+        _play(rules, state, events, b, action)
+
+
+@kernel
+def count_outside(rules: Rules, actions: Annotated[Int64, "batch"], todo: Annotated[Int8, "batch"]) -> int:
+    """The number of actions to play that are outside the action space."""
+    outside = 0
+    for b in range(actions.shape[0]):
+        outside += int(todo[b] == PLAY and (actions[b] < 0 or actions[b] >= rules.actions))
+    return outside
+
+
+@kernel(part=PART)
+def step_rows(
+    rules: Rules,
+    deals: Deals,
+    state: State,
+    events: Events,
+    actions: Annotated[Int64, "batch"],
+    todo: Annotated[Int8, "batch"],
+    start: int,
+    stop: int,
+) -> None:
+    """Step the games of the batch: PLAY the action, which must be in the action space, LEAVE the game
+    unchanged, or DEAL the next one of its stream.
+    """
+    for b in range(start, stop):
+        if todo[b] == PLAY:
+            step(rules, state, events, b, actions[b])
+        else:
+            _clear_events(events, b)
+            if todo[b] == DEAL:
+                next_order(rules, deals, b)
+                deal(rules, deals, state, b)

@@ -1,0 +1,106 @@
+"""The order of the pack that follows from a deal number.
+
+The generator is SplitMix64 [1]: the state starts as the deal number, every draw adds the golden gamma to it
+and mixes the sum to 64 bits. A whole number below n is drawn without bias from the high 32 bits x of a draw
+[2]: x * n >> 32, drawn again while x * n mod 2**32 is below 2**32 mod n. The pack starts in order, deck by
+deck, Ace of Clubs, Diamonds, Hearts, Spades, then the twos; Fisher-Yates goes from the last place down to
+the second and swaps place i with a place from 0..i. Place 0 is dealt first.
+
+[1] Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
+[2] Lemire: Fast random integer generation in an interval, ACM TOMACS 29 (1), 2019.
+"""
+
+from typing import Annotated, Final
+
+import numpy as np
+
+from solitaire_env.core.cards import SUITS
+from solitaire_env.core.layout import Rules
+from solitaire_env.core.native import Int8, Int64, UInt64, inner, kernel
+from solitaire_env.core.rules.state import Deals
+
+RESERVED_DEALS: Final = 2**20
+"""Deal numbers below this are reserved for evaluation: a stream never picks one."""
+
+
+@inner(wraps=True)
+def _mix(z):
+    """SplitMix64's output function on one uint64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inner(wraps=True)
+def next_bits(states, b):
+    """Advance ``states[b]`` (uint64) in place and return 64 random bits."""
+    states[b] += np.uint64(0x9E3779B97F4A7C15)
+    return _mix(states[b])
+
+
+@inner
+def random_below(states, b, n):
+    """A whole number from ``0 .. n - 1``, unbiased, for ``n < 2**32``."""
+    bound = np.uint64(n)
+    low = np.uint64(0xFFFFFFFF)
+    product = (next_bits(states, b) >> np.uint64(32)) * bound
+    if (product & low) < bound:
+        threshold = np.uint64(2**32) % bound
+        while (product & low) < threshold:
+            product = (next_bits(states, b) >> np.uint64(32)) * bound
+    return np.int64(product >> np.uint64(32))
+
+
+@inner
+def _shuffle(states, orders, b):
+    """Fisher-Yates on a row of ``orders``, in place."""
+    for i in range(orders.shape[1] - 1, 0, -1):
+        j = random_below(states, b, i + 1)
+        card = orders[b, i]
+        orders[b, i] = orders[b, j]
+        orders[b, j] = card
+
+
+@inner
+def _pick(streams, b):
+    """The next unreserved deal number of a stream."""
+    number = np.int64(0)
+    while number < RESERVED_DEALS:
+        number = np.int64(next_bits(streams, b) >> np.uint64(1))
+    return number
+
+
+@inner
+def next_order(rules, deals, b):
+    """The pack of the next deal of a game's stream, shuffled."""
+    number = _pick(deals.streams, b)
+    deals.numbers[b] = number
+    deals.shuffles[b] = np.uint64(number)
+    deck = SUITS * rules.ranks
+    for first in range(0, rules.cards, deck):
+        for k in range(deck):
+            deals.orders[b, first + k] = SUITS + k
+    _shuffle(deals.shuffles, deals.orders, b)
+
+
+@kernel
+def shuffle_rows(states: Annotated[UInt64, "n"], orders: Annotated[Int8, "n rules.cards"]) -> None:
+    """Shuffle each row of ``orders`` (int8 ``[n, cards]``) from its generator's state (uint64 ``[n]``)."""
+    for b in range(orders.shape[0]):
+        _shuffle(states, orders, b)
+
+
+@kernel
+def pick_rows(
+    streams: Annotated[UInt64, "batch"], rows: Annotated[Int64, "n"], numbers: Annotated[Int64, "n"]
+) -> None:
+    """Write the next deal number of each row's stream (int64 ``[n]``) to ``numbers`` (int64 ``[n]``)."""
+    for k in range(rows.shape[0]):
+        numbers[k] = _pick(streams, rows[k])
+
+
+@kernel
+def order_rows(rules: Rules, deals: Deals, rows: Annotated[Int64, "n"]) -> None:
+    """Shuffle a pack for the next deal of the stream of some rows (int64 ``[n]``)."""
+    for k in range(rows.shape[0]):
+        next_order(rules, deals, rows[k])
