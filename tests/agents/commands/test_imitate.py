@@ -120,10 +120,12 @@ def test_all_games_of_a_deal_are_held_out_together(eights: Path, tmp_path: Path)
     """If each game occurs twice, both copies are held out or neither is."""
     games = games_in(eights)
     got = learned_from(asked(written(tmp_path / "twice", *games, *games), env="eights-down"))
-    held: dict[bytes, set[bool]] = {}
+    held: dict[bytes, list[bool]] = {}
     for observation, kept in zip(got.observations, got.held_out.tolist(), strict=True):
-        held.setdefault(observation.tobytes(), set()).add(kept)
-    assert {len(kept) for kept in held.values()} == {1}
+        held.setdefault(observation.tobytes(), []).append(kept)
+    # A position that also occurs in another deal, or again, occurs more than twice.
+    pairs = [kept for kept in held.values() if len(kept) == 2]
+    assert len(pairs) > 100 and {len(set(kept)) for kept in pairs} == {1}
     assert 0.02 < got.held_out.mean() < 0.3
     assert got.learned[got.held_out].any() and not got.learned[got.held_out].all()
 
