@@ -127,7 +127,7 @@ def configuration_page() -> str:
 MAP_PAGE: Final = """
 # Where is what
 
-To read the code, start with `solitaire_env/variants.py` (the games) and `solitaire_env/core/engine.py` (the
+To read the code, start with `solitaire_env/variants.py` (the games) and `solitaire_env/core/rules/` (the
 legal moves). The folders are layers: each imports only the layers below it, and `make layers` checks that,
 from the contracts in `pyproject.toml`. [Design](design.md) says why.
 
@@ -206,14 +206,14 @@ def _cell(path: Path) -> str:
 def folders(package: str) -> list[Path]:
     """The folders of a package, itself first."""
     top = ROOT / package
-    return [top, *sorted(path.parent for path in top.glob("*/__init__.py"))]
+    return sorted(path.parent for path in top.rglob("__init__.py"))
 
 
 def map_page() -> str:
     """``explanation/where-is-what.md``: the layers as a picture, and the folders with their modules."""
-    agents, package, core = (_picture(name, rows) for name, rows in layers().items())
+    agents, *package = (_picture(name, rows) for name, rows in layers().items())
     return NOTE + MAP_PAGE.format(
-        pictures=f"{agents}\n      |\n      v  imports\n{package}\n\nand inside it\n\n{core}",
+        pictures=f"{agents}\n      |\n      v  imports\n" + "\n\nand inside it\n\n".join(package),
         folders="\n".join(map(_folder, [*folders("solitaire_env"), *folders("agents")])),
         others=table(
             ["folder", "what it is"], ([f"`{name}`", what] for name, what in OTHERS.items()), texts=2

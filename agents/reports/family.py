@@ -300,7 +300,7 @@ BESIDE: Final = """## Beside specialists
 
 `shipped` has its own network for each of these games. The last column has the cost of its training, with that
 of the network that it started from, if there is one. For the network of many games it was
-{cost} in all.
+{cost} in total.
 
 {verdict}{table}
 """

@@ -26,9 +26,9 @@ from solitaire_env.core.position import (
 from solitaire_env.core.rewards import get_reward
 from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.derive import derive_rows
-from solitaire_env.core.rules.state import Events, copy_rows, make_deals, make_events, make_state
+from solitaire_env.core.rules.state import Events, copy_rows, make_events, make_state
 from solitaire_env.core.rules.step import count_outside, step_rows
-from solitaire_env.core.shuffle import order_rows
+from solitaire_env.core.shuffle import make_deals, order_rows
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.util.arguments import check_count
 from solitaire_env.util.lazy import cached_property

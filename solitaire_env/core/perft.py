@@ -20,8 +20,9 @@ from solitaire_env.core.layout import PLAY, PLAYING, Rules, action_layout, make_
 from solitaire_env.core.native import Int64, kernel
 from solitaire_env.core.position import Position, position_to_row
 from solitaire_env.core.rules.derive import derive_rows
-from solitaire_env.core.rules.state import Events, State, copy, make_deals, make_events, make_state
+from solitaire_env.core.rules.state import Events, State, copy, make_events, make_state
 from solitaire_env.core.rules.step import step, step_rows
+from solitaire_env.core.shuffle import make_deals
 from solitaire_env.util.arguments import check_count, check_kind
 
 Rows = npt.NDArray[np.int8]

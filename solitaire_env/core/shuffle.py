@@ -1,4 +1,4 @@
-"""The order of the pack that follows from a deal number.
+"""The order of the pack that follows from a deal number, and the arrays for dealing.
 
 The generator is SplitMix64 [1]: the state starts as the deal number, every draw adds the golden gamma to it
 and mixes the sum to 64 bits. A whole number below n is drawn without bias from the high 32 bits x of a draw
@@ -10,17 +10,54 @@ the second and swaps place i with a place from 0..i. Place 0 is dealt first.
 [2] Lemire: Fast random integer generation in an interval, ACM TOMACS 29 (1), 2019.
 """
 
-from typing import Annotated, Final
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
-from solitaire_env.core.cards import SUITS
+from solitaire_env.core.cards import DOWN, SUITS
 from solitaire_env.core.layout import Rules
 from solitaire_env.core.native import Int8, Int64, UInt64, inner, kernel
-from solitaire_env.core.rules.state import Deals
 
 RESERVED_DEALS: Final = 2**20
 """Deal numbers below this are reserved for evaluation: a stream never picks one."""
+
+
+class Deals(NamedTuple):
+    """Arrays for dealing new games."""
+
+    sizes: Annotated[Int64, "rules.piles"]
+    """Cards dealt to each tableau pile ``[piles]``."""
+    down: Annotated[Int8, "rules.piles height"]
+    """DOWN for each card of each pile that is dealt face down, else 0 ``[piles, cards of the largest]``."""
+    streams: Annotated[UInt64, "deals"]
+    """State of each game's stream of deal numbers ``[batch]``."""
+    numbers: Annotated[Int64, "deals"]
+    """The deal number of each game ``[batch]``; 0 if it did not start from one."""
+    shuffles: Annotated[UInt64, "deals"]
+    """Scratch array: states of the shuffling generators ``[batch]``."""
+    orders: Annotated[Int8, "deals rules.cards"]
+    """The order in which the cards of each game leave the pack ``[batch, cards]``."""
+
+
+def make_deals(
+    rules: Rules, sizes: Sequence[int], batch: int, face_down: Sequence[Iterable[int]] = ()
+) -> Deals:
+    """Arrays for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles.
+
+    ``face_down`` has for each pile the places, from the bottom, of the cards that are dealt face down.
+    """
+    down = np.zeros((rules.piles, max(sizes)), dtype=np.int8)
+    for pile, places in enumerate(face_down):
+        down[pile, list(places)] = DOWN
+    return Deals(
+        sizes=np.array(sizes, dtype=np.int64),
+        down=down,
+        streams=np.zeros(batch, dtype=np.uint64),
+        numbers=np.zeros(batch, dtype=np.int64),
+        shuffles=np.zeros(batch, dtype=np.uint64),
+        orders=np.zeros((batch, rules.cards), dtype=np.int8),
+    )
 
 
 @inner(wraps=True)

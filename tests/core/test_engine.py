@@ -88,10 +88,11 @@ def test_python_calls_only_kernels() -> None:
 def test_the_check_of_calls_finds_a_fault() -> None:
     tree = ast.parse(
         """
-from solitaire_env.core import engine, step as play
+from solitaire_env import core
+from solitaire_env.core import step as play
 @inner
-def _mine(x): return decode(x)
-def plain(x): return _mine(x) + play(x) + copy(x) + other.copy(x)
+def _mine(x): return core.decode(x)
+def plain(x): return _mine(x) + play(x) + core.copy(x) + other.copy(x)
 """
     )
     inner = {"a._mine", "solitaire_env.core.step", "solitaire_env.core.copy"}

@@ -23,8 +23,9 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAY, PLAYING, make_rules
 from solitaire_env.core.perft import successors, unique_rows
 from solitaire_env.core.rules.derive import derive_rows
-from solitaire_env.core.rules.state import State, make_deals, make_events, make_state
+from solitaire_env.core.rules.state import State, make_events, make_state
 from solitaire_env.core.rules.step import step_rows
+from solitaire_env.core.shuffle import make_deals
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import action_text, format_position, position_from_row
 from solitaire_env.variants import Variant

@@ -7,7 +7,8 @@ from solitaire_env.core.layout import Rules
 from solitaire_env.core.native import Int64, inner, kernel
 from solitaire_env.core.rules.building import base_rank
 from solitaire_env.core.rules.derive import derive
-from solitaire_env.core.rules.state import Deals, State
+from solitaire_env.core.rules.state import State
+from solitaire_env.core.shuffle import Deals
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Which cards go home and come back, and where each stands."""
+"""Foundations: which cards go home, onto which foundation, and which come back."""
 
 from solitaire_env.core.cards import SUITS
 from solitaire_env.core.native import inner

@@ -13,7 +13,14 @@ import numpy as np
 
 from solitaire_env.core.layout import PLAYING, SPACES_NONE, SPACES_RANK, STUCK, WON
 from solitaire_env.core.native import inner, lowest_bit
-from solitaire_env.core.rules.building import carry_limit, is_crowded, is_in, kind_of, kinds_below, space_fillers
+from solitaire_env.core.rules.building import (
+    carry_limit,
+    is_crowded,
+    is_in,
+    kind_of,
+    kinds_below,
+    space_fillers,
+)
 from solitaire_env.core.rules.foundations import goes_home, last_home
 from solitaire_env.core.rules.moves import can_redeal, decode
 

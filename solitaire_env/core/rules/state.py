@@ -4,15 +4,13 @@ A kernel takes the variant as :class:`~solitaire_env.core.layout.Rules` (plain i
 :class:`State` (modified in place) and the number of a game, ``b``.
 """
 
-from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import Rules
-from solitaire_env.core.native import Int8, Int16, Int32, Int64, UInt64, inner, kernel
+from solitaire_env.core.native import Int8, Int16, Int32, Int64, inner, kernel
 
 KINDS: Final = 56
 """Numbers of cards, and so of kinds of card, are below this."""
@@ -100,43 +98,6 @@ def make_state(rules: Rules, batch: int) -> State:
 def make_events(batch: int) -> Events:
     """Events of ``batch`` games."""
     return Events(*(np.zeros(batch, dtype=np.int8) for _ in Events._fields))
-
-
-class Deals(NamedTuple):
-    """Arrays for dealing new games."""
-
-    sizes: Annotated[Int64, "rules.piles"]
-    """Cards dealt to each tableau pile ``[piles]``."""
-    down: Annotated[Int8, "rules.piles height"]
-    """DOWN for each card of each pile that is dealt face down, else 0 ``[piles, cards of the largest]``."""
-    streams: Annotated[UInt64, "deals"]
-    """State of each game's stream of deal numbers ``[batch]``."""
-    numbers: Annotated[Int64, "deals"]
-    """The deal number of each game ``[batch]``; 0 if it did not start from one."""
-    shuffles: Annotated[UInt64, "deals"]
-    """Scratch array: states of the shuffling generators ``[batch]``."""
-    orders: Annotated[Int8, "deals rules.cards"]
-    """The order in which the cards of each game leave the pack ``[batch, cards]``."""
-
-
-def make_deals(
-    rules: Rules, sizes: Sequence[int], batch: int, face_down: Sequence[Iterable[int]] = ()
-) -> Deals:
-    """Arrays for the deals of ``batch`` games, with ``sizes`` cards to the tableau piles.
-
-    ``face_down`` has for each pile the places, from the bottom, of the cards that are dealt face down.
-    """
-    down = np.zeros((rules.piles, max(sizes)), dtype=np.int8)
-    for pile, places in enumerate(face_down):
-        down[pile, list(places)] = DOWN
-    return Deals(
-        sizes=np.array(sizes, dtype=np.int64),
-        down=down,
-        streams=np.zeros(batch, dtype=np.uint64),
-        numbers=np.zeros(batch, dtype=np.int64),
-        shuffles=np.zeros(batch, dtype=np.uint64),
-        orders=np.zeros((batch, rules.cards), dtype=np.int8),
-    )
 
 
 @inner

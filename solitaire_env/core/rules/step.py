@@ -18,8 +18,8 @@ from solitaire_env.core.rules.legal import (
     update_status,
 )
 from solitaire_env.core.rules.moves import decode, move_cards
-from solitaire_env.core.rules.state import PART, Deals, Events, State
-from solitaire_env.core.shuffle import next_order
+from solitaire_env.core.rules.state import PART, Events, State
+from solitaire_env.core.shuffle import Deals, next_order
 
 
 @inner
