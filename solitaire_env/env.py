@@ -1,37 +1,29 @@
 """The Gymnasium environment of one game."""
 
 from dataclasses import asdict
-from typing import Any, Literal, get_args
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
+from typing_extensions import Unpack
 
 from solitaire_env import notation
+from solitaire_env.arguments import Arguments, GameArguments, MaskDtype, check_arguments
 from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.deals import Deal, check_deal
 from solitaire_env.core.family import FamilyBatch
-from solitaire_env.core.layout import Information, Observation, action_number
+from solitaire_env.core.layout import action_number
 from solitaire_env.core.observations import cards_high, decode_cards
 from solitaire_env.core.position import Position
-from solitaire_env.core.rewards import RewardName
-from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
-from solitaire_env.core.variant import Build, Moves, Spaces, Variant
-from solitaire_env.registration import resolve_variant
-from solitaire_env.render import (
-    RENDER_FPS,
-    RENDER_MODES,
-    SIZE,
-    LastMove,
-    RenderMode,
-    check_render_mode,
-    check_render_size,
-    last_move,
-    render,
-)
-from solitaire_env.util.arguments import check_choice
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.variant import Variant
+from solitaire_env.render import RENDER_FPS, RENDER_MODES, LastMove, last_move, render
 from solitaire_env.util.messages import shown
+
+Games = Batch | FamilyBatch
+"""Games of one variant, or of several."""
 
 
 def observation_space(spec: GameSpec) -> Box:
@@ -42,13 +34,12 @@ def observation_space(spec: GameSpec) -> Box:
     return Box(low=0.0, high=1.0, shape=(spec.observation_size,), dtype=np.float32)
 
 
-MaskDtype = Literal["int8", "bool"]
-"""Types of the mask in the infos."""
-
-
-def check_mask_dtype(mask_dtype: MaskDtype) -> MaskDtype:
-    """Check the type of masks."""
-    return check_choice("mask_dtype", mask_dtype, get_args(MaskDtype))
+def spaces_of(batch: Games) -> tuple[Box, Discrete]:
+    """The spaces of one game's observation and actions."""
+    if isinstance(batch, Batch):
+        return observation_space(batch.spec), Discrete(batch.num_actions)
+    high = batch.layout.high
+    return Box(low=np.zeros_like(high), high=high, dtype=np.int8), Discrete(batch.num_actions)
 
 
 _ROW_0 = np.zeros(1, dtype=np.int64)
@@ -84,7 +75,7 @@ def check_started(started: bool) -> None:
         raise gym.error.ResetNeeded("no game has started: call reset() first")
 
 
-def row_info(batch: Batch | FamilyBatch, row: int, mask_type: np.dtype[Any]) -> dict[str, Any]:
+def row_info(batch: Games, row: int, mask_type: np.dtype[Any]) -> dict[str, Any]:
     """The info of reset and step of a single environment.
 
     NumPy values, because TorchRL reads the dtype of each. Bools are 0-d arrays: Gymnasium's vector
@@ -97,6 +88,13 @@ def row_info(batch: Batch | FamilyBatch, row: int, mask_type: np.dtype[Any]) -> 
         "is_success": np.array(batch.won[row]),
         "cards_home": batch.state.home[row],
     }
+
+
+def picture_move(batch: Games, row: int, action: int) -> LastMove | None:
+    """The description of an action that is about to be played; None if the row's game does not have it."""
+    number = batch.find_action(row, action)
+    game = batch.game_of(row)
+    return None if number is None else last_move(game.variant, game.state, row, number)
 
 
 class BatchRow:
@@ -115,11 +113,13 @@ class BatchRow:
     """
 
     def __init__(
-        self, batch: Batch, row: int, *, started: bool = True, mask_dtype: MaskDtype = "int8"
+        self, batch: Games, row: int, *, started: bool = True, mask_dtype: MaskDtype = "int8"
     ) -> None:
-        self.batch = batch
+        self.batch: Any = batch
+        """The games: a Batch, in environments of many games a FamilyBatch."""
         self.row = row
         self.mask_dtype: MaskDtype = mask_dtype
+        """Type of the mask in the infos."""
         self._mask_type = np.dtype(mask_dtype)
         self._started = started
 
@@ -141,21 +141,38 @@ class BatchRow:
         mask: npt.NDArray[np.bool_] = self.batch.state.mask[self.row].astype(np.bool_)
         return mask
 
+    @property
+    def game(self) -> GameSpec:
+        """The game that is played."""
+        return self.batch.game_of(self.row).spec
+
+    @property
+    def variant(self) -> Variant:
+        """The rules of the game that is played."""
+        return self.batch.game_of(self.row).variant
+
+    @property
+    def settings(self) -> Settings:
+        """Observation, rewards and limits of an episode."""
+        return self.batch.game_of(self.row).settings
+
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""
-        return notation.action_text(self.batch.variant, action)
+        return self.batch.action_text(action)
 
     def parse_action(self, text: str) -> int:
         """Number of an action from its text."""
-        return notation.parse_action(self.batch.variant, text)
+        return self.batch.parse_action(text)
 
     def describe_action(self, action: int) -> str:
         """A legal action in this position, in words: ``9S to 6S, 4 cards, from t2 to t7``."""
-        return notation.describe_action(self.batch.variant, self.batch.state, self.row, self._legal(action))
+        game, number = self._legal(action)
+        return notation.describe_action(game.variant, game.state, self.row, number)
 
     def move(self, action: int) -> notation.Move:
         """The cards that a legal action moves in this position, and the piles."""
-        return notation.move_of(self.batch.variant, self.batch.state, self.row, self._legal(action))
+        game, number = self._legal(action)
+        return notation.move_of(game.variant, game.state, self.row, number)
 
     def legal_actions(self) -> list[int]:
         """The legal actions; none if the game is finished, although its mask is all ones."""
@@ -167,18 +184,22 @@ class BatchRow:
 
     def expand(self, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
-        return self.batch.expand(self.row, self._legal(action))
+        game, number = self._legal(action)
+        return game.expand(self.row, number)
 
-    def _legal(self, action: int) -> int:
-        """The number of a legal action; an illegal one raises an error."""
+    def _legal(self, action: int) -> tuple[Batch, int]:
+        """The game, and its own number of a legal action; an illegal one raises an error."""
         self._need_start()
-        number = action_number(action)
-        self.batch.spec.actions.decode(number)
-        if self.batch.state.status[self.row]:
+        asked = action_number(action)
+        text = self.batch.action_text(asked)
+        game, number = self.batch.game_of(self.row), self.batch.find_action(self.row, asked)
+        if number is None:
+            raise IllegalActionError(f"illegal action {text}: {game.variant.name} has no such move")
+        if game.state.status[self.row]:
             raise IllegalActionError("the game is finished: no action is legal")
-        if not self.batch.state.mask[self.row, number]:
-            raise IllegalActionError(self.batch.explain_illegal(self.row, number))
-        return number
+        if not game.state.mask[self.row, number]:
+            raise IllegalActionError(game.explain_illegal(self.row, number))
+        return game, number
 
     # --------------------------------------------------------------------------------- position
 
@@ -197,15 +218,13 @@ class BatchRow:
     @property
     def observation_layout(self) -> dict[str, slice]:
         """Named slices of the observation."""
-        return dict(self.batch.spec.slices)
+        return dict(self.batch.slices)
 
     def decode_observation(self, observation: npt.NDArray[np.int8]) -> Position:
         """The position in a ``cards`` observation."""
-        if self.batch.settings.observation != "cards":
-            raise ValueError(
-                f"observation is {self.batch.settings.observation!r}, allowed for decoding: 'cards'"
-            )
-        return decode_cards(self.batch.variant, observation)
+        if self.settings.observation != "cards":
+            raise ValueError(f"observation is {self.settings.observation!r}, allowed for decoding: 'cards'")
+        return decode_cards(self.variant, self.batch.own_observation(self.row, observation))
 
     # ----------------------------------------------------------------------------- save, restore
 
@@ -221,9 +240,9 @@ class BatchRow:
 
     def clone(self) -> "SolitaireEnv":
         """A separate environment in the same state."""
-        settings = asdict(self.batch.settings)
+        settings = asdict(self.settings)
         del settings["max_episode_steps"]  # the TimeLimit wrapper's
-        other = SolitaireEnv(self.batch.variant, mask_dtype=self.mask_dtype, **settings)
+        other = SolitaireEnv(self.variant, mask_dtype=self.mask_dtype, **settings)
         if self._started:
             other.set_state(self.get_state())
         return other
@@ -293,36 +312,21 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
 
+    _reset_options: tuple[str, ...] = RESET_OPTIONS
+
     def __init__(
         self,
         variant: str | Variant | dict[str, Any] = "forty-thieves",
-        *,
-        build: Build | None = None,
-        spaces: Spaces | None = None,
-        moves: Moves | None = None,
-        observation: Observation = "cards",
-        information: Information = "player",
-        reward: RewardName = "progress",
-        on_invalid: OnInvalid = "noop",
-        stall_limit: int | None = None,
-        mask_dtype: MaskDtype = "int8",
-        render_mode: RenderMode | None = None,
-        render_size: tuple[int, int] = SIZE,
+        **arguments: Unpack[GameArguments],
     ) -> None:
-        self.render_mode = check_render_mode(render_mode)
-        self.render_size = check_render_size(render_size)
-        self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
-        self.settings = Settings(
-            observation=observation,
-            information=information,
-            reward=reward,
-            on_invalid=on_invalid,
-            stall_limit=stall_limit,
-        )
-        self.game = GameSpec(self.variant, self.settings)
-        self.observation_space = observation_space(self.game)
-        self.action_space = Discrete(self.game.num_actions)
-        super().__init__(Batch(self.game, 1), 0, started=False, mask_dtype=check_mask_dtype(mask_dtype))
+        self._made_with: dict[str, Any] = {"variant": variant, **arguments}
+        checked = check_arguments(arguments, GameArguments, RENDER_MODES)
+        self._set_up(Batch(checked.spec(variant), 1), checked)
+
+    def _set_up(self, batch: Games, arguments: Arguments) -> None:
+        super().__init__(batch, 0, started=False, mask_dtype=arguments.mask_dtype)
+        self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
+        self.observation_space, self.action_space = spaces_of(batch)
         self._last: LastMove | None = None
         self._screen: Any = None
 
@@ -332,7 +336,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Start a new game: see the class for ``options``."""
-        start = read_start(self.batch, check_options(options))
+        start = self._read_start(check_options(options, self._reset_options))
         super().reset(seed=seed)
         if seed is not None or not self._started:
             self.batch.seed_streams(_ROW_0, [self.np_random])
@@ -347,8 +351,8 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         """Play one action: a whole number of the action space; NumPy and torch scalars are allowed."""
         self._need_start()
         number = action_number(action)
-        self.game.actions.decode(number)
         batch = self.batch
+        batch.action_text(number)  # raises an error outside the space
         if self.render_mode is None:
             batch.step(np.array([number], dtype=np.int64), batch.everyone)
         else:
@@ -360,6 +364,10 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
             bool(batch.truncated[0]),
             self._info(),
         )
+
+    def _read_start(self, options: dict[str, Any]) -> Any:
+        """The start of a game from reset's checked options."""
+        return read_start(self.batch, options)
 
     def render(self) -> Any:
         """The board in the render mode: text, pixels, or None if a window already shows it."""
@@ -385,7 +393,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         return f"{name}\n{notation.format_position(self.batch.visible(0))}" if self._started else name
 
     def _step_and_show(self, number: int) -> None:
-        last = last_move(self.variant, self.batch.state, 0, number)
+        last = picture_move(self.batch, 0, number)
         self.batch.step(np.array([number], dtype=np.int64), self.batch.everyone)
         self._last = last
         if self.render_mode == "human":
@@ -426,6 +434,8 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
 
     def clone(self) -> "SolitaireEnv":
         """A separate environment in the same state."""
-        other = super().clone()
-        other.render_mode, other.render_size, other.spec = self.render_mode, self.render_size, self.spec
+        other = type(self)(**self._made_with)
+        if self._started:
+            other.set_state(self.get_state())
+        other.spec = self.spec
         return other

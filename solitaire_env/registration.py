@@ -104,4 +104,5 @@ def register_all() -> None:
             id=FAMILY_ID,
             entry_point="solitaire_env.family:FamilyEnv",
             vector_entry_point="solitaire_env.family:FamilyVectorEnv",
+            max_episode_steps=max(map(step_limit, VARIANTS)),
         )

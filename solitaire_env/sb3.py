@@ -4,33 +4,30 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Discrete
 from gymnasium.utils import seeding
+from typing_extensions import Unpack
 
+from solitaire_env.arguments import REGISTERED, Arguments, StepLimit, VecEnvArguments, check_arguments
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.layout import Information, Observation
-from solitaire_env.core.rewards import RewardName
-from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
-from solitaire_env.core.variant import Build, Moves, Spaces, Variant
-from solitaire_env.env import BatchRow, check_options, check_started, observation_space, read_start
-from solitaire_env.move_features.reader import MoveReader
-from solitaire_env.move_features.table import MoveTable
-from solitaire_env.registration import resolve_variant, spec_arguments, step_limit
-from solitaire_env.render import (
-    RENDER_FPS,
-    SIZE,
-    TEXT_MODES,
-    VECTOR_RENDER_MODES,
-    VectorRenderMode,
-    check_render_mode,
-    check_render_size,
-    render,
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.variant import Variant
+from solitaire_env.env import (
+    BatchRow,
+    Games,
+    check_options,
+    check_started,
+    observation_space,
+    read_start,
 )
+from solitaire_env.move_features.table import MoveTable
+from solitaire_env.registration import spec_arguments
+from solitaire_env.render import RENDER_FPS, TEXT_MODES, VECTOR_RENDER_MODES, render
 from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
@@ -42,13 +39,21 @@ try:
 except ImportError as error:
     raise ImportError(f'solitaire_env.sb3 needs {error.name}: pip install "solitaire-env[train]"') from error
 
-REGISTERED: Final = "registered"
-"""The registered step limit of a variant."""
 METHODS: Final = tuple(
     name for name, value in vars(BatchRow).items() if callable(value) and not name.startswith("_")
 )
 """Methods of single environments that ``env_method`` calls, besides ``deal``, a property, and ``render``."""
 _PROPERTIES: Final = ("deal", "observation_layout")
+
+
+class Played(NamedTuple):
+    """What a step of all games led to, arrays ``[num_envs]``."""
+
+    rewards: npt.NDArray[np.float64]
+    terminated: npt.NDArray[np.bool_]
+    truncated: npt.NDArray[np.bool_]
+    ended: npt.NDArray[np.bool_]
+    """Terminated, truncated or both."""
 
 
 class SolitaireVecEnv(VecEnv):
@@ -70,52 +75,26 @@ class SolitaireVecEnv(VecEnv):
         env_id: str | Variant,
         num_envs: int = 1,
         *,
-        build: Build | None = None,
-        spaces: Spaces | None = None,
-        moves: Moves | None = None,
-        observation: Observation = "cards",
         observation_dtype: Literal["float32"] | None = None,
-        information: Information = "player",
-        reward: RewardName = "progress",
-        on_invalid: OnInvalid = "noop",
-        stall_limit: int | None = None,
-        max_episode_steps: int | Literal["registered"] | None = REGISTERED,
-        render_mode: VectorRenderMode | None = None,
-        render_size: tuple[int, int] = SIZE,
+        max_episode_steps: StepLimit = REGISTERED,
+        **arguments: Unpack[VecEnvArguments],
     ) -> None:
-        self.variant = resolve_variant(env_id, build=build, spaces=spaces, moves=moves)
-        self.settings = Settings(
-            observation=observation,
-            information=information,
-            reward=reward,
-            on_invalid=on_invalid,
-            stall_limit=stall_limit,
-            max_episode_steps=(
-                step_limit(self.variant)
-                if isinstance(max_episode_steps, str) and max_episode_steps == REGISTERED
-                else max_episode_steps
-            ),
-        )
-        self.game = GameSpec(self.variant, self.settings)
-        self.spec = _spec(self.game)
-        """The spec with which ``gym.make`` makes a single environment of the same game."""
-        space = observation_space(self.game)
+        checked = check_arguments(arguments, VecEnvArguments, VECTOR_RENDER_MODES, max_episode_steps)
+        game = checked.spec(env_id)
+        space = observation_space(game)
         if observation_dtype is not None:
             if observation_dtype != "float32":
                 raise ValueError(
                     f"unknown observation_dtype {shown(observation_dtype)}, allowed: None, 'float32'"
                 )
             space = Box(space.low, space.high, dtype=np.float32)
-        self._set_up(Batch(self.game, num_envs), space, self.game.num_actions, render_mode, render_size)
+        self._set_up(Batch(game, num_envs), space, checked)
+        self.spec = _spec(game)
+        """The spec with which ``gym.make`` makes a single environment of the same game."""
 
-    def _set_up(
-        self, batch: Batch, space: Box, num_actions: int, render_mode: VectorRenderMode | None = None,
-        render_size: tuple[int, int] = SIZE,
-    ) -> None:  # fmt: skip
-        """Set the games, the space of their observations and their number of actions."""
-        self.batch = batch
-        self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
-        self.render_size = check_render_size(render_size)
+    def _set_up(self, batch: Games, space: Box, arguments: Arguments) -> None:
+        self.batch: Any = batch
+        self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
         self.metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
         size = batch.size
         self._rows = np.arange(size, dtype=np.int64)
@@ -123,7 +102,22 @@ class SolitaireVecEnv(VecEnv):
         self._returns = np.zeros(size, dtype=np.float64)
         self._started = np.zeros(size, dtype=np.float64)
         self._reset_once = False
-        super().__init__(size, space, Discrete(num_actions))
+        super().__init__(size, space, Discrete(batch.num_actions))
+
+    @property
+    def game(self) -> GameSpec:
+        """The game that is played."""
+        return self.batch.game_of(0).spec
+
+    @property
+    def variant(self) -> Variant:
+        """The rules of the game that is played."""
+        return self.game.variant
+
+    @property
+    def settings(self) -> Settings:
+        """Observation, rewards and limits of an episode."""
+        return self.game.settings
 
     def reset(self) -> VecEnvObs:
         """Start new games in all rows, as set by :meth:`seed` and :meth:`set_options`."""
@@ -169,26 +163,31 @@ class SolitaireVecEnv(VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; restart finished games."""
         batch = self.batch
-        ended = self._play()
-        self._returns += batch.rewards
+        played = self._play()
+        self._returns += played.rewards
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        dones = batch.ended.copy()
+        rewards, dones = played.rewards.astype(np.float32), played.ended.copy()
         if batch.settings.on_invalid != "raise":
             for row in np.flatnonzero(batch.events.invalid).tolist():
                 infos[row]["invalid_action"] = True
-        if ended:
+        if dones.any():
             rows = np.flatnonzero(dones)
-            self._finish(rows, infos)
+            self._finish(rows, infos, played.truncated & ~played.terminated)
             batch.deal_next(rows)
             for row in rows.tolist():
                 self.reset_infos[row] = {"deal": int(batch.deal_numbers[row])}
-        return self._observations(), batch.rewards.astype(np.float32), dones, infos
+        return self._observations(), rewards, dones, infos
 
-    def _play(self) -> int:
-        """Play the actions; return the number of episodes that ended."""
-        return self.batch.step(self._actions, self.batch.everyone)
+    def _play(self) -> Played:
+        """Play the actions."""
+        batch = self.batch
+        batch.step(self._actions, batch.everyone)
+        return Played(batch.rewards, batch.terminated, batch.truncated, batch.ended)
 
-    def _finish(self, rows: npt.NDArray[np.int64], infos: list[dict[str, Any]]) -> None:
+    def _finish(
+        self, rows: npt.NDArray[np.int64], infos: list[dict[str, Any]], cut_off: npt.NDArray[np.bool_]
+    ) -> None:
+        """Write the infos of episodes that ended; ``cut_off`` marks those that were only truncated."""
         batch = self.batch
         observations = batch.observations()
         now = time.perf_counter()
@@ -197,7 +196,7 @@ class SolitaireVecEnv(VecEnv):
             infos[row].update(
                 {
                     "terminal_observation": observations[row].astype(self.observation_space.dtype),
-                    "TimeLimit.truncated": bool(batch.truncated[row] and not batch.terminated[row]),
+                    "TimeLimit.truncated": bool(cut_off[row]),
                     "is_success": bool(batch.won[row]),
                     "cards_home": home,
                     "deal": int(batch.deal_numbers[row]),
@@ -331,7 +330,6 @@ class VecMoveFeatures(VecEnvWrapper):
             raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVecEnv")
         super().__init__(venv, observation_space=move_space(games.game))
         self._table = MoveTable(games.batch)
-        self._reader = MoveReader(games.game)
 
     def reset(self) -> VecEnvObs:
         """Start new games in all rows."""
@@ -343,7 +341,7 @@ class VecMoveFeatures(VecEnvWrapper):
         _, rewards, dones, infos = self.venv.step_wait()
         ended = [infos[row] for row in np.flatnonzero(dones).tolist()]
         if ended:
-            tables = self._reader.read_table(
+            tables = self._table.read_ended(
                 np.stack([info["terminal_observation"] for info in ended]).astype(np.int8)
             )
             for info, table in zip(ended, tables, strict=True):

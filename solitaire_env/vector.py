@@ -5,39 +5,28 @@ from typing import Any, Final, Literal, NamedTuple
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Discrete
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
+from typing_extensions import Unpack
 
+from solitaire_env.arguments import Arguments, GameArguments, StepLimit, check_arguments
 from solitaire_env.core.batch import Batch, Start
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.layout import PLAY, Information, Observation
-from solitaire_env.core.rewards import RewardName
-from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
-from solitaire_env.core.variant import Build, Moves, Spaces, Variant
+from solitaire_env.core.layout import PLAY
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     RESET_OPTIONS,
     BatchRow,
-    MaskDtype,
-    check_mask_dtype,
+    Games,
     check_options,
     check_started,
-    observation_space,
+    picture_move,
     read_start,
+    spaces_of,
 )
-from solitaire_env.registration import resolve_variant
-from solitaire_env.render import (
-    RENDER_FPS,
-    SIZE,
-    VECTOR_RENDER_MODES,
-    LastMove,
-    VectorRenderMode,
-    check_render_mode,
-    check_render_size,
-    last_move,
-    render,
-)
+from solitaire_env.render import RENDER_FPS, VECTOR_RENDER_MODES, LastMove, render
 from solitaire_env.util.arguments import check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -66,6 +55,9 @@ def read_only(array: Array) -> Array:
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
 
 
 class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
@@ -125,58 +117,36 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         num_envs: int = 1,
         variant: str | Variant | dict[str, Any] = "forty-thieves",
         *,
-        build: Build | None = None,
-        spaces: Spaces | None = None,
-        moves: Moves | None = None,
-        observation: Observation = "cards",
-        information: Information = "player",
-        reward: RewardName = "progress",
-        on_invalid: OnInvalid = "noop",
-        stall_limit: int | None = None,
-        mask_dtype: MaskDtype = "int8",
-        max_episode_steps: int | None = None,
-        render_mode: VectorRenderMode | None = None,
-        render_size: tuple[int, int] = SIZE,
-        autoreset_mode: Literal["NextStep", "SameStep", "Disabled"] | AutoresetMode = AutoresetMode.NEXT_STEP,
+        max_episode_steps: StepLimit = None,
+        autoreset_mode: AutoresetName | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
+        **arguments: Unpack[GameArguments],
     ) -> None:
-        self.variant = resolve_variant(variant, build=build, spaces=spaces, moves=moves)
-        self.settings = Settings(
-            observation=observation,
-            information=information,
-            reward=reward,
-            on_invalid=on_invalid,
-            stall_limit=stall_limit,
-            max_episode_steps=max_episode_steps,
-        )
-        self.game = GameSpec(self.variant, self.settings)
-        self.batch = Batch(self.game, num_envs)
-        self._set_up(mask_dtype, render_mode, render_size, autoreset_mode, copy)
-        self.single_observation_space = observation_space(self.game)
-        self.single_action_space = Discrete(self.game.num_actions)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        checked = check_arguments(arguments, GameArguments, VECTOR_RENDER_MODES, max_episode_steps)
+        self._set_up(Batch(checked.spec(variant), num_envs), checked, autoreset_mode, copy)
 
     def _set_up(
         self,
-        mask_dtype: MaskDtype,
-        render_mode: VectorRenderMode | None,
-        render_size: tuple[int, int],
-        autoreset_mode: str | AutoresetMode,
+        batch: Games,
+        arguments: Arguments,
+        autoreset_mode: AutoresetName | AutoresetMode,
         copy: bool,
     ) -> None:
-        """Set everything except the games and the spaces."""
-        self.render_mode = check_render_mode(render_mode, VECTOR_RENDER_MODES)
-        self.render_size = check_render_size(render_size)
+        self.batch: Any = batch
+        """The games: a Batch, in environments of many games a FamilyBatch."""
+        self.num_envs = batch.size
+        self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
+        self.mask_dtype = arguments.mask_dtype
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError:
             allowed = ", ".join(repr(mode.value) for mode in AutoresetMode)
             raise ValueError(f"unknown autoreset_mode {shown(autoreset_mode)}, allowed: {allowed}") from None
-        self.num_envs = self.batch.size
         self.copy = check_flag("copy", copy)
-        self.mask_dtype = check_mask_dtype(mask_dtype)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space, self.single_action_space = spaces_of(batch)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
         # What the next step does to each game: a finished game is dealt again, or must be reset first.
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
         self._some_ended = False
@@ -255,12 +225,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     def _last_moves(self, actions: npt.NDArray[np.int64]) -> list[LastMove | None]:
         """Descriptions of the actions about to be played; None for games that are dealt again."""
         return [
-            self._last_move(row, action) if todo == PLAY else None
+            picture_move(self.batch, row, action) if todo == PLAY else None
             for row, (action, todo) in enumerate(zip(actions.tolist(), self._todo.tolist(), strict=True))
         ]
-
-    def _last_move(self, row: int, action: int) -> LastMove:
-        return last_move(self.variant, self.batch.state, row, action)
 
     def _forget_moves(self, rows: npt.NDArray[np.int64]) -> None:
         if self.render_mode is not None:
@@ -268,6 +235,21 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
                 self._last[row] = None
 
     # -------------------------------------------------------------------------------- the games
+
+    @property
+    def game(self) -> GameSpec:
+        """The game that is played."""
+        return self.batch.game_of(0).spec
+
+    @property
+    def variant(self) -> Variant:
+        """The rules of the game that is played."""
+        return self.game.variant
+
+    @property
+    def settings(self) -> Settings:
+        """Observation, rewards and limits of an episode."""
+        return self.game.settings
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The current legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib expects.

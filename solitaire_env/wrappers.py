@@ -9,11 +9,12 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
+from solitaire_env.arguments import MaskDtype, check_mask_dtype
+from solitaire_env.core.family import FamilyBatch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.env import MaskDtype, SolitaireEnv, check_mask_dtype
+from solitaire_env.env import Games, SolitaireEnv
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import MoveReader
-from solitaire_env.move_features.table import MoveTable, highest_values, lowest_values
+from solitaire_env.move_features.table import FamilyMoveTable, MoveTable, highest_values, lowest_values
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv, read_only
@@ -188,8 +189,8 @@ class MoveFeatures(gym.Wrapper[Array, np.int64, Array, np.int64], gym.utils.Reco
         game = env.unwrapped
         if not isinstance(game, SolitaireEnv):
             raise TypeError(f"environment is a {type(game).__name__}, allowed: SolitaireEnv")
-        self.observation_space = move_space(game.game)
-        self._table = MoveTable(game.batch)
+        self.observation_space = table_space(game.batch)
+        self._table = make_table(game.batch)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -228,11 +229,11 @@ class VectorMoveFeatures(_VectorWrapper):
         if not isinstance(games, SolitaireVectorEnv):
             raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVectorEnv")
         self.autoreset_mode = games.autoreset_mode  # TorchRL asks the outermost wrapper
-        self.single_observation_space = move_space(games.game)
+        self.single_observation_space = table_space(games.batch)
         self.observation_space = batch_space(self.single_observation_space, games.num_envs)
         self._copy = games.copy
-        self._table = MoveTable(games.batch)
-        self._reader = MoveReader(games.game) if games.autoreset_mode is AutoresetMode.SAME_STEP else None
+        self._table = make_table(games.batch)
+        self._same_step = games.autoreset_mode is AutoresetMode.SAME_STEP
 
     def _observations(self) -> Array:
         table = self._table.read()
@@ -248,12 +249,28 @@ class VectorMoveFeatures(_VectorWrapper):
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play one action in every game."""
         _, rewards, terminated, truncated, infos = self.env.step(actions)
-        if self._reader is not None and "final_obs" in infos:
+        if self._same_step and "final_obs" in infos:
             rows = np.flatnonzero(infos["_final_obs"])
-            tables = self._reader.read_table(np.stack(infos["final_obs"][rows]))
+            tables = self._table.read_ended(np.stack(infos["final_obs"][rows]))
             for row, table in zip(rows.tolist(), tables, strict=True):
                 infos["final_obs"][row] = table
         return self._observations(), rewards, terminated, truncated, infos
+
+
+def make_table(batch: Games) -> MoveTable | FamilyMoveTable:
+    """The features of the moves of some games."""
+    return FamilyMoveTable(batch) if isinstance(batch, FamilyBatch) else MoveTable(batch)
+
+
+def table_space(batch: Games) -> spaces.Box:
+    """The space of the features of the moves of each game, float32 ``[actions, features]``."""
+    if not isinstance(batch, FamilyBatch):
+        return move_space(batch.spec)
+    low, high = (
+        np.stack([values(game.rules) for game in batch.batches]) for values in (lowest_values, highest_values)
+    )
+    actions = (batch.num_actions, 1)
+    return spaces.Box(np.tile(low.min(0), actions), np.tile(high.max(0), actions), dtype=np.float32)
 
 
 def move_space(game: GameSpec) -> spaces.Box:

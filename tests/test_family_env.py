@@ -12,9 +12,12 @@ from gymnasium.utils.env_checker import check_env
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.family import RULE_FIELDS
 from solitaire_env.core.layout import make_rules
+from solitaire_env.env import BatchRow, SolitaireEnv
 from solitaire_env.family import SPLITS, TEST, TRAIN, FamilyEnv, FamilyVectorEnv, read_games
 from solitaire_env.notation import parse_position
 from solitaire_env.variants import VARIANTS, Variant, get_variant
+from solitaire_env.wrappers import MoveFeatures, VectorMoveFeatures
+from tests.conftest import Refuses
 
 ID = "Solitaire/Family-v0"
 SOME = ["klondike-draw-3", "freecell", "yukon", "penguin", "zebra"]
@@ -101,7 +104,8 @@ def test_a_game_is_chosen_by_name() -> None:
             part = observation[env.layout.slices[f"t{pile}"]]
             assert part[: len(cards)].tolist() == list(cards)
         legal = np.flatnonzero(env.action_masks())
-        own = [env.game.action_text(action) for action in env.game.legal_actions()]
+        alone = BatchRow(env.batch.game_of(0), 0)
+        own = [alone.action_text(action) for action in alone.legal_actions()]
         assert sorted(env.action_text(int(action)) for action in legal) == sorted(own)
         assert env.describe_action(int(legal[0]))
 
@@ -183,3 +187,81 @@ def test_thoughtful_observations_show_the_stock() -> None:
     assert observation[env.layout.slices["stock"]][: len(stock)].tolist() == list(stock)
     assert env.batch.deal_of(0) == 2 and env.batch.position(0) == env.batch.visible(0)
     env.step(int(np.flatnonzero(info["action_mask"])[0]))
+
+
+def test_it_has_the_methods_of_a_single_game() -> None:
+    env = FamilyEnv(SOME, max_episode_steps="registered")
+    _, info = env.reset(seed=0, options={"variant": "freecell", "deal": 5})
+    alone = SolitaireEnv("freecell")
+    alone.reset(options={"deal": 5})
+    assert "FamilyEnv('freecell')" in repr(env) and env.position() in repr(env)
+    assert env.settings.max_episode_steps == 32 * 52 and env.game.variant is env.variant
+    legal = env.legal_actions()
+    assert legal == np.flatnonzero(info["action_mask"]).tolist()
+    for action, own in zip(map(env.action_text, legal), alone.legal_actions(), strict=True):
+        assert action == alone.action_text(own)
+        number = env.parse_action(action)
+        assert env.move(number) == alone.move(own) and env.expand(number) == alone.expand(own)
+        assert env.describe_action(number) == alone.describe_action(own)
+    assert env.decode_observation(env._observation()) == alone.decode_observation(alone._observation())
+    other = env.clone()
+    assert other.get_state() == env.get_state()
+    other.step(legal[0])
+    assert other.get_state() != env.get_state()
+
+
+def test_a_limit_of_gym_make_is_the_only_one() -> None:
+    env = gym.make(ID, games=["busy-aces"], max_episode_steps=10_000)
+    assert env.unwrapped.settings.max_episode_steps is None  # type: ignore[attr-defined]
+    assert gym.make_vec(ID, num_envs=2).settings.max_episode_steps == 32 * 208  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("limit", [0, False, "", []])
+def test_a_limit_that_is_none_is_refused(limit: Any, refuses: Refuses) -> None:
+    refuses(lambda: FamilyEnv(SOME, max_episode_steps=limit), "max_episode_steps is", "allowed: None or")
+
+
+def test_other_rules_of_a_game_are_refused(refuses: Refuses) -> None:
+    env = FamilyEnv(SOME)
+    other = get_variant("freecell").with_rules(build="same suit")
+    refuses(lambda: env.reset(options={"variant": other}), "'freecell' with other rules", "allowed: klondike")
+
+
+def test_a_row_is_copied_to_once(refuses: Refuses) -> None:
+    envs = FamilyVectorEnv(3, SOME)
+    envs.reset(seed=0)
+    before = [envs.get_state(row) for row in range(3)]
+    refuses(lambda: envs.copy_rows([0, 1], [2, 2]), "row 2 occurs twice", "each row once")
+    assert [envs.get_state(row) for row in range(3)] == before
+
+
+def test_a_restored_game_has_no_illegal_action() -> None:
+    env = FamilyEnv(SOME)
+    _, info = env.reset(seed=0)
+    saved = env.get_state()
+    assert env.step(int(info["action_mask"].argmin()))[4]["invalid_action"]
+    assert not env.set_state(saved)[1]["invalid_action"]
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_move_features_are_those_of_each_game(mode: str) -> None:
+    envs = FamilyVectorEnv(5, SOME, autoreset_mode=mode, max_episode_steps=6)
+    wrapped = VectorMoveFeatures(FamilyVectorEnv(5, SOME, autoreset_mode=mode, max_episode_steps=6))
+    singles = {name: SolitaireEnv(name) for name in SOME}
+    _, infos = envs.reset(seed=3)
+    table, _ = wrapped.reset(seed=3)
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        assert wrapped.observation_space.contains(table)
+        for row, name in enumerate(infos["variant"]):
+            single = MoveFeatures(singles[name])
+            observation, _ = single.reset(options={"position": envs.position(row)})
+            expected = np.zeros_like(table[row])
+            expected[envs.layout.actions[SOME.index(name)]] = observation
+            np.testing.assert_array_equal(table[row], expected)
+        actions = np.array([choose(rng, mask) for mask in infos["action_mask"]])
+        *_, infos = envs.step(actions)
+        table, *_, wrapped_infos = wrapped.step(actions)
+        for row in np.flatnonzero(wrapped_infos.get("_final_obs", [])):
+            assert wrapped_infos["final_obs"][row].shape == table[row].shape
+    assert FamilyEnv(SOME).observation_space != MoveFeatures(FamilyEnv(SOME)).observation_space

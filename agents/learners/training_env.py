@@ -8,9 +8,11 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import TrainConfig
 from agents.family import FamilySpec
+from solitaire_env.arguments import VecEnvArguments, check_arguments
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
-from solitaire_env.sb3 import SolitaireVecEnv
+from solitaire_env.render import VECTOR_RENDER_MODES
+from solitaire_env.sb3 import Played, SolitaireVecEnv
 
 MAX_FORCED: Final = 8
 """Maximum number of moves played for a game within a step; then the learner chooses in any case."""
@@ -33,28 +35,23 @@ class TrainingEnv(SolitaireVecEnv):
         self.steps = 0
         """Steps of all games in the last call, with forced moves but without safe autoplay."""
 
-    def _play(self) -> int:
-        super()._play()
+    def _play(self) -> Played:
+        played = super()._play()
+        played = Played(played.rewards.copy(), *(flag.copy() for flag in played[1:]))
         self.steps = self.num_envs
         batch = self.batch
-        rewards = batch.rewards.copy()
-        flags = (batch.terminated, batch.truncated, batch.ended)
-        ends = [flag.copy() for flag in flags]
         for _ in range(MAX_FORCED):
-            actions, forced = self._moves_without_choice(ends[-1])
-            played = actions >= 0
-            if not played.any():
+            actions, forced = self._moves_without_choice(played.ended)
+            moved = actions >= 0
+            if not moved.any():
                 break
-            batch.step(np.maximum(actions, 0), played.astype(np.int8))
+            batch.step(np.maximum(actions, 0), moved.astype(np.int8))
             self.steps += int(np.count_nonzero(forced))
-            rewards += batch.rewards
-            for end, now in zip(ends, flags, strict=True):
-                # A game at its stall limit continues if a card goes home by safe autoplay.
-                end[played] = now[played]
-        batch.rewards[:] = rewards
-        for flag, end in zip(flags, ends, strict=True):
-            flag[:] = end
-        return int(np.count_nonzero(ends[-1]))
+            played.rewards[:] += batch.rewards
+            # A game at its stall limit continues if a card goes home by safe autoplay.
+            for end, now in zip(played[1:], (batch.terminated, batch.truncated, batch.ended), strict=True):
+                end[moved] = now[moved]
+        return played
 
     def _moves_without_choice(
         self, ended: npt.NDArray[np.bool_]
@@ -99,17 +96,21 @@ class FamilyTrainingEnv(TrainingEnv):
         Number of games that are played at a time.
     """
 
-    game: FamilySpec  # type: ignore[assignment]
-
     def __init__(self, spec: FamilySpec, num_envs: int) -> None:
-        self.game = spec
-        self.spec = None  # type: ignore[assignment]  # no single environment has these observations
+        self._family = spec
         self.safe_autoplay, self.steps = False, 0
-        self._set_up(spec.make_batch(num_envs), spec.space, spec.num_actions)  # type: ignore[arg-type]
+        self._set_up(
+            spec.make_batch(num_envs), spec.space, check_arguments({}, VecEnvArguments, VECTOR_RENDER_MODES)
+        )
+
+    @property
+    def game(self) -> Any:
+        """All games, as one network sees them: a :class:`FamilySpec`."""
+        return self._family
 
     def __repr__(self) -> str:
         """The number of games."""
-        return f"{type(self).__name__}({len(self.game.variants)} games, num_envs={self.num_envs})"
+        return f"{type(self).__name__}({len(self._family.variants)} games, num_envs={self.num_envs})"
 
 
 @kernel

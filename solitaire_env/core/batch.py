@@ -151,6 +151,15 @@ class Rows:
             raise IndexError(f"there is no game {wrong[0]} for {name}, allowed: 0..{self.size - 1}")
         return np.ascontiguousarray(rows, dtype=np.int64)
 
+    def check_copy(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> bool:
+        """Raise an error if a target occurs twice; return whether a row is both a source and a target."""
+        written = np.zeros(self.size, dtype=np.bool_)
+        written[targets] = True
+        if np.count_nonzero(written) < len(targets):
+            twice = next(row for row, n in Counter(targets.tolist()).items() if n > 1)
+            raise ValueError(f"row {twice} occurs twice in targets, allowed: each row once")
+        return bool(written[sources].any())
+
     def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
         """Start the streams of deal numbers of some rows from Gymnasium's seeded generators."""
         for row, generator in zip(rows.tolist(), generators, strict=True):
@@ -208,6 +217,36 @@ class Batch(Rows):
         self._seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
 
     # ---------------------------------------------------------------------------- rows, actions
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions, legal or not."""
+        return self.rules.actions
+
+    @property
+    def slices(self) -> dict[str, slice]:
+        """Named slices of the observation."""
+        return self.spec.slices
+
+    def game_of(self, row: int) -> "Batch":
+        """The batch that plays a row, under the same row number: this one."""
+        return self
+
+    def find_action(self, row: int, action: int) -> int | None:
+        """The number of an action in the game of a row; None if the game does not have it."""
+        return action
+
+    def own_observation(self, row: int, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """An observation of a row as that of its game alone."""
+        return observation
+
+    def action_text(self, action: int) -> str:
+        """Text of an action: ``t3>f``."""
+        return self.spec.actions.text(action)
+
+    def parse_action(self, text: str) -> int:
+        """Number of an action from its text."""
+        return self.spec.actions.parse(text)
 
     def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         """Check the actions that a user passed, one per game, for :meth:`step` with ``todo``."""
@@ -333,12 +372,7 @@ class Batch(Rows):
 
         Both are int64 ``[n]``; ``targets`` has no duplicates, and rows in both are read first.
         """
-        written = np.zeros(self.size, dtype=np.bool_)
-        written[targets] = True
-        if np.count_nonzero(written) < len(targets):
-            twice = next(row for row, n in Counter(targets.tolist()).items() if n > 1)
-            raise ValueError(f"row {twice} occurs twice in targets, allowed: each row once")
-        if written[sources].any():
+        if self.check_copy(sources, targets):
             arrays: list[npt.NDArray[Any]] = list(self.state)
         else:
             copy_rows(self.rules, self.state, sources, targets)

@@ -22,6 +22,7 @@ from solitaire_env.core.layout import (
     Action,
     Information,
     action_layout,
+    action_number,
     make_rules,
     observation_layout,
 )
@@ -210,14 +211,50 @@ class FamilyBatch(Rows):
         self._actions = np.zeros(size, dtype=np.int64)
         self._todo = np.full(size, LEAVE, dtype=np.int8)
 
+    @property
+    def num_actions(self) -> int:
+        """Number of actions of all games."""
+        return len(self.layout.texts)
+
+    @property
+    def slices(self) -> dict[str, slice]:
+        """Named slices of the observation."""
+        return self.layout.slices
+
+    def find_action(self, row: int, action: int) -> int | None:
+        """The number of an action in the game of a row; None if the game does not have it."""
+        number = int(self.layout.own_actions[self.games[row], action])
+        return number if number >= 0 else None
+
+    def own_observation(self, row: int, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """An observation of a row as that of its game alone."""
+        own: npt.NDArray[Any] = observation[self.layout.places[self.games[row]]]
+        return own
+
+    def action_text(self, action: int) -> str:
+        """Text of an action: ``t3>f``."""
+        number = action_number(action)
+        if not 0 <= number < self.num_actions:
+            raise ValueError(
+                f"action {shown(number)} is outside the space, allowed: 0..{self.num_actions - 1}"
+            )
+        return self.layout.texts[number]
+
+    def parse_action(self, text: str) -> int:
+        """Number of an action from its text."""
+        number = self.layout.numbers.get(text) if isinstance(text, str) else None
+        if number is None:
+            raise ValueError(
+                f"no game has action {shown(text)}, allowed: such as {', '.join(self.layout.texts[:3])}"
+            )
+        return number
+
     def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         """Check the actions that a user passed, one per game, for :meth:`step` with ``todo``."""
         actions = whole_numbers("actions", actions, self.size)
-        outside = (todo == PLAY) & ((actions < 0) | (actions >= len(self.layout.texts)))
+        outside = (todo == PLAY) & ((actions < 0) | (actions >= self.num_actions))
         if outside.any():
-            raise ValueError(
-                f"action {actions[outside][0]} is outside the space, allowed: 0..{len(self.layout.texts) - 1}"
-            )
+            self.action_text(int(actions[outside][0]))  # raises the error
         return np.ascontiguousarray(actions, dtype=np.int64)
 
     # ------------------------------------------------------------------------------- new games
@@ -348,10 +385,12 @@ class FamilyBatch(Rows):
         self._observations[row] = 0
         self._observations[row, self.layout.slices["rules"]] = self.layout.rules[game]
         self.state.mask[row] = 0
+        self.events.invalid[row] = 0
         self._show(game, rows)
 
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
         """Copy the games in ``sources`` to ``targets``, including their random futures."""
+        self.check_copy(sources, targets)
         saved = [self.get_state(row) for row in sources.tolist()]
         for row, state in zip(targets.tolist(), saved, strict=True):
             self.set_state(row, state)

@@ -116,12 +116,6 @@ def observation_size(variant: Variant, observation: Observation, information: In
 
 
 @inner
-def _at(place):
-    """The index, declared nonnegative, so that no counting from the end of the array is compiled."""
-    return place & 0xFFFF
-
-
-@inner
 def _card_features(rules, state, b, thoughtful, depths, out):
     """Shares of the copies of each card that are home, playable and buried in the tableau, and the depth."""
     share = 1.0 / rules.decks

@@ -6,10 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Batch, Rules, State, run_parts, split_evenly
+from solitaire_env.core.family import FamilyBatch
 from solitaire_env.core.layout import ANY_GROUP, PLAYING
 from solitaire_env.core.native import Float32, Float64, Int8, kernel
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
 from solitaire_env.move_features.moves import measure, survey
+from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.util.lazy import cached_property
 
 Array = npt.NDArray[Any]
 
@@ -75,6 +78,49 @@ class MoveTable:
 
         run_parts(read_part, list(split_evenly(self.batch.size, SMALLEST_PART)))
         return self._table
+
+    def read_ended(self, observations: Array) -> Array:
+        """The features at some observations ``[n, entries]`` of games that have ended since, float32
+        ``[n, actions, NUM_MOVE]``.
+        """
+        return self._reader.read_table(observations)
+
+    @cached_property
+    def _reader(self) -> MoveReader:
+        return MoveReader(self.batch.spec)
+
+
+class FamilyMoveTable:
+    """The features of the legal moves of games of several variants; see :class:`MoveTable`.
+
+    They are read from observations, game by game.
+
+    Parameters
+    ----------
+    batch
+        The games.
+    """
+
+    def __init__(self, batch: FamilyBatch) -> None:
+        self.batch = batch
+        self._readers: dict[int, MoveReader] = {}
+
+    def read(self) -> Array:
+        """The current features, float32 ``[size, actions, NUM_MOVE]``."""
+        return self.read_ended(self.batch.observations())
+
+    def read_ended(self, observations: Array) -> Array:
+        """The features at some observations ``[n, entries]``, float32 ``[n, actions, NUM_MOVE]``."""
+        layout = self.batch.layout
+        table = np.zeros((len(observations), len(layout.texts), NUM_MOVE), dtype=np.float32)
+        games = (observations[:, None, layout.slices["rules"]] == layout.rules).all(-1).argmax(1)
+        for game in np.unique(games).tolist():
+            if game not in self._readers:
+                self._readers[game] = MoveReader(self.batch.specs[game])
+            rows = np.flatnonzero(games == game)
+            own = observations[rows][:, layout.places[game]]
+            table[rows[:, None], layout.actions[game]] = self._readers[game].read_table(own)
+        return table
 
 
 @kernel
