@@ -1,4 +1,4 @@
-"""Reinforcement-learning environments for the solitaire games of the Forty Thieves and Eight Off families.
+"""Reinforcement-learning environments for solitaire card games: Forty Thieves, Klondike, FreeCell and others.
 
 Importing the package registers the games::
 

@@ -22,7 +22,8 @@ NOTE: Final = (
 )
 
 LEARNERS: Final = {
-    "ppo": ("MaskablePPO, sb3-contrib", "sb3-contrib"),
+    "ppo": ("PPO, torch", "torch"),
+    "maskable-ppo": ("MaskablePPO, sb3-contrib", "sb3-contrib"),
     "pqn": ("PQN, torch", "torch"),
     "playouts": ("playouts of likely moves, torch", "torch"),
 }
