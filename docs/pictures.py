@@ -48,7 +48,7 @@ def serving() -> Iterator[str]:
         finally:
             running.should_exit = True
             thread.join()
-            app.state.room.close()
+            app.state.sessions.close()
 
 
 def open_page(browser: Browser, address: str, width: int, height: int, **more: Any) -> Page:

@@ -32,7 +32,7 @@ from agents.search.stocks import draw_stocks, write_games
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
-from solitaire_env.move_features.moves import make_room
+from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
 
 Array = npt.NDArray[Any]
@@ -63,7 +63,7 @@ class RolloutEvaluator:
         self.batch = Batch(spec, self.together * num_playouts)
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.autoplay = has_safe_moves(variant)
-        self.room = make_room(self.batch.rules)
+        self.scratch = make_move_scratch(self.batch.rules)
         draws = variant.stock * max(1, variant.passes)
         self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
 
@@ -94,7 +94,7 @@ class RolloutEvaluator:
         self.batch.step(taken, todo)
         play_to_end(
             rules, state, self.batch.events, np.flatnonzero(state.status[:m] == 0), self.weights, PATIENCE,
-            self.autoplay, self.line, self.room,
+            self.autoplay, self.line, self.scratch,
         )  # fmt: skip
         card, win = self.batch.pay
         paid = card * state.home[:m] + win * (state.status[:m] == 1)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-ROOM: Final = 2**20
+CHUNK: Final = 2**20
 """Numbers that are added up at a time."""
 
 
@@ -33,7 +33,7 @@ class Team:
     size
         Number of processes.
     memory
-        Shared by all: float64 ``[2, size, ROOM]``; None for a single process.
+        Shared by all: float64 ``[2, size, CHUNK]``; None for a single process.
     arrivals
         A semaphore for each process: the others release it when they have written their numbers.
     errors
@@ -55,7 +55,7 @@ class Team:
         self._helpers: list[Any] = []
         self._ended = False
         if memory is not None:
-            self._rooms = np.ndarray((2, size, ROOM), dtype=np.float64, buffer=memory.buf)
+            self._shared = np.ndarray((2, size, CHUNK), dtype=np.float64, buffer=memory.buf)
 
     def sum(self, numbers: npt.ArrayLike) -> Floats:
         """Add up ``[n]`` numbers of all processes; all get the same sums.
@@ -71,14 +71,14 @@ class Team:
         if self.size == 1:
             return mine
         sums = np.empty_like(mine)
-        for first in range(0, len(mine), ROOM):
-            part = slice(first, first + ROOM)
+        for first in range(0, len(mine), CHUNK):
+            part = slice(first, first + CHUNK)
             # Two alternating buffers: when a process writes to one again, all have read it.
             self._calls += 1
-            room = self._rooms[self._calls % 2, :, : len(mine[part])]
-            room[self.rank] = mine[part]
+            chunk = self._shared[self._calls % 2, :, : len(mine[part])]
+            chunk[self.rank] = mine[part]
             self._wait_for_others()
-            room.sum(0, out=sums[part])
+            chunk.sum(0, out=sums[part])
         return sums
 
     def _wait_for_others(self) -> None:
@@ -126,7 +126,7 @@ class Team:
         for helper in self._helpers:
             helper.join()
         if self._memory is not None:
-            del self._rooms
+            del self._shared
             self._memory.close()
             self._memory.unlink()
             self._memory = None
@@ -137,7 +137,7 @@ def lead(size: int, help_: Callable[..., None], *arguments: Any) -> Team:
     if size == 1:
         return Team()
     context = get_context("spawn")  # a forked process has no threads, and torch has started some
-    memory = SharedMemory(create=True, size=2 * size * ROOM * 8)
+    memory = SharedMemory(create=True, size=2 * size * CHUNK * 8)
     arrivals = [context.Semaphore(0) for _ in range(size)]
     errors = context.SimpleQueue()
     team = Team(0, size, memory, arrivals, errors)

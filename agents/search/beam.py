@@ -21,7 +21,7 @@ from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
-from solitaire_env.move_features.moves import make_room
+from solitaire_env.move_features.moves import make_move_scratch
 
 Array = npt.NDArray[Any]
 
@@ -103,7 +103,7 @@ class Beam:
     ) -> None:
         self.batch = Batch(GameSpec(variant), 2)
         self.trail = make_trail(self.batch.rules)
-        self.room = make_room(self.batch.rules)
+        self.scratch = make_move_scratch(self.batch.rules)
         self.trial = np.zeros(MAX_LINE, dtype=np.int64)
         self.autoplay = has_safe_moves(variant)
         self.slots = 1 << max(4, int(megabytes * 1e6 / 16).bit_length() - 1)
@@ -220,7 +220,7 @@ class Beam:
             sums = np.zeros(part.stop - start)
             nodes += play_out_all(
                 rules, state, events, layer.rows[kept[part]], weight_sets, PATIENCE, self.autoplay,
-                self.trial, self.room, sums, after, start,
+                self.trial, self.scratch, sums, after, start,
             )  # fmt: skip
             mean = sums / (NUM_PLAYOUTS * rules.cards)
             scores[part] = after.home[part] / rules.cards + MEAN_WEIGHT * mean + VALUE_WEIGHT * expected[part]

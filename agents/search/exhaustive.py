@@ -12,7 +12,7 @@ from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
 from solitaire_env.core.rules.step import step
 from solitaire_env.move_features.autoplay import autoplay_safe
-from solitaire_env.move_features.moves import Room, score_moves, sort_by_score
+from solitaire_env.move_features.moves import MoveScratch, score_moves, sort_by_score
 
 Array = npt.NDArray[Any]
 
@@ -67,7 +67,7 @@ def path_to_last(store: Store) -> tuple[int, ...]:
 
 @inner
 def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-untyped-def]
-    """Add a position that is not in the store yet; whether there was room."""
+    """Add a position that is not in the store yet; whether there was scratch."""
     slot, met = find(store.table, keys)
     if met:
         return True
@@ -86,7 +86,7 @@ def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-unty
 
 @kernel
 def begin(rules: Rules, state: State, events: Events, autoplay: int, trail: Trail, store: Store) -> int:
-    """Add the game in row 0 as the first position; whether there was room."""
+    """Add the game in row 0 as the first position; whether there was scratch."""
     if autoplay:
         autoplay_safe(rules, state, events, 0)
     follow(rules, state, 0, trail)
@@ -103,7 +103,7 @@ def explore(
     budget: int,
     trail: Trail,
     store: Store,
-    room: Room,
+    scratch: MoveScratch,
 ) -> int:
     """Expand positions, depth first, the best move first, until one is won.
 
@@ -130,19 +130,19 @@ def explore(
             return FOUND
         if state.status[0] != 0:
             continue
-        n = score_moves(rules, state, 0, weights, room)
+        n = score_moves(rules, state, 0, weights, scratch)
         follow(rules, state, 0, trail)
-        sort_by_score(n, room)
+        sort_by_score(n, scratch)
         for next_best in range(n):
-            k = room.order[next_best]
+            k = scratch.order[next_best]
             copy(rules, state, 0, 1)
-            step(rules, state, events, 1, room.actions[k])
+            step(rules, state, events, 1, scratch.actions[k])
             store.counts[2] += 1
             if autoplay:
                 store.counts[2] += autoplay_safe(rules, state, events, 1)
             before = store.counts[0]
             keys = keys_after(rules, state, 0, 1, trail)
-            if not enter(rules, state, 1, keys, at, room.actions[k], store):
+            if not enter(rules, state, 1, keys, at, scratch.actions[k], store):
                 return FULL
             if state.status[1] == WON and store.counts[0] > before:
                 return FOUND

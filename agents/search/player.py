@@ -32,7 +32,7 @@ from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
-from solitaire_env.move_features.moves import make_room
+from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.policies.policy import Policy
 
@@ -120,7 +120,7 @@ class Searcher(Policy):
         """Whether only more cards home than before are progress, because stock or cards may cycle."""
         self.seen_rules = self.batch.rules._replace(passes=1)
         """Rules by which the keys of positions ignore the stock."""
-        self.room = make_room(self.batch.rules)
+        self.scratch = make_move_scratch(self.batch.rules)
         # A playout continues while cards go home or leave the stock.
         draws = variant.stock * max(1, variant.passes)
         self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
@@ -317,7 +317,7 @@ class Searcher(Policy):
         if self.budget.playouts:
             self.simulated_moves += play_to_end(
                 rules, state, self.batch.events, rows, self.weights, PATIENCE, self.autoplay, self.line,
-                self.room,
+                self.scratch,
             )  # fmt: skip
         m = len(stocks)
         results = state.home[:m] / rules.cards + (state.status[:m] == 1)

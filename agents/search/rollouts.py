@@ -15,7 +15,7 @@ from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
 from solitaire_env.core.rules.step import step
 from solitaire_env.move_features.autoplay import autoplay_safe
-from solitaire_env.move_features.moves import Room, best_move, score_moves
+from solitaire_env.move_features.moves import MoveScratch, best_move, score_moves
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +39,7 @@ def play_out(
     autoplay: int,
     line: Annotated[Int64, "longest"],
     start: int,
-    room: Room,
+    scratch: MoveScratch,
 ) -> tuple[int, int]:
     """Play the moves with the highest scores until the game ends, or for ``patience`` moves in which no card
     goes home, leaves the stock or is turned up. Write the actions to ``line`` from index
@@ -58,7 +58,7 @@ def play_out(
     if rules.passes == 0:
         patience += rules.stock_capacity
     while state.status[b] == 0 and length < line.shape[0] and still < patience:
-        line[length] = best_move(rules, state, b, weights, room)
+        line[length] = best_move(rules, state, b, weights, scratch)
         step(rules, state, events, b, line[length])
         moves += 1
         length += 1
@@ -82,7 +82,7 @@ def play_to_end(
     patience: int,
     autoplay: int,
     line: Annotated[Int64, "longest"],
-    room: Room,
+    scratch: MoveScratch,
 ) -> int:
     """Play each of ``games``, int64 ``[n]``, to its end; ``line`` gets the actions of the last one. Returns
     the number of moves played.
@@ -91,7 +91,7 @@ def play_to_end(
     for b in games:
         if autoplay:
             moves += autoplay_safe(rules, state, events, b)
-        _, played = play_out(rules, state, events, b, weights, patience, autoplay, line, 0, room)
+        _, played = play_out(rules, state, events, b, weights, patience, autoplay, line, 0, scratch)
         moves += played
     return moves
 
@@ -107,7 +107,7 @@ def nested_rollouts(
     line: Annotated[Int64, "longest"],
     trial: Annotated[Int64, "longest"],
     first: Annotated[Int64, "rules.actions"],
-    room: Room,
+    scratch: MoveScratch,
 ) -> tuple[int, int, int]:
     """From the game in row 0: before each move, play out every legal move, then follow the best line found.
     Rows 1 and 2 are overwritten.
@@ -133,8 +133,8 @@ def nested_rollouts(
         moves += autoplay_safe(rules, state, events, 1)
     most = state.home[1]
     while state.status[1] == 0 and most < rules.cards:
-        n = score_moves(rules, state, 1, weight_sets[0], room)
-        write_row(room.actions[:n], first)
+        n = score_moves(rules, state, 1, weight_sets[0], scratch)
+        write_row(scratch.actions[:n], first)
         for k in range(n):
             copy(rules, state, 1, 2)
             trial[at] = first[k]
@@ -144,7 +144,7 @@ def nested_rollouts(
                 moves += autoplay_safe(rules, state, events, 2)
             weights = weight_sets[tried % len(weight_sets)]
             end, played = play_out(
-                rules, state, events, 2, weights, patience, autoplay, trial, at + 1, room
+                rules, state, events, 2, weights, patience, autoplay, trial, at + 1, scratch
             )  # fmt: skip
             tried += 1
             moves += played
@@ -209,7 +209,7 @@ def play_out_all(
     patience: int,
     autoplay: int,
     trial: Annotated[Int64, "longest"],
-    room: Room,
+    scratch: MoveScratch,
     sums: Annotated[Float64, "n"],
     known: KnownLines,
     first: int,
@@ -225,7 +225,7 @@ def play_out_all(
         place(rules, state, 0, rows[n])
         for k in range(len(weights)):
             copy(rules, state, 0, 1)
-            end, played = play_out(rules, state, events, 1, weights[k], patience, autoplay, trial, 0, room)
+            end, played = play_out(rules, state, events, 1, weights[k], patience, autoplay, trial, 0, scratch)
             moves += played
             home = state.home[1]
             sums[n] += home

@@ -29,7 +29,7 @@ from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.autoplay import has_safe_moves
-from solitaire_env.move_features.moves import make_room
+from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Search:
     store: Store | None = None
     """The positions of an unfinished exhaustive search."""
     explored: bool = False
-    """Whether an exhaustive search has ended, for lack of room."""
+    """Whether an exhaustive search has ended, for lack of scratch."""
     stopped: bool = False
 
     def add_line(self, home: int, line: tuple[int, ...]) -> None:
@@ -175,7 +175,7 @@ class Solver:
         self.seed = seed
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.batch = Batch(GameSpec(self.variant), 3)
-        self.room = make_room(self.batch.rules)
+        self.scratch = make_move_scratch(self.batch.rules)
         self.trail = make_trail(self.batch.rules)
         self.lines = np.zeros((2, MAX_LINE), dtype=np.int64)
         values = None
@@ -243,7 +243,7 @@ class Solver:
         weight_sets = perturb(self.weights, PERTURBED, s.random) if s.tries else self.weights[None]
         home, length, moves = nested_rollouts(
             self.batch.rules, self.batch.state, self.batch.events, weight_sets, PATIENCE, self.autoplay,
-            *self.lines, np.zeros(self.batch.rules.actions, dtype=np.int64), self.room,
+            *self.lines, np.zeros(self.batch.rules.actions, dtype=np.int64), self.scratch,
         )  # fmt: skip
         s.tries += 1
         s.nodes += moves
@@ -256,7 +256,7 @@ class Solver:
         before = int(s.store.counts[2])
         end = explore(
             batch.rules, batch.state, batch.events, self.weights, self.autoplay, SLICE, self.trail, s.store,
-            self.room,
+            self.scratch,
         )  # fmt: skip
         s.nodes += int(s.store.counts[2]) - before
         if end == FOUND:

@@ -117,7 +117,7 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
     pile by pile, from the base; the waste comes last.
     """
     number = 0
-    most_worth = most_room = most_home = -1
+    most_worth = most_free = most_home = -1
     for source in range(rules.first_cell):
         base, first, cards = _cards_of(rules, state, start, source)
         for place in range(first, cards):
@@ -130,18 +130,18 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
             number += 1
             home = state.home[trial] - state.home[start]
             empty_cells, spaces = state.empty_cells[trial], state.spaces[trial]
-            room = empty_cells + 2 * spaces
+            free = empty_cells + 2 * spaces
             most_home = max(most_home, home)
-            if home + room > most_worth:
-                most_worth = home + room
+            if home + free > most_worth:
+                most_worth = home + free
                 out[DIG.best_home] = home / 13
                 out[DIG.best_empty_cells] = empty_cells / 8
                 out[DIG.best_spaces] = spaces / 4
                 out[DIG.best] = most_worth / 16
                 if keep:
                     copy_cards(rules, state, trial, best)
-            if room > most_room:
-                most_room = room
+            if free > most_free:
+                most_free = free
                 out[DIG.roomiest_home] = home / 13
                 out[DIG.roomiest_empty_cells] = empty_cells / 8
                 out[DIG.roomiest_spaces] = spaces / 4

@@ -86,7 +86,7 @@ def _finish(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
 
 
 @inner
-def look_ahead(rules, state, events, b, move, weights, limit, room, passed):  # type: ignore[no-untyped-def]
+def look_ahead(rules, state, events, b, move, weights, limit, scratch, passed):  # type: ignore[no-untyped-def]
     """Follow the linear policy in a game, for at most ``limit`` moves, without those of safe autoplay.
 
     Parameters
@@ -120,7 +120,7 @@ def look_ahead(rules, state, events, b, move, weights, limit, room, passed):  # 
             if cut:
                 break
             _store(passed, position, made)
-            action = best_move(rules, state, b, weights, room)
+            action = best_move(rules, state, b, weights, scratch)
             if action < rules.home_actions:  # a draw
                 break
             made += 1

@@ -21,7 +21,7 @@ from solitaire_env.move_features.columns import MOVE, NUM_MOVE
 Array = npt.NDArray[Any]
 
 
-class Room(NamedTuple):
+class MoveScratch(NamedTuple):
     """Scratch arrays for the legal moves of one game at a time."""
 
     near: Annotated[Float64, "rules.piles"]
@@ -36,9 +36,9 @@ class Room(NamedTuple):
     """int64 ``[actions]``: their indices by score, see :func:`sort_by_score`."""
 
 
-def make_room(rules: Rules) -> Room:
+def make_move_scratch(rules: Rules) -> MoveScratch:
     """Scratch arrays for the moves of one game at a time."""
-    return Room(
+    return MoveScratch(
         np.zeros(rules.piles, dtype=np.float64),
         np.zeros(NUM_MOVE, dtype=np.float32),
         np.zeros(rules.actions, dtype=np.int64),
@@ -262,37 +262,37 @@ def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[
 
 
 @inner
-def score_moves(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
-    """Write the legal moves of a game in play and their scores to ``room``; return their number."""
-    view = survey(rules, state, b, room.near)
+def score_moves(rules, state, b, weights, scratch):  # type: ignore[no-untyped-def]
+    """Write the legal moves of a game in play and their scores to ``scratch``; return their number."""
+    view = survey(rules, state, b, scratch.near)
     n = 0
     for action in range(rules.actions):
         if state.mask[b, action] != 0:
-            room.actions[n] = action
-            room.scores[n] = measure(rules, state, b, action, view, room.near, weights, room.move)
+            scratch.actions[n] = action
+            scratch.scores[n] = measure(rules, state, b, action, view, scratch.near, weights, scratch.move)
             n += 1
     return n
 
 
 @inner
-def best_move(rules, state, b, weights, room):  # type: ignore[no-untyped-def]
+def best_move(rules, state, b, weights, scratch):  # type: ignore[no-untyped-def]
     """The action with the highest score in a game in play; the first of equal ones."""
-    n = score_moves(rules, state, b, weights, room)
+    n = score_moves(rules, state, b, weights, scratch)
     best = 0
     for k in range(1, n):
-        if room.scores[k] > room.scores[best]:
+        if scratch.scores[k] > scratch.scores[best]:
             best = k
-    return room.actions[best]
+    return scratch.actions[best]
 
 
 @inner
-def sort_by_score(n, room):  # type: ignore[no-untyped-def]
-    """Write the indices of the first ``n`` actions to ``room.order``, the lowest score first; equal ones in
-    the order of the actions.
+def sort_by_score(n, scratch):  # type: ignore[no-untyped-def]
+    """Write the indices of the first ``n`` actions to ``scratch.order``, the lowest score first; equal ones
+    in the order of the actions.
     """
     for k in range(n):
         place = k
-        while place > 0 and room.scores[room.order[place - 1]] > room.scores[k]:
-            room.order[place] = room.order[place - 1]
+        while place > 0 and scratch.scores[scratch.order[place - 1]] > scratch.scores[k]:
+            scratch.order[place] = scratch.order[place - 1]
             place -= 1
-        room.order[place] = k
+        scratch.order[place] = k

@@ -39,7 +39,7 @@ from solitaire_env.move_features.columns import (
 from solitaire_env.move_features.dig_outs import planning_rules
 from solitaire_env.move_features.family import family_rules, write_family, write_family_move
 from solitaire_env.move_features.lookahead import Passed, look_ahead, make_passed
-from solitaire_env.move_features.moves import Room, make_room, measure, survey
+from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
     AFTER,
@@ -70,7 +70,7 @@ NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 SMALLEST_PART: Final = 16
 """Minimum number of games of a thread."""
 
-Scratch = tuple[State, Events, Room, Notes, Passed]
+Scratch = tuple[State, Events, MoveScratch, Notes, Passed]
 
 
 class MoveFeatures(NamedTuple):
@@ -156,10 +156,10 @@ class MoveReader:
         observations, masks, features = self._room(observations, masks, self.sizes)
         weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
 
-        def read_part(scratch: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
-            state, events, room, notes, passed = scratch
+        def read_part(arrays: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
+            state, events, scratch, notes, passed = arrays
             game = (self.rules, self.plans, state)
-            games = (room, notes, observations, masks)
+            games = (scratch, notes, observations, masks)
             if self.rollout_lookahead:
                 limits = (self.dig_out, self.relaxed_reachability, self.rollout_lookahead)
                 _read_ahead(*game, events, passed, *games, *limits, weights, *features)
@@ -174,9 +174,9 @@ class MoveReader:
         """The features of the moves only, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
         observations, masks, features = self._room(observations, masks, (NUM_MOVE, 0))
 
-        def read_part(scratch: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
-            state, _, room, *_ = scratch
-            _read_moves(self.rules, state, room, NO_WEIGHTS, observations, masks, *features[:3])
+        def read_part(arrays: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
+            state, _, scratch, *_ = arrays
+            _read_moves(self.rules, state, scratch, NO_WEIGHTS, observations, masks, *features[:3])
 
         return self._in_parts(read_part, observations, masks, features)
 
@@ -199,12 +199,12 @@ class MoveReader:
         def read(part: slice) -> None:
             moves = slice(ends[part.start], ends[part.stop])
             games = features.games[moves]
-            scratch = self._take_scratch()
+            arrays = self._take_arrays()
             read_part(
-                scratch, observations[part], masks[part],
+                arrays, observations[part], masks[part],
                 MoveFeatures(games, features.actions[moves], features.moves[moves], features.positions[part]),
             )  # fmt: skip
-            self._free.append(scratch)
+            self._free.append(arrays)
             games += part.start
 
         run_parts(read, list(split_evenly(len(masks), SMALLEST_PART)))
@@ -215,7 +215,7 @@ class MoveReader:
         nothing = np.zeros((len(observations), 0), dtype=np.int8)
         return self.read(observations, nothing, weights).positions
 
-    def _take_scratch(self) -> Scratch:
+    def _take_arrays(self) -> Scratch:
         """Scratch arrays that no other thread uses meanwhile; the caller returns them."""
         try:
             return self._free.pop()
@@ -227,7 +227,7 @@ class MoveReader:
         return (
             make_state(rules, ROWS),
             make_events(ROWS),
-            make_room(rules),
+            make_move_scratch(rules),
             make_notes(rules),
             make_passed(rules),
         )
@@ -260,13 +260,13 @@ def is_legal(state, b, action):  # type: ignore[no-untyped-def]
 
 @inner
 def _write_moves(  # type: ignore[no-untyped-def]
-    rules, state, room, mask, trusted, game, first, weights, games, actions, moves
+    rules, state, scratch, mask, trusted, game, first, weights, games, actions, moves
 ):  # fmt: skip
     """Write the moves of the game in row ``GAME`` from index ``first``; return where they end.
 
     ``trusted`` is 1 if the mask contains only legal actions: then the state's own mask is not needed.
     """
-    view = survey(rules, state, GAME, room.near)
+    view = survey(rules, state, GAME, scratch.near)
     k = first
     for action in range(mask.shape[0]):
         if mask[action] == 0:
@@ -276,7 +276,7 @@ def _write_moves(  # type: ignore[no-untyped-def]
         out = moves[k, :NUM_MOVE]
         out[:] = 0.0
         if trusted or is_legal(state, GAME, action):
-            measure(rules, state, GAME, action, view, room.near, weights, out)
+            measure(rules, state, GAME, action, view, scratch.near, weights, out)
         k += 1
     return k
 
@@ -285,7 +285,7 @@ def _write_moves(  # type: ignore[no-untyped-def]
 def _read_moves(
     rules: Rules,
     state: State,
-    room: Room,
+    scratch: MoveScratch,
     weights: Annotated[Float64, "own_features"],
     observations: Annotated[Int8, "n size"],
     masks: Annotated[Int8, "n rules.actions"],
@@ -305,13 +305,13 @@ def _read_moves(
             # A finished game, or a caller without a mask: use the state's mask.
             place_seen(rules, state, GAME, observations[game])
         k = _write_moves(
-            rules, state, room, masks[game], trusted, game, k, weights, games, actions, moves
+            rules, state, scratch, masks[game], trusted, game, k, weights, games, actions, moves
         )  # fmt: skip
 
 
 @inner
 def _place_game(  # type: ignore[no-untyped-def]
-    rules, state, room, notes, observation, mask, game, first, weights, games, actions, moves
+    rules, state, scratch, notes, observation, mask, game, first, weights, games, actions, moves
 ):  # fmt: skip
     """Place a game in row ``GAME``, note its shared data, and write its moves; return where they end."""
     place_seen(rules, state, GAME, observation)
@@ -319,7 +319,7 @@ def _place_game(  # type: ignore[no-untyped-def]
     for pile in range(rules.piles):
         note_pile(rules, state, GAME, pile, notes.piles[GAME, pile])
     return _write_moves(
-        rules, state, room, mask, NONE, game, first, weights, games, actions, moves
+        rules, state, scratch, mask, NONE, game, first, weights, games, actions, moves
     )  # fmt: skip
 
 
@@ -413,7 +413,7 @@ def _read(
     rules: Rules,
     plans: Rules,
     state: State,
-    room: Room,
+    scratch: MoveScratch,
     notes: Notes,
     observations: Annotated[Int8, "n size"],
     masks: Annotated[Int8, "n masked"],
@@ -431,8 +431,8 @@ def _read(
     for game in range(observations.shape[0]):
         first = k
         k = _place_game(
-            rules, state, room, notes, observations[game], masks[game], game, first, weights, games, actions,
-            moves,
+            rules, state, scratch, notes, observations[game], masks[game], game, first, weights, games,
+            actions, moves,
         )  # fmt: skip
         here = positions[game, :]
         for move in range(first - 1, k):
@@ -452,7 +452,7 @@ def _read(
 
 
 @inner
-def _read_end(rules, plans, state, room, notes, reach, out):  # type: ignore[no-untyped-def]
+def _read_end(rules, plans, state, scratch, notes, reach, out):  # type: ignore[no-untyped-def]
     """Write the features of the position in row ``AFTER`` at the end of a lookahead, and the number of cards
     that went home during it.
     """
@@ -472,7 +472,7 @@ def _read_ahead(
     state: State,
     events: Events,
     passed: Passed,
-    room: Room,
+    scratch: MoveScratch,
     notes: Notes,
     observations: Annotated[Int8, "n size"],
     masks: Annotated[Int8, "n masked"],
@@ -492,8 +492,8 @@ def _read_ahead(
     for game in range(observations.shape[0]):
         first = k
         k = _place_game(
-            rules, state, room, notes, observations[game], masks[game], game, first, weights, games, actions,
-            moves,
+            rules, state, scratch, notes, observations[game], masks[game], game, first, weights, games,
+            actions, moves,
         )  # fmt: skip
         here = positions[game, :]
         passed.number[0] = 0
@@ -515,10 +515,10 @@ def _read_ahead(
             if action < 0:
                 copy(rules, state, GAME, AFTER)
             end, made = look_ahead(
-                rules, state, events, AFTER, move, weights, limit, room, passed
+                rules, state, events, AFTER, move, weights, limit, scratch, passed
             )  # fmt: skip
             if end == move:
-                _read_end(rules, plans, state, room, notes, reach, out[ahead:])
+                _read_end(rules, plans, state, scratch, notes, reach, out[ahead:])
             else:
                 _, known = _place_of(end, first, actions, moves, here)
                 write_row(known[ahead:], out[ahead:])

@@ -16,7 +16,7 @@ from typing import Any, Final
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.play.web import source
-from solitaire_env.play.web.room import MAX_GAMES, RULES, Refused, Room, Table, check_keys
+from solitaire_env.play.web.sessions import MAX_GAMES, RULES, Refused, Sessions, Table, check_keys
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.variants import known_variants
 
@@ -185,10 +185,10 @@ def _refuse(request: Request, error: Exception) -> Response:
 
 
 class _Api:
-    """Answers requests with the games of a room."""
+    """Answers requests with the sessions of the server."""
 
-    def __init__(self, room: Room) -> None:
-        self.room = room
+    def __init__(self, sessions: Sessions) -> None:
+        self.sessions = sessions
         self.games = {
             "games": [
                 {"name": v.name, "title": v.title, **{rule: getattr(v, rule) for rule in RULES}}
@@ -196,18 +196,18 @@ class _Api:
             ],
             "rules": RULES,
             "max_games": MAX_GAMES,
-            "solver": room.solver is not None,
+            "solver": sessions.solver is not None,
         }
         self.verbs: dict[str, Callable[[str, Table, dict[str, Any]], dict[str, Any]]] = {
-            "move": room.move,
-            "undo": room.undo,
-            "redo": room.redo,
-            "go-to": room.go_to,
-            "restart": room.restart,
-            "hint": room.hint,
-            "advance": room.advance,
-            "rates": room.rate,
-            "solve": room.solve,
+            "move": sessions.move,
+            "undo": sessions.undo,
+            "redo": sessions.redo,
+            "go-to": sessions.go_to,
+            "restart": sessions.restart,
+            "hint": sessions.hint,
+            "advance": sessions.advance,
+            "rates": sessions.rate,
+            "solve": sessions.solve,
         }
 
     async def file(self, request: Request) -> Response:
@@ -224,7 +224,7 @@ class _Api:
 
     async def new_game(self, request: Request) -> Response:
         """Deal a game."""
-        return JSONResponse(await run_in_threadpool(self.room.new, await _body(request)), 201)
+        return JSONResponse(await run_in_threadpool(self.sessions.new, await _body(request)), 201)
 
     async def _at_table(
         self,
@@ -236,7 +236,7 @@ class _Api:
         number = request.path_params["id"]
 
         def work() -> Any:
-            table = self.room.table(number)
+            table = self.sessions.table(number)
             with table.lock:
                 return do(number, table)
 
@@ -244,11 +244,11 @@ class _Api:
 
     async def show_game(self, request: Request) -> Response:
         """The complete view of a game, for the page."""
-        return await self._at_table(request, self.room.view)
+        return await self._at_table(request, self.sessions.view)
 
     async def show_policies(self, request: Request) -> Response:
         """The policies for a game."""
-        return await self._at_table(request, self.room.policies_for)
+        return await self._at_table(request, self.sessions.policies_for)
 
     async def show_transcript(self, request: Request) -> Response:
         """The game as a file."""
@@ -258,7 +258,7 @@ class _Api:
             disposition = {"content-disposition": f'attachment; filename="{name}"'}
             return Response(text, media_type="text/plain", headers=disposition)
 
-        return await self._at_table(request, lambda _, table: self.room.transcript(table), download)
+        return await self._at_table(request, lambda _, table: self.sessions.transcript(table), download)
 
     async def do_verb(self, request: Request) -> Response:
         """Make a move, give a hint, measure a win rate, and so on."""
@@ -270,12 +270,12 @@ class _Api:
 
     async def show_rate(self, request: Request) -> Response:
         """The progress and the result of a job."""
-        return JSONResponse(await run_in_threadpool(self.room.job(request.path_params["id"]).report))
+        return JSONResponse(await run_in_threadpool(self.sessions.job(request.path_params["id"]).report))
 
     async def cancel_rate(self, request: Request) -> Response:
         """Cancel a job."""
         check_keys(await _body(request), ())
-        job = self.room.job(request.path_params["id"])
+        job = self.sessions.job(request.path_params["id"])
         job.cancel.set()
         if job.state == "waiting":
             job.state = "cancelled"
@@ -307,8 +307,8 @@ def make_app(
         If a policy plays no game, the solver does not exist, or a further name is not a host name.
     """
     names = tuple(map(_checked_name, allowed_hosts))
-    room = Room(policies, solver)
-    api = _Api(room)
+    sessions = Sessions(policies, solver)
+    api = _Api(sessions)
     handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = dict.fromkeys(
         (Refused, HTTPException, ValueError, TypeError, ImportError, ClientDisconnect), _refuse
     )
@@ -328,7 +328,7 @@ def make_app(
         middleware=[Middleware(_Guard, host=host.lower(), allowed_hosts=names)],
         exception_handlers=handlers,
     )
-    app.state.room = room
+    app.state.sessions = sessions
     return app
 
 
@@ -419,4 +419,4 @@ def serve(
         try:
             make_server(app).run(sockets=[listener])
         finally:
-            app.state.room.close()
+            app.state.sessions.close()

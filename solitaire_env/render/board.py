@@ -162,11 +162,11 @@ def lay_out(
     columns = max(v.piles, _FEWEST_COLUMNS)
     width = (columns - 1) * PITCH + 1 + 2 * _MARGIN
     # The same for all positions of a game, so that nothing moves between pictures.
-    room = (min(make_rules(v).pile_capacity, TALLEST) - 1) * TIGHT
+    extent = (min(make_rules(v).pile_capacity, TALLEST) - 1) * TIGHT
     if aspect is None:
-        room = min(room, max(map(len, position.tableau)) * LOOSE)
+        extent = min(extent, max(map(len, position.tableau)) * LOOSE)
     top = _MIDDLE_TOP + (_ROW if v.stock or v.cells else 0)
-    height = top + CARD_HEIGHT + room + _BELOW
+    height = top + CARD_HEIGHT + extent + _BELOW
     if aspect is not None:
         width, height = max(width, height / aspect), max(height, width * aspect)
     pitch = min(WIDE, (width - 2 * _MARGIN - 1) / (columns - 1))

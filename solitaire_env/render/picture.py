@@ -180,12 +180,12 @@ def _font(size: float) -> ImageFont.FreeTypeFont:
 
 def _write(pen: ImageDraw.ImageDraw, label: Label, scale: float) -> None:
     """Draw a label, smaller or cut off if it would be too long."""
-    room, size, text = label.width * scale, 0.8 * label.height * scale, label.text
+    width, size, text = label.width * scale, 0.8 * label.height * scale, label.text
     length = _font(size).getlength(text)
-    if length > room:
-        size = max(0.7 * size, size * room / length)
+    if length > width:
+        size = max(0.7 * size, size * width / length)
     font = _font(size)
-    while text and font.getlength(text + "…" * (text != label.text)) > room:
+    while text and font.getlength(text + "…" * (text != label.text)) > width:
         text = text[:-1]
     text += "…" * (text != label.text)
     pen.text(

@@ -58,7 +58,7 @@ def home() -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
         server.should_exit = True
         thread.join()
-    app.state.room.close()
+    app.state.sessions.close()
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ HOME = "http://127.0.0.1:8000"
 def client() -> Iterator[TestClient]:
     client = TestClient(serve.make_app([]), base_url=HOME)
     yield client
-    client.app.state.room.close()  # type: ignore[attr-defined]
+    client.app.state.sessions.close()  # type: ignore[attr-defined]
 
 
 def ask(client: TestClient, number: str, verb: str, **body: object) -> Any:
@@ -52,7 +52,7 @@ def cards_in(piles: dict[str, Any]) -> int:
 def test_a_random_game_is_played_through_the_server(client: TestClient, name: str) -> None:
     variant, chance = PUBLISHED[name], np.random.default_rng(2)
     told = client.post("/api/sessions", json={"game": name, "deal": "4"}).json()
-    session = client.app.state.room.tables[told["id"]].session  # type: ignore[attr-defined]
+    session = client.app.state.sessions.tables[told["id"]].session  # type: ignore[attr-defined]
     for step in range(7):
         if not told["legal"]:
             break
@@ -111,7 +111,7 @@ def test_the_server_never_sends_hidden_cards(client: TestClient, name: str) -> N
         answers = []
         for start in (position, shuffled(position, chance)):
             told = client.post("/api/sessions", json={"game": name, "deal": "1"}).json()
-            table = client.app.state.room.tables[told["id"]]  # type: ignore[attr-defined]
+            table = client.app.state.sessions.tables[told["id"]]  # type: ignore[attr-defined]
             table.session.env.reset(options={"position": format_position(start)})
             number = told["id"]
             told = client.get(f"/api/sessions/{number}").json()

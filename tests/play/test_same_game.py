@@ -16,7 +16,7 @@ from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.play.watch import WatchedGame
 from solitaire_env.play.web.jobs import WinRateJob
-from solitaire_env.play.web.room import Room
+from solitaire_env.play.web.sessions import Sessions
 from solitaire_env.policies import Policy, load_policy
 from solitaire_env.policies.scripted import Scripted
 from solitaire_env.registration import step_limit
@@ -131,35 +131,35 @@ def test_hints_and_play_on_in_the_browser_give_the_same_game(
     played: tuple[str, dict[int, Transcript]],
 ) -> None:
     name, games = played
-    room = Room([name])
+    sessions = Sessions([name])
     for deal in DEALS:
-        number = room.new({"game": "busy-aces", "deal": str(deal)})["id"]
-        table = room.table(number)
+        number = sessions.new({"game": "busy-aces", "deal": str(deal)})["id"]
+        table = sessions.table(number)
         expected = games[deal].actions
         while len(table.session.played) < min(60, len(expected)):
             before = len(table.session.played)
-            hint = room.hint(number, table, {"policy": name})
-            advice = room.advance(number, table, {"policy": name})["advice"]
+            hint = sessions.hint(number, table, {"policy": name})
+            advice = sessions.advance(number, table, {"policy": name})["advice"]
             if name != POLICIES[0]:
                 assert hint["plays"] == advice["plays"]
             now = [move.text for move in table.session.played]
             assert len(now) > before and tuple(now[: len(expected)]) == expected[: len(now)]
-    room.close()
+    sessions.close()
 
 
 def test_win_rates_in_the_browser_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     name, _ = played
-    room = Room([name])
+    sessions = Sessions([name])
     for deal in DEALS[:2]:
-        number = room.new({"game": "busy-aces", "deal": str(deal)})["id"]
-        rate = room.rate(number, room.table(number), {"policy": name, "games": 2})["rate"]
-        room.worker.submit(lambda: None).result(timeout=120)
-        job = room.job(rate)
+        number = sessions.new({"game": "busy-aces", "deal": str(deal)})["id"]
+        rate = sessions.rate(number, sessions.table(number), {"policy": name, "games": 2})["rate"]
+        sessions.worker.submit(lambda: None).result(timeout=120)
+        job = sessions.job(rate)
         assert isinstance(job, WinRateJob)
         assert job.state == "done", job.error
         for seed, game in enumerate(job.done):
             assert [game] == evaluate(name, BUSY_ACES, [deal], seed=seed, name=name).games
-    room.close()
+    sessions.close()
 
 
 def test_scripted_lines_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:

@@ -29,7 +29,7 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import draw, wilson_interval
 from solitaire_env.notation import parse_position
 from solitaire_env.play import server as serve
-from solitaire_env.play.web import board, room
+from solitaire_env.play.web import board, sessions
 from solitaire_env.play.web.jobs import shuffled
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS, Variant
@@ -118,7 +118,7 @@ def client_of(*policies: str) -> TestClient:
 def client() -> Iterator[TestClient]:
     client = client_of(FIRST, WHIM, BROKEN, PICKY, SLOW)
     yield client
-    client.app.state.room.close()  # type: ignore[attr-defined]
+    client.app.state.sessions.close()  # type: ignore[attr-defined]
 
 
 def deal(client: TestClient, game: str = "busy-aces", deal: object = 7, **rules: str) -> Any:
@@ -241,7 +241,7 @@ def test_the_order_of_the_stock_is_never_sent(client: TestClient, game: str) -> 
     answers = []
     for turned in (False, True):
         told = deal(client, game)
-        table = client.app.state.room.tables[told["id"]]  # type: ignore[attr-defined]
+        table = client.app.state.sessions.tables[told["id"]]  # type: ignore[attr-defined]
         lines = table.session.env.position().split("\n")
         if turned:
             name, *cards = lines[1].split()
@@ -381,7 +381,7 @@ def test_every_answer_has_security_headers(client: TestClient) -> None:
 def test_the_game_that_was_idle_longest_is_dropped(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "MAX_SESSIONS", 3)
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 3)
     games = [deal(client) for _ in range(3)]
     do(client, games[0], "move", action="draw")
     games.append(deal(client))
@@ -390,8 +390,8 @@ def test_the_game_that_was_idle_longest_is_dropped(
 
 
 def test_the_number_of_moves_is_limited(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MAX_MOVES", 2)
-    monkeypatch.setattr(room, "MAX_KEPT", 3)
+    monkeypatch.setattr(sessions, "MAX_MOVES", 2)
+    monkeypatch.setattr(sessions, "MAX_KEPT", 3)
     games = [deal(client), deal(client)]
     for told in games:
         for _ in range(2):
@@ -568,7 +568,7 @@ def test_a_winnable_deal_comes_with_its_line() -> None:
 
 
 def test_win_rates_are_cancelled_and_limited(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MAX_RATES", 2)
+    monkeypatch.setattr(sessions, "MAX_RATES", 2)
     told = deal(client)
     first, second = (do(client, told, "rates", policy=SLOW, games=5)["rate"] for _ in range(2))
     assert "2 jobs are waiting" in do(client, told, "rates", 429, policy=SLOW)
@@ -611,7 +611,7 @@ def running(*policies: str, buffer: int | None = None) -> Iterator[int]:
         finally:
             server.should_exit = True
             thread.join()
-            app.state.room.close()
+            app.state.sessions.close()
 
 
 def request(port: int, path: str, body: object = None, on: HTTPConnection | None = None) -> tuple[int, Any]:

@@ -39,7 +39,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
 from solitaire_env.move_features.autoplay import SafeAutoplay, autoplay_safe, autoplay_safe_move
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.moves import make_room, score_moves
+from solitaire_env.move_features.moves import make_move_scratch, score_moves
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import parse_position
 from solitaire_env.play.hints import Adviser
@@ -85,12 +85,12 @@ def test_state_and_observation_give_the_same_move_scores(name: str) -> None:
     reader = MoveReader(GameSpec(variant))
     for steps in (0, 5, 20):
         batch = played(variant, steps, 8)
-        room = make_room(batch.rules)
+        scratch = make_move_scratch(batch.rules)
         for row in np.flatnonzero(batch.state.status == PLAYING):
             seen = reader.read_moves(batch.observations()[[row]], batch.state.mask[[row]])
-            n = score_moves(batch.rules, widened(batch.state), row, weights, room)
-            assert room.actions[:n].tolist() == seen.actions.tolist()
-            assert room.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
+            n = score_moves(batch.rules, widened(batch.state), row, weights, scratch)
+            assert scratch.actions[:n].tolist() == seen.actions.tolist()
+            assert scratch.scores[:n] == pytest.approx(seen.moves @ weights, abs=1e-5)
 
 
 def test_keys_ignore_the_order_of_piles_and_cells() -> None:
@@ -789,13 +789,13 @@ def test_playouts_end_the_games() -> None:
     before = state.rows.copy()
     games = np.array([1, 4])
     moves = rollouts.play_to_end(
-        rules, state, batch.events, games, player.weights, 20, True, player.line, player.room
+        rules, state, batch.events, games, player.weights, 20, True, player.line, player.scratch
     )  # fmt: skip
     moves_alone = 0
     for game in games:
         moves_alone += autoplay_safe(rules, alone.state, alone.events, game)
         _, more = rollouts.play_out(
-            rules, alone.state, alone.events, game, player.weights, 20, True, player.line, 0, player.room
+            rules, widened(alone.state), alone.events, game, player.weights, 20, True, player.line, 0, player.scratch
         )  # fmt: skip
         moves_alone += more
     assert moves == moves_alone > 0

@@ -68,7 +68,7 @@ class Table:
     lock: Lock = field(default_factory=Lock)
 
 
-class Room:
+class Sessions:
     """All games, jobs and policies of a server."""
 
     def __init__(self, policies: Sequence[str], solver: str | None = None) -> None:
@@ -115,10 +115,10 @@ class Room:
         number = secrets.token_urlsafe(12)
         with self.lock:
             self.tables[number] = table
-            self._make_room(number)
+            self._forget_idle(number)
         return self.view(number, table)
 
-    def _make_room(self, staying: str) -> None:
+    def _forget_idle(self, staying: str) -> None:
         def size(table: Table) -> int:
             return len(table.session.played) + len(table.session.undone)
 
@@ -133,7 +133,7 @@ class Room:
             if number not in self.tables:
                 raise Refused(404, f"no game {shown(number)}: unknown, or idle for too long; deal a new game")
             self.tables.move_to_end(number)
-            self._make_room(number)
+            self._forget_idle(number)
             return self.tables[number]
 
     def view(self, number: str, table: Table) -> dict[str, Any]:
