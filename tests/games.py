@@ -138,6 +138,16 @@ ODD = {
         Variant("only-aces", "Only Aces", decks=4, tableau=(1, 2, 3), ranks=1),
         Variant("three-decks", "Three Decks", decks=3, tableau=(0,) * 7, ranks=6, moves="sequence"),
         Variant("no-stock", "No Stock", decks=1, tableau=(5, 5, 5, 5), ranks=5, moves="supermove"),
+        Variant(
+            "widest",
+            "Widest",
+            decks=2,
+            tableau=(2,) * 22,
+            cells=4,
+            build="other suit",
+            moves="sequence",
+            worrying_back=True,
+        ),
     )
 }
 """Extreme variants."""

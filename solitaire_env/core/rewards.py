@@ -1,4 +1,4 @@
-"""Reward schemes by name. They do not change the rules of a game."""
+"""Reward schemes by name; :mod:`solitaire_env.core.batch` computes the reward of a step."""
 
 from typing import Final, Literal, NamedTuple
 

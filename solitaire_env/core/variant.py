@@ -20,10 +20,10 @@ Spaces = Literal["any", "kings", "none", "base - 1"]
 Moves = Literal["one card", "supermove", "sequence", "any group"]
 Fill = Literal["none", "waste"]
 
-MAX_PILES: Final = 32
+MAX_SOURCES: Final = 27
+"""Piles, waste and cells together: the rules keep sets of them, and of four suits, in 31 bits."""
 MAX_PILE: Final = 100
 MAX_PILE_CAPACITY: Final = 127
-MAX_CELLS: Final = 32
 MAX_DECKS: Final = 4
 MAX_DRAW: Final = 3
 MAX_PASSES: Final = 100
@@ -123,7 +123,7 @@ class Variant:
     def _check_numbers(self) -> None:
         for field, low, high in (
             ("decks", 1, MAX_DECKS),
-            ("cells", 0, MAX_CELLS),
+            ("cells", 0, MAX_SOURCES),
             ("ranks", 1, len(RANK_NAMES)),
             ("draw", 1, MAX_DRAW),
             ("passes", 0, MAX_PASSES),
@@ -132,10 +132,10 @@ class Variant:
             self._check(_is_whole(value, low, high), field, f"a whole number from {low} to {high}")
         self._check(
             isinstance(self.tableau, tuple)
-            and 1 <= len(self.tableau) <= MAX_PILES
+            and 1 <= len(self.tableau) <= MAX_SOURCES
             and all(_is_whole(size, 0, MAX_PILE) for size in self.tableau),
             "tableau",
-            f"a tuple of 1 to {MAX_PILES} pile sizes, 0 to {MAX_PILE} cards each",
+            f"a tuple of 1 to {MAX_SOURCES} pile sizes, 0 to {MAX_PILE} cards each",
         )
         self._check(
             _is_whole(self.cells_filled, 0, self.cells),
@@ -177,7 +177,7 @@ class Variant:
         dealt_to += range(self.piles, self.piles + self.cells_filled)
         self._check(
             isinstance(order, tuple)
-            and all(_is_whole(place, 0, MAX_PILES + MAX_CELLS) for place in order)
+            and all(_is_whole(place, 0, 2 * MAX_SOURCES) for place in order)
             and sorted(order) in ([], dealt_to),
             "pysol_order",
             "each pile as often as it gets a card at the deal, and each cell that is filled",
@@ -187,6 +187,11 @@ class Variant:
                 raise ValueError(f"variant {self.name!r}: {field}={value!r} needs {needs.format(v=self)}")
         if not self.stock and (self.draw, self.passes) != (1, 1):
             raise ValueError(f"variant {self.name!r}: there is no stock, so draw and passes must be 1")
+        sources = self.piles + (self.stock > 0) + self.cells
+        if sources > MAX_SOURCES:
+            raise ValueError(
+                f"variant {self.name!r}: piles, waste and cells are {sources}, allowed: {MAX_SOURCES}"
+            )
         if self.pile_capacity > MAX_PILE_CAPACITY:
             raise ValueError(
                 f"variant {self.name!r}: a pile could grow to {self.pile_capacity} cards, "

@@ -196,7 +196,7 @@ def is_crowded(rules, state, b):
     """Whether a pile might ever get full.
 
     A pile grows by sequences alone. So it has enough room if fewer cards are below the sequence at its end
-    than were dealt to the fullest pile.
+    than were dealt to the fullest pile. Where groups move out of order, a pile has room for all cards.
     """
     for pile in range(rules.piles):
         below = state.heights[b, pile] - 1

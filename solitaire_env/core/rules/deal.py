@@ -13,7 +13,8 @@ from solitaire_env.core.shuffle import Deals
 
 @inner
 def _deal_home(rules, deals, state, b):
-    """Place the cards that start on the foundations; their rank, or 0 if there are none.
+    """Place the cards that start on the foundations, and write base and redeals; the rank of these cards, or
+    0 if there are none.
 
     If the deal decides the base, it is the rank of the first card, which itself is dealt to the tableau.
     """

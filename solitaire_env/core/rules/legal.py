@@ -2,11 +2,12 @@
 
 A card moves from a *giver* to a *taker* of its kind: ``state.givers[kind]`` has the places that may give a
 card of the kind (tableau piles, waste, cells and, if cards may worry back, the foundations of each suit),
-``state.takers[kind]`` the tableau piles that take it, both as bits. A move changes the cards of two or three
+``state.takers[kind]`` the tableau piles that take it, both as bits. A move changes the cards of one to three
 places. Their legal entries are cleared before it and set after it by :func:`mask_place`; no other entry from
-a card to a pile changes, unless the number of cards that may be carried does (:func:`update_carriable`).
-Entries to foundations, cells and spaces are written again when a card goes home, and when the first cell or
-space appears or the last one is filled.
+a card to a pile changes, unless a supermove carries more or fewer cards than before
+(:func:`update_carriable`). The entries of the changed places to foundations, cells and spaces are written
+too; those of all places to foundations when a card goes home or back, to cells and to spaces when the first
+one appears or the last one is filled.
 """
 
 import numpy as np
@@ -78,7 +79,10 @@ def _mask_kind(rules, state, b, place, pile, kind, legal):
 
 @inner
 def mask_place(rules, state, b, place, legal):
-    """Set the legal entries from a place to all piles, and from all places to it."""
+    """Set (``legal`` 1) or clear (0) the legal entries from a place to all piles, and from all places to it.
+
+    The calls of a place alternate: what was set is cleared before its cards change, then set again.
+    """
     given = rules.decks if place >= rules.sources else state.carriable[b, place]
     for depth in range(given):
         _mask_giver(rules, state, b, place, depth, legal)

@@ -1,8 +1,7 @@
-"""What an action does to the cards.
+"""What an action does to the cards: draws, redeals, moves home and back, to cells, piles and spaces.
 
 These functions change the position row, the counts and the foundations; :mod:`~solitaire_env.core.rules.step`
-updates the rest: playable cards, mask, status. Features and searches that do not need these only move cards,
-in a fraction of the time.
+updates playable cards, mask and status. Features that do not need these only move cards, which is faster.
 """
 
 from solitaire_env.core.cards import DOWN
@@ -20,10 +19,7 @@ from solitaire_env.core.rules.state import State
 
 @inner
 def take(rules, state, b, source):
-    """Remove the playable card of a source.
-
-    The caller knows the card: a step reads it from ``state.tops``, which is faster.
-    """
+    """Remove the playable card of a source."""
     if source < rules.piles:
         height = state.heights[b, source] - 1
         place = source * rules.pile_capacity + height
@@ -41,7 +37,7 @@ def take(rules, state, b, source):
 
 @inner
 def carry(rules, state, b, source, target, count, card):
-    """Move the last ``count`` cards of a source, ``card`` on top, onto a pile, in their order."""
+    """Move the last ``count`` cards of a source, ``card`` on top, onto a pile."""
     height = state.heights[b, target]
     start = target * rules.pile_capacity + height
     state.spaces[b] -= height == 0
@@ -69,7 +65,7 @@ def put_home(rules, state, b, card):
 
 @inner
 def send_home(rules, state, b, source, card):
-    """Send the playable card of a source home; it must fit."""
+    """Send the playable card of a source home; a foundation must take it."""
     take(rules, state, b, source)
     put_home(rules, state, b, card)
 
@@ -93,21 +89,15 @@ def empty_cell(rules, state, b):
 
 @inner
 def _draw(rules, state, b):
-    """Turn the next card of the stock up to the waste."""
-    stock = state.stock[b] - 1
-    waste = state.waste[b]
-    state.rows[b, rules.row_waste + waste] = state.rows[b, rules.row_stock + stock]
-    state.rows[b, rules.row_stock + stock] = 0
-    state.rows[b, rules.row_stock_count] = min(stock, MAX_STOCK_COUNT)
-    state.stock[b] = stock
-    state.waste[b] = waste + 1
-
-
-@inner
-def _turn_cards(rules, state, b):
     """Turn the cards of one draw from the stock to the waste, or all that are left."""
-    for _ in range(min(rules.draw, state.stock[b])):
-        _draw(rules, state, b)
+    stock, waste = state.stock[b], state.waste[b]
+    for _ in range(min(rules.draw, stock)):
+        stock -= 1
+        state.rows[b, rules.row_waste + waste] = state.rows[b, rules.row_stock + stock]
+        state.rows[b, rules.row_stock + stock] = 0
+        waste += 1
+    state.rows[b, rules.row_stock_count] = min(stock, MAX_STOCK_COUNT)
+    state.stock[b], state.waste[b] = stock, waste
 
 
 @inner
@@ -146,10 +136,7 @@ def _worry_back(rules, state, b, suit, target):
 
 @inner
 def _after_leaving(rules, state, b, pile):
-    """Update a pile that cards have left: its last card is turned up, or the space is filled.
-
-    Returns whether a card was turned up.
-    """
+    """Turn up the last card of a pile that cards left, or fill the space; whether a card was turned up."""
     height = state.heights[b, pile]
     if height > 0:
         place = pile * rules.pile_capacity + height - 1
@@ -158,7 +145,7 @@ def _after_leaving(rules, state, b, pile):
         return turned
     if rules.fill:
         if state.waste[b] == 0:
-            _turn_cards(rules, state, b)
+            _draw(rules, state, b)
         if state.waste[b] > 0:
             card = playable(rules, state, b, rules.piles)
             carry(rules, state, b, rules.piles, pile, 1, card)
@@ -175,10 +162,17 @@ def _lowest_space(rules, state, b):
 
 
 @inner
-def decode(rules, state, b, action):
-    """Source, target and number of cards of a legal action; targets are numbered like sources, home -1.
+def _count_below(rules, state, b, pile, rank):
+    """Number of cards of a pile that move below a card of that rank: the ranks from there to the top card."""
+    return 1 if rules.moves == ONE_CARD else wrapped(rules, rank - (state.tops[b, pile] >> 2))
 
-    The foundations of a suit, if cards may worry back, are numbered after the sources.
+
+@inner
+def decode(rules, state, b, action):
+    """Source, target and number of cards of a legal action.
+
+    Targets are numbered like sources; home is -1, and the target of a draw or a redeal is its source, the
+    waste. The foundations of a suit, if cards may worry back, are sources numbered after the others.
     """
     piles = rules.piles
     if action < rules.home_actions:
@@ -190,46 +184,42 @@ def decode(rules, state, b, action):
     if action >= rules.worry_actions:
         suit = (action - rules.worry_actions) // piles
         return rules.sources + suit, action - rules.worry_actions - suit * piles, 1
-    to_space = action >= rules.space_actions
-    counts = rules.space_counts if to_space else rules.tableau_counts
-    choice = action - (rules.space_actions if to_space else rules.tableau_actions)
-    targets = 1 if to_space else piles - 1
-    from_piles = piles * targets * counts
-    single = choice >= from_piles
+    if action >= rules.space_actions:
+        choice = action - rules.space_actions
+        source = min(choice // rules.space_counts, piles)
+        count = choice - source * rules.space_counts + 1
+        if source == piles:
+            source, count = piles + count - 1, 1
+        elif rules.space_counts == 1:
+            count = _count_below(rules, state, b, source, space_rank(rules, state, b) + 1)
+        return source, _lowest_space(rules, state, b), count
+    pair = action - rules.tableau_actions
+    from_piles = piles * (piles - 1) * rules.tableau_counts
+    if pair >= from_piles:
+        source = (pair - from_piles) // piles
+        return piles + source, pair - from_piles - source * piles, 1
     count = 1
-    if single:
-        choice -= from_piles
-        targets += int(not to_space)
-    elif counts > 1:
-        pair = choice // counts
-        count = choice - pair * counts + 1
-        choice = pair
-    source = choice // targets if targets > 1 else choice
-    target = choice - source * targets
-    if to_space:
-        target = _lowest_space(rules, state, b)
-    if single:
-        return source + piles, target, 1
-    if not to_space:
-        target += int(target >= source)
-    if counts == 1 and rules.moves != ONE_CARD:
-        # The card below, or the rank that fills a space, determines the number of cards.
-        above = space_rank(rules, state, b) + 1 if to_space else state.tops[b, target] >> 2
-        count = wrapped(rules, above - (state.tops[b, source] >> 2))
+    if rules.tableau_counts > 1:
+        choice, pair = pair, pair // rules.tableau_counts
+        count = choice - pair * rules.tableau_counts + 1
+    source = pair // (piles - 1)
+    target = pair - source * (piles - 1)
+    target += int(target >= source)
+    if rules.tableau_counts == 1:
+        count = _count_below(rules, state, b, source, state.tops[b, target] >> 2)
     return source, target, count
 
 
 @inner
 def move_cards(rules, state, b, action, source, target, count):
-    """Move the cards of a legal action, which :func:`decode` decoded.
-
-    Returns the events ``went_home`` and ``advanced``.
+    """Move the cards of a legal action, given what :func:`decode` returns for it; the target of a card that
+    goes home does not matter. Returns the events ``went_home`` and ``advanced``.
     """
     home = 0
     advanced = False
     if action < rules.home_actions:
         if action == 0:
-            _turn_cards(rules, state, b)
+            _draw(rules, state, b)
             advanced = rules.passes > 0
         else:
             _redeal(rules, state, b)

@@ -64,7 +64,7 @@ class Events(NamedTuple):
     went_home: Annotated[Int8, "events"]
     """A card went to a foundation; -1 if one worried back."""
     advanced: Annotated[Int8, "events"]
-    """The game moved on for good: a card left the stock while redeals are limited, or was turned up."""
+    """Irreversible progress: an action drew cards while redeals are limited, or a card was turned up."""
     invalid: Annotated[Int8, "events"]
     """The action was illegal and changed nothing."""
 
@@ -109,7 +109,11 @@ def write_row(row, target):
 
 @inner
 def copy_cards(rules, state, source, target):
-    """Copy the cards of a game, except the stock, to another row: enough for moving cards, not for more."""
+    """Copy the cards of a game, except the stock, to another row.
+
+    That is enough for moving cards: not for decoding actions, and not where a card of the stock may fill a
+    space.
+    """
     for place in range(rules.row_stock):
         state.rows[target, place] = state.rows[source, place]
     for pile in range(rules.piles):

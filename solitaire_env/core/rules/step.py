@@ -45,6 +45,7 @@ def _play(rules, state, events, b, action):
     source, target, count = decode(rules, state, b, action)
     if target == source:
         target = -1  # a draw or a redeal
+    # The foundations of a suit change too, from which cards may worry back.
     if rules.worrying_back and rules.home_actions <= action < rules.cell_actions:
         target = rules.sources + (state.tops[b, source] & 3)
 

@@ -795,7 +795,8 @@ def test_playouts_end_the_games() -> None:
     for game in games:
         moves_alone += autoplay_safe(rules, alone.state, alone.events, game)
         _, more = rollouts.play_out(
-            rules, widened(alone.state), alone.events, game, player.weights, 20, True, player.line, 0, player.scratch
+            rules, widened(alone.state), alone.events, game, player.weights, 20, True, player.line, 0,
+            player.scratch,
         )  # fmt: skip
         moves_alone += more
     assert moves == moves_alone > 0
