@@ -327,6 +327,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         super().__init__(batch, 0, started=False, mask_dtype=arguments.mask_dtype)
         self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
         self.observation_space, self.action_space = spaces_of(batch)
+        self._num_actions = batch.num_actions
         self._last: LastMove | None = None
         self._screen: Any = None
 
@@ -352,7 +353,8 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         self._need_start()
         number = action_number(action)
         batch = self.batch
-        batch.action_text(number)  # raises an error outside the space
+        if not 0 <= number < self._num_actions:
+            batch.action_text(number)  # raises the error
         if self.render_mode is None:
             batch.step(np.array([number], dtype=np.int64), batch.everyone)
         else:
