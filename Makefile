@@ -125,7 +125,7 @@ mutants-generated: $(GENERATED)/session.sqlite  ## faults that cosmic-ray makes 
 		cosmic-ray exec tests/cosmic-ray.toml session.sqlite && \
 		cr-report --surviving-only --show-diff session.sqlite
 
-$(GENERATED)/session.sqlite: $(wildcard solitaire_env/core/*.py) tests/cosmic-ray.toml | $(READY)
+$(GENERATED)/session.sqlite: $(wildcard solitaire_env/core/*.py solitaire_env/core/rules/*.py) tests/cosmic-ray.toml | $(READY)
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[mutants]"
 	rm -rf $(GENERATED) && mkdir -p $(GENERATED)
 	git ls-files -z | xargs -0 cp --parents -t $(GENERATED)

@@ -88,8 +88,8 @@ def listed() -> list[Mutant]:
 def mutated(source: str, mutant: Mutant) -> str:
     """The source of a file with one fault in it.
 
-    If the old text occurs several times in the file, the first is changed: in the engine that is the step of
-    games without further rules. Raises ValueError if it does not occur, or if nothing changes.
+    If the old text occurs several times in the file, the first is changed. Raises ValueError if it does not
+    occur, or if nothing changes.
     """
     if mutant.old not in source:
         raise ValueError(f"{mutant.fault}: {mutant.old!r} is not in {mutant.file}")
