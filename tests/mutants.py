@@ -53,8 +53,9 @@ STAGES = (
     ),
 )
 """The order of the tests, hand-made positions first; then all others of the package."""
-LEFT_OUT = re.compile(r"tests/(agents/|browser/|test_sb3|test_mutants)")
-"""Tests that need torch or a browser, and the tests of this list, which no mutated source fits."""
+LEFT_OUT = re.compile(r"tests/(agents/|browser/|ray/|core/test_native|test_sb3|test_mutants)")
+"""Tests that need torch, a browser, Ray or compiled kernels, and the tests of this list, which no mutated
+source fits."""
 
 
 class Mutant(NamedTuple):

@@ -236,6 +236,37 @@ def test_a_pile_has_room_for_every_sequence(below: int, length: int) -> None:
     assert check_state(batch) == []
 
 
+def test_a_card_worries_back_only_onto_a_pile_with_room() -> None:
+    variant = get_variant("klondike")
+    pack = list(map(card_name, ordered_pack(variant).tolist()))
+    for card in ["8D", *run("7C", 7).split()]:
+        pack.remove(card)
+    for room in (0, 1):
+        others = iter(pack)
+        lines = [f"t1: {' '.join(islice(others, 18 - room))} 8D"]
+        lines += [f"t{n}: {' '.join(islice(others, 1 + (room and n == 2)))}" for n in (2, 3)]
+        lines += [f"t{n}:" for n in (4, 5, 6, 7)]
+        head = ["variant: klondike", f"stock: {' '.join(others)}", "waste:", "redeals: -"]
+        batch = Batch(GameSpec(variant), 1)
+        text = "\n".join([*head, "foundations: C 7 D 0 H 0 S 0", *lines])
+        batch.place(0, parse_position(text))
+        assert bool(batch.state.mask[0, parse_action(variant, "fC>t1")]) == bool(room)
+        assert check_state(batch) == []
+
+
+def test_a_group_does_not_move_within_its_pile() -> None:
+    """Its last card takes a deeper one, but the pile has no action onto itself."""
+    batch = Batch(GameSpec(ALL["groups-and-stock"]), 1)
+    variant = batch.variant
+    lines = ["variant: groups-and-stock", "stock:", "waste: 2D", "redeals: 1"]
+    lines += ["foundations: C 0 D 1 H 3 S 3", "t1: 3C", "t2: 3D", "t3: AC 2C"]
+    batch.place(0, parse_position("\n".join(lines), variant))
+    batch.step(np.array([parse_action(variant, "t3>t1")]), batch.everyone)
+    assert not batch.events.invalid[0]
+    assert batch.state.mask[0, parse_action(variant, "w>t2")]
+    assert check_state(batch) == []
+
+
 MOVES = {
     # Sources are t1.. from 0, then the waste, then the cells; so are targets, and home is -1.
     "eights-down": {

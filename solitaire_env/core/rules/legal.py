@@ -86,7 +86,7 @@ def mask_place(rules, state, b, place, legal):
     given = rules.decks if place >= rules.sources else state.carriable[b, place]
     for depth in range(given):
         _mask_giver(rules, state, b, place, depth, legal)
-    if place >= rules.piles or given == 0:
+    if place >= rules.piles:
         return
     kinds = kinds_below(rules, state.tops[b, place])
     while kinds != 0:
@@ -200,9 +200,9 @@ def update_status(rules, state, b):
     state.status[b] = PLAYING
     if state.home[b] == rules.cards:
         state.status[b] = WON
-    elif state.stock[b] == 0 and (state.empty_cells[b] == 0 or state.spaces[b] == rules.piles):
-        # No card can be drawn, and none of a pile can move to a cell. The loop reads all entries, as bytes:
-        # that is faster than an early exit.
+    elif state.stock[b] == 0 and state.empty_cells[b] == 0:
+        # Otherwise a card can be drawn or move to a cell, or only cells have cards and one of them goes home.
+        # The loop reads all entries, as bytes: that is faster than an early exit.
         legal = np.int8(0)
         for action in range(rules.actions):
             legal = np.int8(legal | state.mask[b, action])

@@ -1,7 +1,6 @@
 """What an action does to the cards: draws, redeals, moves home and back, to cells, piles and spaces.
 
-These functions change the position row, the counts and the foundations; :mod:`~solitaire_env.core.rules.step`
-updates playable cards, mask and status. Features that do not need these only move cards, which is faster.
+Row, counts and foundations change here, the rest in :mod:`~solitaire_env.core.rules.step`.
 """
 
 from solitaire_env.core.cards import DOWN
@@ -212,9 +211,7 @@ def decode(rules, state, b, action):
 
 @inner
 def move_cards(rules, state, b, action, source, target, count):
-    """Move the cards of a legal action, given what :func:`decode` returns for it; the target of a card that
-    goes home does not matter. Returns the events ``went_home`` and ``advanced``.
-    """
+    """Move the cards of a legal action, decoded; return the events ``went_home`` and ``advanced``."""
     home = 0
     advanced = False
     if action < rules.home_actions:
