@@ -28,7 +28,7 @@ from tests.render.test_pictures import PIXEL_HASHES
 
 WIDE = {
     **ALL,
-    "many": Variant("many", "M" * 80, decks=4, tableau=(1,) * 32, cells=32, cells_filled=9),
+    "many": Variant("many", "M" * 80, decks=4, tableau=(1,) * 17, cells=9, cells_filled=9),
     "tall": Variant("tall", "Tall", decks=4, tableau=(100, 0), moves="sequence"),
 }
 
