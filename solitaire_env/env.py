@@ -97,7 +97,30 @@ def picture_move(batch: Games, row: int, action: int) -> LastMove | None:
     return None if number is None else last_move(game.variant, game.state, row, number)
 
 
-class BatchRow:
+class WithGames:
+    """Rules and settings of the game that is played; in an environment of many games, of the current one."""
+
+    batch: Any
+    """The games: a Batch, in environments of many games a FamilyBatch."""
+    row = 0
+
+    @property
+    def game(self) -> GameSpec:
+        """The game that is played."""
+        return self.batch.game_of(self.row).spec
+
+    @property
+    def variant(self) -> Variant:
+        """The rules of the game."""
+        return self.game.variant
+
+    @property
+    def settings(self) -> Settings:
+        """Observation, rewards and limits of an episode."""
+        return self.game.settings
+
+
+class BatchRow(WithGames):
     """One game of a batch, with the methods that all environments have in common.
 
     Parameters
@@ -115,8 +138,7 @@ class BatchRow:
     def __init__(
         self, batch: Games, row: int, *, started: bool = True, mask_dtype: MaskDtype = "int8"
     ) -> None:
-        self.batch: Any = batch
-        """The games: a Batch, in environments of many games a FamilyBatch."""
+        self.batch = batch
         self.row = row
         self.mask_dtype: MaskDtype = mask_dtype
         """Type of the mask in the infos."""
@@ -140,21 +162,6 @@ class BatchRow:
         self._need_start()
         mask: npt.NDArray[np.bool_] = self.batch.state.mask[self.row].astype(np.bool_)
         return mask
-
-    @property
-    def game(self) -> GameSpec:
-        """The game that is played."""
-        return self.batch.game_of(self.row).spec
-
-    @property
-    def variant(self) -> Variant:
-        """The rules of the game that is played."""
-        return self.batch.game_of(self.row).variant
-
-    @property
-    def settings(self) -> Settings:
-        """Observation, rewards and limits of an episode."""
-        return self.batch.game_of(self.row).settings
 
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""

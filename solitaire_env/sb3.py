@@ -15,11 +15,12 @@ from typing_extensions import Unpack
 
 from solitaire_env.arguments import REGISTERED, Arguments, StepLimit, VecEnvArguments, check_arguments
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     BatchRow,
     Games,
+    WithGames,
     check_options,
     check_started,
     observation_space,
@@ -56,7 +57,7 @@ class Played(NamedTuple):
     """Terminated, truncated or both."""
 
 
-class SolitaireVecEnv(VecEnv):
+class SolitaireVecEnv(WithGames, VecEnv):
     """``num_envs`` games of one variant for SB3 and sb3-contrib; replaces ``DummyVecEnv``.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` except ``mask_dtype``; ``env_id`` may be
@@ -93,7 +94,7 @@ class SolitaireVecEnv(VecEnv):
         """The spec with which ``gym.make`` makes a single environment of the same game."""
 
     def _set_up(self, batch: Games, space: Box, arguments: Arguments) -> None:
-        self.batch: Any = batch
+        self.batch = batch
         self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
         self.metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
         size = batch.size
@@ -103,21 +104,6 @@ class SolitaireVecEnv(VecEnv):
         self._started = np.zeros(size, dtype=np.float64)
         self._reset_once = False
         super().__init__(size, space, Discrete(batch.num_actions))
-
-    @property
-    def game(self) -> GameSpec:
-        """The game that is played."""
-        return self.batch.game_of(0).spec
-
-    @property
-    def variant(self) -> Variant:
-        """The rules of the game that is played."""
-        return self.game.variant
-
-    @property
-    def settings(self) -> Settings:
-        """Observation, rewards and limits of an episode."""
-        return self.game.settings
 
     def reset(self) -> VecEnvObs:
         """Start new games in all rows, as set by :meth:`seed` and :meth:`set_options`."""

@@ -14,12 +14,12 @@ from solitaire_env.arguments import Arguments, GameArguments, StepLimit, check_a
 from solitaire_env.core.batch import Batch, Start
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import PLAY
-from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     RESET_OPTIONS,
     BatchRow,
     Games,
+    WithGames,
     check_options,
     check_started,
     picture_move,
@@ -60,7 +60,7 @@ def read_only(array: Array) -> Array:
 AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
 
 
-class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
+class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
     """``num_envs`` games of one variant; row ``i`` plays like a single environment.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`, and:
@@ -132,8 +132,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         autoreset_mode: AutoresetName | AutoresetMode,
         copy: bool,
     ) -> None:
-        self.batch: Any = batch
-        """The games: a Batch, in environments of many games a FamilyBatch."""
+        self.batch = batch
         self.num_envs = batch.size
         self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
         self.mask_dtype = arguments.mask_dtype
@@ -235,21 +234,6 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
                 self._last[row] = None
 
     # -------------------------------------------------------------------------------- the games
-
-    @property
-    def game(self) -> GameSpec:
-        """The game that is played."""
-        return self.batch.game_of(0).spec
-
-    @property
-    def variant(self) -> Variant:
-        """The rules of the game that is played."""
-        return self.game.variant
-
-    @property
-    def settings(self) -> Settings:
-        """Observation, rewards and limits of an episode."""
-        return self.game.settings
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The current legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib expects.

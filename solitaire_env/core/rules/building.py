@@ -196,7 +196,7 @@ def is_crowded(rules, state, b):
     """Whether a pile might ever get full.
 
     A pile grows by sequences alone. So it has enough room if fewer cards are below the sequence at its end
-    than were dealt to the fullest pile.
+    than were dealt to the fullest pile. Where groups move out of order, a pile has room for all cards.
     """
     for pile in range(rules.piles):
         below = state.heights[b, pile] - 1
@@ -205,6 +205,6 @@ def is_crowded(rules, state, b):
             rules, state.rows[b, first + below], state.rows[b, first + below - 1] & (DOWN - 1)
         ):
             below -= 1
-        if below >= rules.most_dealt:
+        if below >= rules.most_dealt and rules.moves != ANY_GROUP:
             return True
     return False
