@@ -172,6 +172,10 @@ def test_invalid_arguments_raise_an_error() -> None:
     env.reset(seed=0)
     with pytest.raises(ValueError, match="outside the space"):
         env.step(len(env.layout.texts))
+    envs = FamilyVectorEnv(2, SOME)
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match="outside the space"):
+        envs.step([0, len(env.layout.texts)])
     with pytest.raises(TypeError, match="allowed: a whole number"):
         env.step("draw")
     with pytest.raises(ValueError, match="no game has action"):
@@ -204,6 +208,7 @@ def test_it_has_the_methods_of_a_single_game() -> None:
         assert env.move(number) == alone.move(own) and env.expand(number) == alone.expand(own)
         assert env.describe_action(number) == alone.describe_action(own)
     assert env.decode_observation(env._observation()) == alone.decode_observation(alone._observation())
+    assert env.observation_layout == env.layout.slices
     other = env.clone()
     assert other.get_state() == env.get_state()
     other.step(legal[0])

@@ -197,8 +197,16 @@ class _Widened(np.ndarray[Any, Any]):
     """An array in plain Python: as in compiled functions, elements are read as 64-bit integers."""
 
     def __getitem__(self, place: Any) -> Any:
-        item = super().__getitem__(place)
-        return int(item) if isinstance(item, np.signedinteger) else item
+        if type(place) is tuple or self.ndim == 1:
+            try:
+                return _ITEM(self, place)
+            except (TypeError, ValueError):  # a part of the array
+                pass
+        return _PART(self, place)
+
+
+_ITEM: Final = np.ndarray.item
+_PART: Final = np.ndarray.__getitem__
 
 
 def widened(value: Any) -> Any:
