@@ -252,14 +252,10 @@ class FamilyBatch(Rows):
     def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         """Check the actions that a user passed, one per game, for :meth:`step` with ``todo``."""
         actions = whole_numbers("actions", actions, self.size)
-        self._refuse_outside(actions, todo)
-        return np.ascontiguousarray(actions, dtype=np.int64)
-
-    def _refuse_outside(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
-        """Raise an error if an action is outside the action space."""
         outside = (todo == PLAY) & ((actions < 0) | (actions >= self.num_actions))
         if outside.any():
             self.action_text(int(actions[outside][0]))  # raises the error
+        return np.ascontiguousarray(actions, dtype=np.int64)
 
     # ------------------------------------------------------------------------------- new games
 
@@ -307,7 +303,6 @@ class FamilyBatch(Rows):
 
     def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
         """Step the games; return the number of episodes that ended. See :meth:`Batch.step`."""
-        self._refuse_outside(actions, todo)
         playing = todo == PLAY
         own = self.layout.own_actions[self.games, np.where(playing, actions, 0)]
         if self.settings.on_invalid == "raise":
