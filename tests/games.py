@@ -106,7 +106,7 @@ FURTHER = {
             foundation_build="alternate color", fill="waste",
         ),
         _pack("two-colors", 2, (5, 4, 4), decks=2, moves="sequence", foundation_build="alternate color"),
-        _pack("aces-home", 4, (3, 3, 3), aces_home=True, cells=1, cells_filled=1, worrying_back=True),
+        _pack("aces-home", 4, (2, 2, 2), aces_home=True, cells=4, cells_filled=4, worrying_back=True),
         _pack("from-two", 4, (3, 3, 2), base=2, aces_home=True, worrying_back=True),
         _pack("from-three", 3, (3, 3, 3), base=3, build="any suit", passes=2),
         _pack(
@@ -174,8 +174,6 @@ OTHERS = [name for name in SHOWN if name not in ALL]
 """The published games that are not in ALL."""
 
 
-LEFT_TO_PROOFS = [*OPTIONS, *list(FURTHER)[::2]]
-"""Games that tests which take long leave to the proofs."""
 SPLIT = [*OTHERS, *(name for name in SHORT if not _is_sampled(name))]
 """Games that tests which take long leave to the proofs, every third, and to the slow tests."""
 
@@ -184,7 +182,7 @@ def _marks(name: str) -> Any:
     """The marks of a game in tests that take long."""
     if name in SPLIT:
         return pytest.mark.slow if SPLIT.index(name) % 3 else pytest.mark.proof
-    return pytest.mark.proof if name in LEFT_TO_PROOFS else ()
+    return pytest.mark.proof if name in OPTIONS else ()
 
 
 EACH = [pytest.param(name, marks=_marks(name)) for name in [*ALL, *OTHERS]]

@@ -34,7 +34,7 @@ COUNTED = [name for name, variant in (GAMES | IN_SUIT).items() if has_basic_rule
 """Games whose features are counted slowly."""
 
 
-def played(variant: Variant, steps: int, size: int = 40, seed: int = 0) -> Batch:
+def played(variant: Variant, steps: int, size: int = 40 if COMPILED else 4, seed: int = 0) -> Batch:
     """Games after some random moves; finished ones are left out of the mask."""
     batch = Batch(GameSpec(variant), size)
     batch.deal(np.arange(size), range(seed, seed + size))
@@ -343,7 +343,7 @@ def test_features_after_a_move_are_those_of_the_next_position(name: str) -> None
     hidden = (*hidden, "reach")
     unknown = {n for n, text in enumerate(reader.position_names) if text.startswith(hidden)}
     for steps in (0, 10, 50, 120):
-        before = played(variant, steps, size=8)
+        before = played(variant, steps, size=8 if COMPILED else 2)
         rows, observations, masks = playing(before)
         if not len(rows):
             continue
