@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from solitaire_env.evaluation import evaluate
 from solitaire_env.play import server
-from solitaire_env.play.replay_page import write_page
+from solitaire_env.play.replay_page import replay_page
 from solitaire_env.transcripts import parse_transcript
 
 IMAGES: Final = Path(__file__).parent / "images"
@@ -48,7 +48,7 @@ def serving() -> Iterator[str]:
         finally:
             running.should_exit = True
             thread.join()
-            app.state.sessions.close()
+            app.state.games.close()
 
 
 def open_page(browser: Browser, address: str, width: int, height: int, **more: Any) -> Page:
@@ -105,7 +105,7 @@ def picture_replay(browser: Browser) -> None:
     played = evaluate("greedy", "busy-aces", [29], transcripts=True)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "game.html"
-        write_page(file, parse_transcript(played.transcripts[29]))
+        file.write_text(replay_page(parse_transcript(played.transcripts[29])), encoding="utf-8")
         page = open_page(browser, f"{file.as_uri()}#move=140", 1280, 800, color_scheme="dark")
         page.screenshot(path=IMAGES / "replay.png")
 

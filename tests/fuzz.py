@@ -843,7 +843,9 @@ def run_command(args: list[str]) -> str:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = cli.main(args)
-        except SystemExit as end:  # --help
+        except SystemExit as end:  # --help, or the parser refuses it
+            if end.code == 2:
+                raise Refused from None
             code = end.code if isinstance(end.code, int) else 1
     if code == 2:
         expect("output of a command that is refused", "", out.getvalue())

@@ -1,4 +1,4 @@
-"""Playing and watching: sessions, hints, the terminal, the window, the browser, replay pages.
+"""Playing and watching: sessions, hints, the terminal, the browser, replay pages.
 
 No rules of any game; positions and legal actions come from the environment.
 """

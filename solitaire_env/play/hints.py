@@ -1,17 +1,24 @@
-"""Hints: the action that a policy would play in a session, with its reasons."""
+"""Hints: the action that a policy, or the built-in hint, would play in a session, with its reasons."""
 
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from solitaire_env.core.cards import FACE_DOWN
+from solitaire_env.core.layout import Action, action_layout
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
+from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation.runner import Decisions, Runner
 from solitaire_env.notation import Move, action_text, describe_action, move_of
 from solitaire_env.play.session import Session
 from solitaire_env.policies import as_policy
 from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Thought
+
+HINT: Final = "hint"
+"""Name of the built-in hint, which is offered besides the policies."""
 
 
 class Option(NamedTuple):
@@ -26,7 +33,7 @@ class Option(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """The action that a policy would play."""
+    """The action that an adviser would play."""
 
     text: str
     """Text of its action, in the policy's own action set."""
@@ -36,14 +43,14 @@ class Advice(NamedTuple):
     """The cards and piles."""
     actions: tuple[int, ...]
     """The actions of the environment, in order: several if a supermove is played card by card."""
-    thought: Thought | None
+    thought: Thought | None = None
     """The policy's thought, if it explains itself."""
-    options: tuple[Option, ...]
+    options: tuple[Option, ...] = ()
     """The actions in the thought, likeliest first."""
 
 
 class Adviser:
-    """Gives the decisions of a policy in single games.
+    """Gives the decisions of a policy in single games; threads may share it.
 
     If every decision is played, the game is the one that the runner plays.
 
@@ -61,9 +68,12 @@ class Adviser:
         spec = GameSpec(variant, Settings(max_episode_steps=step_limit(variant)))
         self.policy = as_policy(policy, spec)
         self.name = self.policy.name
+        self.explains = self.policy.explains
+        self.deterministic = self.policy.deterministic
         self.runner = Runner(self.policy, spec, num_envs=1, seed=seed)
         self.information = self.runner.view.settings.information
         self._last: tuple[tuple[int, str, int], Decisions] | None = None
+        self._lock = Lock()
 
     def advise(self, session: Session, likeliest: bool = False) -> Advice | None:
         """The policy's action in the current position of a session; None if no action is legal.
@@ -80,18 +90,19 @@ class Adviser:
         """
         if not session.legal():
             return None
-        decisions = self._decide(session)
-        action, thought = int(decisions.actions[0]), decisions.thoughts[0]
-        singles = decisions.singles_of(0)
-        view = self.runner.view
-        if likeliest and thought is not None and thought.actions:
-            action = view.actions.parse(thought.actions[0][0])
-            singles = self.runner.expand(0, action)
-        options = tuple(
-            Option(text, *self._describe(view.actions.parse(text)), probability)
-            for text, probability in (thought.actions if thought else ())
-        )
-        words, move = self._describe(action)
+        with self._lock:
+            decisions = self._decide(session)
+            action, thought = int(decisions.actions[0]), decisions.thoughts[0]
+            singles = decisions.singles_of(0)
+            view = self.runner.view
+            if likeliest and thought is not None and thought.actions:
+                action = view.actions.parse(thought.actions[0][0])
+                singles = self.runner.expand(0, action)
+            options = tuple(
+                Option(text, *self._describe(view.actions.parse(text)), probability)
+                for text, probability in (thought.actions if thought else ())
+            )
+            words, move = self._describe(action)
         return Advice(action_text(view.variant, action), words, move, tuple(singles), thought, options)
 
     def _describe(self, action: int) -> tuple[str, Move]:
@@ -114,16 +125,48 @@ class Adviser:
         return decisions
 
 
-def suggest(session: Session, adviser: Adviser | None = None) -> tuple[int, str] | None:
-    """A suggested action and a sentence about it; None if no action is legal.
+class BuiltInHint:
+    """An adviser without a policy. It evaluates single moves and is no solver.
 
-    The suggestion is the adviser's, or without one the built-in hint of the session.
+    The order is: home, onto a pile, draw, redeal, to a space, to a cell, back from a foundation. Moves that
+    can be undone by the next move come after these; moves that repeat a position of this game come last. A
+    move that turns a card up cannot be undone: it shows a new card.
     """
-    env = session.env
-    if adviser is None:
-        hint = session.hint()
-        return (
-            None if hint is None else (hint, f"hint: {env.action_text(hint):<8}{env.describe_action(hint)}")
-        )
-    advice = adviser.advise(session, likeliest=True)
-    return None if advice is None else (advice.actions[0], f"{adviser.name}: {advice.text:<8}{advice.words}")
+
+    name = HINT
+    explains = False
+    deterministic = False
+    information = "player"
+
+    def advise(self, session: Session, likeliest: bool = False) -> Advice | None:
+        """A sensible legal action; None if there is none."""
+        env = session.env
+        layout = action_layout(env.variant)
+        seen = {tuple(played.before["row"]) for played in session.played}
+        tableau = session.position().tableau
+        counted = layout.rules.tableau_counts > 1
+        trial = SolitaireEnv(env.variant)
+        here = env.get_state()
+
+        def badness(number: int) -> tuple[bool, bool, int]:
+            action = layout.decode(number)
+            trial.set_state(here)
+            trial.step(number)
+            undone = False
+            if action.source < layout.rules.piles and action.kind in ("tableau", "space"):
+                target = tableau.index(()) if action.kind == "space" else action.target
+                count = len(env.move(number).cards)
+                below = tableau[action.source][:-count]
+                back = Action("tableau", target, action.source, count if counted else 1)
+                turned = below[-1:] == (FACE_DOWN,)
+                undone = not turned and bool(trial.action_masks()[layout.encode(back)])
+            kinds = ("home", "tableau", "draw", "redeal", "space", "cell", "worry")
+            return tuple(trial.get_state()["row"]) in seen, undone, kinds.index(action.kind)
+
+        action = min(session.legal(), key=badness, default=None)
+        if action is None:
+            return None
+        return Advice(env.action_text(action), env.describe_action(action), env.move(action), (action,))
+
+
+AnyAdviser = Adviser | BuiltInHint

@@ -4,34 +4,35 @@ Games are sessions in the memory of one process and end with it. All rules come 
 requests the legal moves. Answers are JSON; a refused request gets ``{"error": "..."}`` and a 4xx status.
 """
 
+import inspect
 import ipaddress
 import json
-import logging
+import mimetypes
 import re
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.play.web import source
-from solitaire_env.play.web.sessions import MAX_GAMES, RULES, Refused, Sessions, Table, check_keys
+from solitaire_env.play.games import Games, Refused
+from solitaire_env.transcripts import format_transcript
 from solitaire_env.util.messages import one_line, shown
-from solitaire_env.variants import known_variants
 
 try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.datastructures import Headers, MutableHeaders
     from starlette.exceptions import HTTPException
     from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response
-    from starlette.routing import Route
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
 except ImportError as error:
     raise ImportError(
         f'playing in the browser needs {error.name}: pip install "solitaire-env[web]"'
@@ -39,29 +40,6 @@ except ImportError as error:
 
 MAX_BODY: Final = 100_000
 """Maximum size of a request in bytes; a game with the maximum number of moves has fewer."""
-MAX_CONNECTIONS: Final = 100
-"""Maximum number of connections; beyond it, the one that has waited longest for its client is closed."""
-_FILES: Final = {
-    "": ("play.html", "text/html"),
-    **{
-        f"{name}.js": (f"{name}.js", "text/javascript")
-        for name in (
-            "arrows",
-            "board",
-            "fit",
-            "hands",
-            "line",
-            "motion",
-            "moves",
-            "play",
-            "policies",
-            "rates",
-            "statistics",
-            "table",
-        )
-    },
-    **{f"{name}.css": (f"{name}.css", "text/css") for name in ("board", "page", "play")},
-}
 _HEADERS: Final = {
     "content-security-policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'",
@@ -71,13 +49,15 @@ _HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-
-
-# -------------------------------------------------------------------------------------- requests
+# On Windows the registry may say text/plain, and a browser then refuses modules.
+mimetypes.add_type("text/javascript", ".js")
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object of a request."""
+    """The JSON object of a request.
+
+    Pages of other sites may not send this content type without asking, and the answer is no.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "application/json":
         raise Refused(415, f"content type is {shown(kind)}, allowed: 'application/json'")
@@ -95,41 +75,28 @@ async def _body(request: Request) -> dict[str, Any]:
     return body
 
 
-def _host_of(named: str) -> str:
-    """The name or address in a Host header, or after the scheme of an Origin, without the port."""
-    return re.sub(r":[0-9]+$", "", named).strip("[]").lower()
+def _call(function: Callable[..., dict[str, Any]], body: dict[str, Any]) -> dict[str, Any]:
+    """Call a function with the values of a request; a TypeError names those that it does not have."""
+    inspect.signature(function).bind(**body)
+    return function(**body)
 
 
-def _check_host(headers: Headers, host: str, allowed_hosts: Sequence[str]) -> None:
-    """Refuse requests of pages from other sites, including names that resolve to this machine (DNS
-    rebinding).
-
-    A proxy may send its own name as the host, or this server's address; the browser's origin is the proxy.
-    """
-    named = headers.get("host", "")
-    name = _host_of(named)
-    if name not in ("localhost", host, *allowed_hosts) and not _is_address(name):
-        allowed = ", ".join(map(repr, ("localhost", host, *allowed_hosts)))
-        raise Refused(
-            403, f"host is {shown(named)}, allowed: {allowed}, an address, or a name given by --allow-host"
-        )
-    origin = headers.get("origin")
-    if origin is None or origin in (f"http://{named}", f"https://{named}"):
-        return
-    scheme, _, origin_host = origin.partition("://")
-    if scheme not in ("http", "https") or _host_of(origin_host) not in allowed_hosts:
-        raise Refused(403, f"origin is {shown(origin)}, allowed: this server's own pages")
-
-
-def _checked_name(name: str) -> str:
-    """Check a name for ``--allow-host``, which must be a host name only; return it in lower case."""
-    label = "[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
-    if len(name) > 253 or not re.fullmatch(rf"{label}(\.{label})*", name.lower()):
-        raise ValueError(
-            f"--allow-host is {shown(name)}, allowed: a host name without scheme, port or path, "
-            "such as games.example.org"
-        )
-    return name.lower()
+async def _guard(
+    request: Request,
+    call_next: Callable[[Request], Awaitable[Response]],
+    names: Sequence[str],
+) -> Response:
+    """Refuse other host names, which may resolve to this machine (DNS rebinding); add headers."""
+    named = request.headers.get("host", "")
+    name = re.sub(r":[0-9]+$", "", named).strip("[]").lower()
+    if name in names or _is_address(name):
+        response = await call_next(request)
+    else:
+        allowed = ", ".join(map(repr, names))
+        error = f"host is {shown(named)}, allowed: {allowed}, an address, or a name given by --allow-host"
+        response = JSONResponse({"error": error}, 403)
+    response.headers.update(_HEADERS)
+    return response
 
 
 def _is_address(host: str) -> bool:
@@ -140,145 +107,70 @@ def _is_address(host: str) -> bool:
     return True
 
 
-class _Guard:
-    """Checks every request, and adds headers to every answer."""
-
-    def __init__(self, app: ASGIApp, host: str, allowed_hosts: Sequence[str]) -> None:
-        self.app = app
-        self.host = host
-        self.allowed_hosts = allowed_hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
-            await send(message)
-
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        try:
-            _check_host(Headers(scope=scope), self.host, self.allowed_hosts)
-        except Refused as error:
-            await JSONResponse({"error": error.reason}, error.status)(scope, receive, send_with_headers)
-            return
-        await self.app(scope, receive, send_with_headers)
-
-
 def _refuse(request: Request, error: Exception) -> Response:
-    if isinstance(error, ClientDisconnect):
-        client = request.client.host if request.client else "a client"
-        logging.getLogger("uvicorn.error").warning(
-            "%s left before the end of its request %s %s", client, request.method, shown(request.url.path)
-        )
-    if isinstance(error, Refused):
-        return JSONResponse({"error": error.reason}, error.status)
     if isinstance(error, HTTPException):
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
     status = 409 if isinstance(error, IllegalActionError) else 400
-    return JSONResponse({"error": one_line(error, 400)}, status)
-
-
-# ------------------------------------------------------------------------------------------ server
+    return JSONResponse({"error": one_line(error, 400)}, getattr(error, "status", status))
 
 
 class _Api:
-    """Answers requests with the sessions of the server."""
+    """Answers requests with the games of the server."""
 
-    def __init__(self, sessions: Sessions) -> None:
-        self.sessions = sessions
-        self.games = {
-            "games": [
-                {"name": v.name, "title": v.title, **{rule: getattr(v, rule) for rule in RULES}}
-                for v in known_variants()
-            ],
-            "rules": RULES,
-            "max_games": MAX_GAMES,
-            "solver": sessions.solver is not None,
-        }
-        self.verbs: dict[str, Callable[[str, Table, dict[str, Any]], dict[str, Any]]] = {
-            "move": sessions.move,
-            "undo": sessions.undo,
-            "redo": sessions.redo,
-            "go-to": sessions.go_to,
-            "restart": sessions.restart,
-            "hint": sessions.hint,
-            "advance": sessions.advance,
-            "rates": sessions.rate,
-            "solve": sessions.solve,
+    def __init__(self, games: Games) -> None:
+        self.games = games
+        self.verbs: dict[str, Callable[..., dict[str, Any]]] = {
+            "move": games.move,
+            "go-to": games.go_to,
+            "policies": games.list_policies,
+            "hint": games.hint,
+            "advance": games.advance,
+            "rates": games.rate,
+            "solve": games.solve,
         }
 
-    async def file(self, request: Request) -> Response:
-        """A page, or one of its files."""
-        name = request.path_params.get("file", "")
-        if name not in _FILES:
-            raise Refused(404, f"no page {shown(name)}")
-        path, kind = _FILES[name]
-        return Response(source(path), media_type=kind)
-
-    async def list_games(self, request: Request) -> Response:
+    def list_games(self, request: Request) -> Response:
         """The games and their house rules."""
-        return JSONResponse(self.games)
+        return JSONResponse(self.games.catalog())
 
     async def new_game(self, request: Request) -> Response:
         """Deal a game."""
-        return JSONResponse(await run_in_threadpool(self.sessions.new, await _body(request)), 201)
-
-    async def _at_table(
-        self,
-        request: Request,
-        do: Callable[[str, Table], Any],
-        answer: Callable[[Any], Response] = JSONResponse,
-    ) -> Response:
-        """Call a function with the game of a request, under the game's lock."""
-        number = request.path_params["id"]
-
-        def work() -> Any:
-            table = self.sessions.table(number)
-            with table.lock:
-                return do(number, table)
-
-        return answer(await run_in_threadpool(work))
-
-    async def show_game(self, request: Request) -> Response:
-        """The complete view of a game, for the page."""
-        return await self._at_table(request, self.sessions.view)
-
-    async def show_policies(self, request: Request) -> Response:
-        """The policies for a game."""
-        return await self._at_table(request, self.sessions.policies_for)
-
-    async def show_transcript(self, request: Request) -> Response:
-        """The game as a file."""
-
-        def download(named: tuple[str, str]) -> Response:
-            name, text = named
-            disposition = {"content-disposition": f'attachment; filename="{name}"'}
-            return Response(text, media_type="text/plain", headers=disposition)
-
-        return await self._at_table(request, lambda _, table: self.sessions.transcript(table), download)
+        return JSONResponse(await run_in_threadpool(_call, self.games.new, await _body(request)), 201)
 
     async def do_verb(self, request: Request) -> Response:
         """Make a move, give a hint, measure a win rate, and so on."""
-        verb = request.path_params["verb"]
+        verb, body = request.path_params["verb"], await _body(request)
         if verb not in self.verbs:
             raise Refused(404, f"unknown request {shown(verb)}, allowed: {', '.join(self.verbs)}")
-        body = await _body(request)
-        return await self._at_table(request, lambda number, table: self.verbs[verb](number, table, body))
+        session = self.games.session(request.path_params["id"])
 
-    async def show_rate(self, request: Request) -> Response:
-        """The progress and the result of a job."""
-        return JSONResponse(await run_in_threadpool(self.sessions.job(request.path_params["id"]).report))
+        def answer() -> dict[str, Any]:
+            with session.lock:
+                return _call(partial(self.verbs[verb], session), body)
 
-    async def cancel_rate(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(answer))
+
+    def download(self, request: Request) -> Response:
+        """The transcript of a game as a file."""
+        session = self.games.session(request.path_params["id"])
+        with session.lock:
+            helpers = dict.fromkeys(played.by for played in session.played if played.by)
+            policy = f"human with {', '.join(helpers)}" if helpers else "human"
+            text = format_transcript(session.transcript(policy))
+        variant = session.env.variant
+        name = re.sub(r"[^\w.-]+", "-", f"{variant.name}-{session.deal}.txt", flags=re.ASCII)
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(text, media_type="text/plain", headers=headers)
+
+    def show_job(self, request: Request) -> Response:
+        """The progress and the results of a job."""
+        return JSONResponse(self.games.job(request.path_params["id"]).report())
+
+    async def cancel_job(self, request: Request) -> Response:
         """Cancel a job."""
-        check_keys(await _body(request), ())
-        job = self.sessions.job(request.path_params["id"])
-        job.cancel.set()
-        if job.state == "waiting":
-            job.state = "cancelled"
+        await _body(request)
+        job = self.games.job(request.path_params["id"])
+        job.cancel()
         return JSONResponse(job.report())
 
 
@@ -299,36 +191,34 @@ def make_app(
     allowed_hosts
         Further names, such as that of a proxy in front of the server.
     solver
-        The solver that decides whether a deal can be won: ``module:Class``, see :class:`.web.jobs.SolverJob`.
+        The solver that decides whether a deal can be won: ``module:Class``, see :func:`.jobs.solve_deal`.
 
     Raises
     ------
     ValueError
-        If a policy plays no game, the solver does not exist, or a further name is not a host name.
+        If a policy plays no game, or the solver cannot be loaded.
     """
-    names = tuple(map(_checked_name, allowed_hosts))
-    sessions = Sessions(policies, solver)
-    api = _Api(sessions)
-    handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = dict.fromkeys(
-        (Refused, HTTPException, ValueError, TypeError, ImportError, ClientDisconnect), _refuse
-    )
+    games = Games(policies, solver)
+    api = _Api(games)
+    names = ["localhost", *(name.lower() for name in (host, *allowed_hosts))]
+    refused = (Refused, HTTPException, ValueError, TypeError, ImportError, ClientDisconnect)
+    handlers: dict[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(refused, _refuse)
     app = Starlette(
         routes=[
-            Route("/", api.file),
             Route("/api/games", api.list_games),
             Route("/api/sessions", api.new_game, methods=["POST"]),
-            Route("/api/sessions/{id}", api.show_game),
-            Route("/api/sessions/{id}/policies", api.show_policies),
-            Route("/api/sessions/{id}/transcript", api.show_transcript),
+            Route("/api/sessions/{id}/transcript", api.download),
             Route("/api/sessions/{id}/{verb}", api.do_verb, methods=["POST"]),
-            Route("/api/rates/{id}", api.show_rate),
-            Route("/api/rates/{id}/cancel", api.cancel_rate, methods=["POST"]),
-            Route("/{file}", api.file),
+            Route("/api/jobs/{id}", api.show_job),
+            Route("/api/jobs/{id}/cancel", api.cancel_job, methods=["POST"]),
+            Mount("/", StaticFiles(directory=Path(__file__).parent / "web", html=True)),
         ],
-        middleware=[Middleware(_Guard, host=host.lower(), allowed_hosts=names)],
+        middleware=[
+            Middleware(BaseHTTPMiddleware, dispatch=lambda request, call: _guard(request, call, names))
+        ],
         exception_handlers=handlers,
     )
-    app.state.sessions = sessions
+    app.state.games = games
     return app
 
 
@@ -353,51 +243,10 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-_BUSY: Final = JSONResponse(
-    {"error": f"{MAX_CONNECTIONS} clients wait for an answer, the maximum; try again later"},
-    503,
-    {**_HEADERS, "connection": "close"},
-)
-
-
-class _Connection(H11Protocol):
-    """A connection. If there are too many, a new one closes the one that has waited longest for its client:
-    for a request, for the rest of a request, or until the client reads the answer.
-    """
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self.waiting_since = self.loop.time()
-        others = [other for other in self.connections if isinstance(other, _Connection) and other is not self]
-        if len(others) < MAX_CONNECTIONS:
-            return
-        if waiting := [other for other in others if other.waits_for_client]:
-            longest = min(waiting, key=lambda other: other.waiting_since)
-            self.connections.discard(longest)
-            longest.transport.abort()
-        if len(others) - len(waiting) >= MAX_CONNECTIONS:
-            self.app = _BUSY
-
-    def on_response_complete(self) -> None:
-        self.waiting_since = self.loop.time()
-        super().on_response_complete()
-
-    def shutdown(self) -> None:
-        if self.waits_for_client:
-            self.transport.abort()
-        else:
-            super().shutdown()
-
-    @property
-    def waits_for_client(self) -> bool:
-        """Whether the next step is the client's."""
-        cycle = self.cycle
-        return not cycle or cycle.response_complete or cycle.more_body or self.flow.write_paused
-
-
 def make_server(app: Starlette) -> uvicorn.Server:
-    """The HTTP server for an application."""
-    return uvicorn.Server(uvicorn.Config(app, http=_Connection, log_level="warning", server_header=False))
+    """The HTTP server for an application. Clients that do not finish a request do not delay its end."""
+    config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=1)
+    return uvicorn.Server(config)
 
 
 def serve(
@@ -410,7 +259,7 @@ def serve(
     """Serve until interrupted; print the address. Raises the errors of :func:`make_app`."""
     with listener:
         app = make_app(policies, host, allowed_hosts, solver)
-        SolitaireEnv(known_variants()[0]).reset()  # loads the engine, before anyone waits
+        SolitaireEnv().reset()  # loads the engine, before anyone waits
         address, port = listener.getsockname()[:2]
         if not ipaddress.ip_address(address).is_loopback:
             print(f"warning: everyone who can reach {address} can play and run the policies", file=sys.stderr)
@@ -419,4 +268,4 @@ def serve(
         try:
             make_server(app).run(sockets=[listener])
         finally:
-            app.state.sessions.close()
+            app.state.games.close()

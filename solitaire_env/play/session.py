@@ -1,14 +1,18 @@
-"""A game that is played move by move: in a terminal, in a window, in a browser."""
+"""A game that is played move by move, in the terminal or in the browser, by a player or by a policy."""
 
+import re
+import secrets
+from threading import Lock
 from typing import Any, NamedTuple
 
 from solitaire_env.core.batch import Start
 from solitaire_env.core.cards import FACE_DOWN
-from solitaire_env.core.layout import Action, action_layout
+from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.notation import Move, Position, parse_position
-from solitaire_env.transcripts import Result
+from solitaire_env.transcripts import Result, Thought, Transcript
+from solitaire_env.variants import Variant
 
 
 class Played(NamedTuple):
@@ -27,6 +31,8 @@ class Played(NamedTuple):
     """Whether it started a decision; False for the second and further cards of a supermove."""
     by: str = ""
     """The policy that chose it; empty for the player's own moves."""
+    thought: Thought | None = None
+    """The thought of that policy, if it explains itself."""
 
 
 class Session:
@@ -40,23 +46,34 @@ class Session:
 
     def __init__(self, env: SolitaireEnv) -> None:
         self.env = env
+        self.id = secrets.token_urlsafe(12)
+        """A name that cannot be guessed."""
+        self.lock = Lock()
+        """For callers in several threads."""
         self.number = new_game_number()
         """The game's number, for stateful policies."""
         self.played: list[Played] = []
         self.undone: list[Played] = []
         """Undone moves; the next one to redo is last."""
-        deal = env.get_state()["deal"]
-        self.start: Start = self.full_position() if deal is None else deal
-        """The start of the game."""
+        self.deal: int | str | None = env.get_state()["deal"]
+        """None if the game started from a position."""
+        self.start_text = env.position()
+        """Position text of the start, including the stock."""
+
+    @property
+    def start(self) -> Start:
+        """The start of the game: its deal or its position."""
+        return parse_position(self.start_text, self.env.variant) if self.deal is None else self.deal
+
+    @property
+    def title(self) -> str:
+        """The game and its start: ``Busy Aces, deal 7``."""
+        return f"{self.env.variant.title}, {'from a position' if self.deal is None else f'deal {self.deal}'}"
 
     @property
     def decisions(self) -> int:
         """Number of decisions in the game."""
         return sum(played.decides for played in self.played)
-
-    def full_position(self) -> Position:
-        """The full position, including the stock."""
-        return parse_position(self.env.position(), self.env.variant)
 
     @property
     def line(self) -> list[Played]:
@@ -72,20 +89,19 @@ class Session:
         """The position as the player sees it."""
         return parse_position(self.env.position(hidden=True), self.env.variant)
 
+    def full_position(self) -> Position:
+        """The full position, including the stock."""
+        return parse_position(self.env.position(), self.env.variant)
+
     @property
     def cards_home(self) -> int:
         """Cards on the foundations."""
         return sum(map(sum, self.position().foundations))
 
     @property
-    def won(self) -> bool:
-        """Whether all cards are home."""
-        return self.cards_home == self.env.variant.cards
-
-    @property
     def result(self) -> Result:
         """The result of the game; ``truncated`` while it is not over."""
-        if self.won:
+        if self.cards_home == self.env.variant.cards:
             return "won"
         return "truncated" if self.legal() else "stuck"
 
@@ -93,8 +109,8 @@ class Session:
         """The legal actions; empty if the game is finished."""
         return self.env.legal_actions()
 
-    def play(self, action: int, decides: bool = True, by: str = "") -> Played:
-        """Play an action; ``decides`` and ``by`` are those of :class:`Played`.
+    def play(self, action: int, decides: bool = True, by: str = "", thought: Thought | None = None) -> Played:
+        """Play an action; the other arguments are those of :class:`Played`.
 
         Undone moves can still be redone if the action is the next of them; otherwise they are dropped.
 
@@ -104,15 +120,8 @@ class Session:
             If the action is illegal. The message says why.
         """
         env = self.env
-        played = Played(
-            before=env.get_state(),
-            action=action,
-            text=env.action_text(action),
-            words=env.describe_action(action),
-            move=env.move(action),
-            decides=decides,
-            by=by,
-        )
+        text, words, move = env.action_text(action), env.describe_action(action), env.move(action)
+        played = Played(env.get_state(), action, text, words, move, decides, by, thought)
         env.step(action)
         self.played.append(played)
         if self.undone and self.undone[-1].action == action:
@@ -121,8 +130,8 @@ class Session:
             self.undone.clear()
         return played
 
-    def undo(self) -> Played:
-        """Take the last move back and return it.
+    def undo(self) -> None:
+        """Take the last move back.
 
         Raises
         ------
@@ -131,12 +140,11 @@ class Session:
         """
         if not self.played:
             raise ValueError("there is no move to take back")
-        played = self.played[-1]
         self.go_to(len(self.played) - 1)
-        return played
 
     def go_to(self, move: int) -> None:
-        """Undo or redo moves until ``move`` moves are played.
+        """Undo or redo moves until ``move`` moves are played. At the start, a stateful policy forgets the
+        game.
 
         Raises
         ------
@@ -151,6 +159,8 @@ class Session:
         for played in line[len(self.played) : move]:
             self.env.step(played.action)
         self.played, self.undone = line[:move], line[move:][::-1]
+        if move == 0:
+            self.number = new_game_number()
 
     def moves_home(self) -> list[int]:
         """The moves that win the game, if all cards are visible and only moves home are left; otherwise
@@ -175,36 +185,31 @@ class Session:
             move = next_home(trial)
         return moves if won else []
 
-    def hint(self) -> int | None:
-        """A sensible legal action, None if there is none. It evaluates single moves and is no solver.
+    def transcript(self, policy: str, information: str | None = None, steps: int | None = None) -> Transcript:
+        """The game up to now; ``policy`` is the name of its player."""
+        thoughts = tuple(played.thought for played in self.played)
+        return Transcript(
+            variant=self.env.variant,
+            policy=policy,
+            deal=self.deal,
+            result=self.result,
+            cards_home=self.cards_home,
+            steps=len(self.played) if steps is None else steps,
+            start=self.start_text,
+            actions=tuple(played.text for played in self.played),
+            thoughts=thoughts if any(thoughts) else (),
+            information=information,
+        )
 
-        The order is: home, onto a pile, draw, redeal, to a space, to a cell, back from a foundation. Moves
-        that can be undone by the next move come after these; moves that repeat a position of this game come
-        last. A move that turns a card up cannot be undone: it shows a new card.
-        """
-        env = self.env
-        layout = action_layout(env.variant)
-        piles = layout.rules.piles
-        seen = {tuple(played.before["row"]) for played in self.played}
-        tableau = self.position().tableau
-        counted = layout.rules.tableau_counts > 1
-        trial = SolitaireEnv(env.variant)
-        here = env.get_state()
 
-        def badness(number: int) -> tuple[bool, bool, int]:
-            action = layout.decode(number)
-            trial.set_state(here)
-            trial.step(number)
-            undone = False
-            if action.source < piles and action.kind in ("tableau", "space"):
-                target = tableau.index(()) if action.kind == "space" else action.target
-                count = len(env.move(number).cards)
-                below = tableau[action.source][:-count]
-                back = Action("tableau", target, action.source, count if counted else 1)
-                turned = below[-1:] == (FACE_DOWN,)
-                undone = not turned and bool(trial.action_masks()[layout.encode(back)])
-            kinds = ("home", "tableau", "draw", "redeal", "space", "cell", "worry")
-            order = kinds.index(action.kind)
-            return tuple(trial.get_state()["row"]) in seen, undone, order
-
-        return min(self.legal(), key=badness, default=None)
+def new_session(variant: Variant, deal: int | str | None = None, position: str | None = None) -> Session:
+    """A new game: from a deal, which may be a number as text, or from position text; else a random deal."""
+    env = SolitaireEnv(variant, on_invalid="raise")
+    if position is not None:
+        options: dict[str, Any] = {"position": position}
+    elif isinstance(deal, str) and re.fullmatch(r"-?[0-9]{1,30}", deal):
+        options = {"deal": int(deal)}
+    else:
+        options = {} if deal is None else {"deal": deal}
+    env.reset(options=options)
+    return Session(env)

@@ -24,7 +24,7 @@ COMMANDS = {
         ("play", "busy-aces", "--deal", "7", "--policy", "shipped"),
         ("watch", "eights-down", "--deal", "7", "--policy", "linear", "--transcript", "{folder}/game.txt"),
         ("replay", "{folder}/game.txt"),
-        ("perft", "busy-aces", "--depth", "1", "--quiet"),
+        ("perft", "busy-aces", "--depth", "1"),
     ),
     "agents.evaluate": tuple(
         ("--policy", policy, *PLAYED) for policy in ("random", "greedy", "linear", "shipped")

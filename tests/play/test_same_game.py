@@ -10,16 +10,13 @@ import numpy.typing as npt
 import pytest
 
 from solitaire_env.core import GameSpec, Settings
-from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Runner, draw, evaluate
+from solitaire_env.play.games import Games
 from solitaire_env.play.hints import Adviser
-from solitaire_env.play.session import Session
+from solitaire_env.play.session import new_session
 from solitaire_env.play.watch import WatchedGame
-from solitaire_env.play.web.jobs import WinRateJob
-from solitaire_env.play.web.sessions import Sessions
 from solitaire_env.policies import Policy, load_policy
 from solitaire_env.policies.scripted import Scripted
-from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Transcript, parse_transcript
 from solitaire_env.variants import get_variant
 
@@ -103,12 +100,6 @@ def played(request: pytest.FixtureRequest) -> tuple[str, dict[int, Transcript]]:
     return request.param, {deal: parse_transcript(done.transcripts[deal]) for deal in DEALS}
 
 
-def session(deal: int) -> Session:
-    env = SolitaireEnv(BUSY_ACES, on_invalid="raise")
-    env.reset(options={"deal": deal})
-    return Session(env)
-
-
 def test_an_evaluation_plays_the_same_game_in_any_order(played: tuple[str, dict[int, Transcript]]) -> None:
     name, games = played
     keywords: dict[str, Any] = {"transcripts": True, "max_episode_steps": LIMIT}
@@ -122,7 +113,7 @@ def test_an_evaluation_plays_the_same_game_in_any_order(played: tuple[str, dict[
 def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     name, games = played
     for deal in DEALS:
-        watched = WatchedGame(session(deal), Adviser(name, BUSY_ACES), LIMIT)
+        watched = WatchedGame(new_session(BUSY_ACES, deal), Adviser(name, BUSY_ACES), LIMIT)
         list(watched.play())
         assert watched.transcript() == games[deal]
 
@@ -130,36 +121,35 @@ def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]])
 def test_hints_and_play_on_in_the_browser_give_the_same_game(
     played: tuple[str, dict[int, Transcript]],
 ) -> None:
-    name, games = played
-    sessions = Sessions([name])
+    name, transcripts = played
+    games = Games([name])
     for deal in DEALS:
-        number = sessions.new({"game": "busy-aces", "deal": str(deal)})["id"]
-        table = sessions.table(number)
-        expected = games[deal].actions
-        while len(table.session.played) < min(60, len(expected)):
-            before = len(table.session.played)
-            hint = sessions.hint(number, table, {"policy": name})
-            advice = sessions.advance(number, table, {"policy": name})["advice"]
+        session = games.session(games.new("busy-aces", deal)["id"])
+        expected = transcripts[deal].actions
+        while len(session.played) < min(60, len(expected)):
+            before = len(session.played)
+            hint = games.hint(session, name)
+            advice = games.advance(session, name)["advice"]
             if name != POLICIES[0]:
                 assert hint["plays"] == advice["plays"]
-            now = [move.text for move in table.session.played]
+            now = [move.text for move in session.played]
             assert len(now) > before and tuple(now[: len(expected)]) == expected[: len(now)]
-    sessions.close()
+    games.close()
 
 
 def test_win_rates_in_the_browser_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     name, _ = played
-    sessions = Sessions([name])
+    games = Games([name])
     for deal in DEALS[:2]:
-        number = sessions.new({"game": "busy-aces", "deal": str(deal)})["id"]
-        rate = sessions.rate(number, sessions.table(number), {"policy": name, "games": 2})["rate"]
-        sessions.worker.submit(lambda: None).result(timeout=120)
-        job = sessions.job(rate)
-        assert isinstance(job, WinRateJob)
-        assert job.state == "done", job.error
-        for seed, game in enumerate(job.done):
-            assert [game] == evaluate(name, BUSY_ACES, [deal], seed=seed, name=name).games
-    sessions.close()
+        session = games.session(games.new("busy-aces", deal)["id"])
+        job = games.job(games.rate(session, name, 2)["id"])
+        games.worker.submit(lambda: None).result(timeout=120)
+        report = job.report()
+        assert report["state"] == "done", report
+        same = [evaluate(name, BUSY_ACES, [deal], seed=seed).games[0] for seed in range(report["games"])]
+        assert report["steps"] == np.mean([game.steps for game in same])
+        assert report["cards_home"] == np.mean([game.cards_home for game in same])
+    games.close()
 
 
 def test_scripted_lines_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
@@ -209,7 +199,3 @@ def test_the_imitation_data_set_contains_the_same_games(
         assert 0 < decided[place] <= len(game.actions)
         first = returns[rows == place][0]
         assert first == pytest.approx(game.cards_home / BUSY_ACES.cards)
-
-
-def test_the_registered_limits_are_the_default() -> None:
-    assert WatchedGame(session(0), None).limit == step_limit(BUSY_ACES)

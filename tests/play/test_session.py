@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
 import pytest
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.cards import FACE_DOWN
-from solitaire_env.env import SolitaireEnv
-from solitaire_env.play.session import Session
-from tests.conftest import Refuses
+from solitaire_env.play.hints import BuiltInHint
+from solitaire_env.play.session import Session, new_session
+from solitaire_env.variants import get_variant
+from tests.games import PLAYED
 
 WON_NEXT = """variant: eights-down
 foundations: C 13 D 13 H 13 S 12
@@ -27,71 +28,30 @@ t3: QH JH TH JH TH
 """ + "".join(f"t{n}:\n" for n in range(4, 13))
 
 
-def session(variant: str, **options: Any) -> Session:
-    env = SolitaireEnv(variant, on_invalid="raise")
-    env.reset(options=options)
-    return Session(env)
+def session(variant: str, deal: int | None = None, position: str | None = None) -> Session:
+    return new_session(get_variant(variant), deal, position)
 
 
-def test_a_move_is_stored_in_words_and_piles_and_taken_back() -> None:
-    game = session("forty-thieves", deal=3)
+def hint(game: Session) -> int | None:
+    advice = BuiltInHint().advise(game)
+    return None if advice is None else advice.actions[0]
+
+
+def test_moves_are_described_taken_back_and_redone_until_another_is_played() -> None:
+    game = session("forty-thieves", 3)
     start = game.env.position()
-    assert game.last is None and game.cards_home == 0 and not game.won
-    home = game.env.parse_action("t3>f")
-    played = game.play(home)
-    assert (played.action, played.text, played.words) == (home, "t3>f", "AD home, from t3")
-    assert (played.move.source, played.move.target) == ("t3", "foundations")
-    assert game.last == played and game.cards_home == 1
-    draw = game.play(game.env.parse_action("draw"))
-    assert game.played == [played, draw]
-    assert [game.undo(), game.undo()] == [draw, played]
-    assert game.env.position() == start and game.last is None and game.cards_home == 0
-
-
-def test_the_position_is_that_of_the_player() -> None:
-    game = session("busy-aces", deal=1)
-    position = game.position()
-    assert position.stock == (FACE_DOWN,) * 92
-    assert position.variant.name == "busy-aces"
-
-
-def test_impossible_requests_change_nothing(refuses: Refuses) -> None:
-    game = session("forty-thieves", deal=3)
-    start = game.env.position()
-    illegal = game.env.parse_action("w>f")
-    assert illegal not in game.legal()
-    with pytest.raises(IllegalActionError, match="w>f"):
-        game.play(illegal)
-    refuses(game.undo, "no move to take back")
-    assert game.env.position() == start and game.played == []
-
-
-def test_a_won_game_has_no_hint() -> None:
-    game = session("eights-down", position=WON_NEXT)
-    hint = game.hint()
-    assert hint is not None and game.env.action_text(hint) == "c3>f"
-    game.play(hint)
-    assert game.won and game.legal() == [] and game.hint() is None
-    game.undo()
-    assert not game.won and game.hint() == hint
-
-
-def test_hints_prefer_moves_home_and_do_not_go_back() -> None:
-    game = session("busy-aces", position=TO_AND_FRO)
-    assert {game.env.action_text(action) for action in game.legal()} == {"t1>t2", "t3>f", "t1>s", "t3>s"}
-    moves = []
-    while (hint := game.hint()) is not None:
-        moves.append(game.play(hint).text)
-    assert moves[0] == "t3>f" and game.won and len(moves) == 8
-
-
-def test_moves_are_redone_until_another_is_played() -> None:
-    game = session("forty-thieves", deal=3)
     home, draw = (game.env.parse_action(text) for text in ("t3>f", "draw"))
-    first, second = game.play(home, by="a policy"), game.play(draw)
+    first = game.play(home, by="a policy")
+    assert (first.action, first.text, first.words) == (home, "t3>f", "AD home, from t3")
+    assert (first.move.source, first.move.target) == ("t3", "foundations")
+    assert game.last == first and game.cards_home == 1
+    second = game.play(draw)
     end = game.env.position()
-    game.go_to(0)
-    assert game.played == [] and game.undone == [second, first]
+    game.undo()
+    game.undo()
+    assert game.env.position() == start and game.last is None and game.undone == [second, first]
+    with pytest.raises(ValueError, match="no move to take back"):
+        game.undo()
     game.go_to(2)
     assert game.played == [first, second] and game.env.position() == end
     game.undo()
@@ -103,8 +63,61 @@ def test_moves_are_redone_until_another_is_played() -> None:
         game.go_to(2)
 
 
+def test_illegal_moves_change_nothing() -> None:
+    game = session("forty-thieves", 3)
+    start = game.env.position()
+    with pytest.raises(IllegalActionError, match="w>f"):
+        game.play(game.env.parse_action("w>f"))
+    assert game.env.position() == start and game.played == []
+
+
+def test_the_position_is_that_of_the_player() -> None:
+    assert session("busy-aces", 1).position().stock == (FACE_DOWN,) * 92
+
+
+def test_a_won_game_has_no_hint() -> None:
+    game = session("eights-down", position=WON_NEXT)
+    home = hint(game)
+    assert home is not None and game.env.action_text(home) == "c3>f"
+    game.play(home)
+    assert game.result == "won" and game.legal() == [] and hint(game) is None
+    game.undo()
+    assert game.result == "truncated" and hint(game) == home
+
+
+def test_hints_prefer_moves_home_and_do_not_go_back() -> None:
+    game = session("busy-aces", position=TO_AND_FRO)
+    assert {game.env.action_text(action) for action in game.legal()} == {"t1>t2", "t3>f", "t1>s", "t3>s"}
+    while (action := hint(game)) is not None:
+        game.play(action)
+    assert game.played[0].text == "t3>f" and game.result == "won" and len(game.played) == 8
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_hints_repeat_a_position_only_if_every_move_does(name: str) -> None:
+    """They also turn cards up instead of moving the same cards to and fro."""
+    game = session(name, 1)
+    seen = {game.env.position()}
+    for _ in range(40):
+        action = hint(game)
+        if action is None:
+            break
+        game.play(action)
+        if game.env.position() in seen:
+            game.undo()
+            for other in game.legal():
+                game.play(other)
+                assert game.env.position() in seen
+                game.undo()
+            game.play(action)
+        seen.add(game.env.position())
+    if name == "klondike-draw-3":
+        turned = Counter(card for pile in game.position().tableau for card in pile)[FACE_DOWN]
+        assert turned < 21
+
+
 def test_moves_home_are_known_only_without_hidden_cards() -> None:
     game = session("eights-down", position=WON_NEXT)
     assert [game.env.action_text(action) for action in game.moves_home()] == ["c3>f"]
     assert len(session("busy-aces", position=TO_AND_FRO).moves_home()) == 8
-    assert session("forty-thieves", deal=3).moves_home() == []
+    assert session("forty-thieves", 3).moves_home() == []

@@ -1,5 +1,5 @@
-// Animations of cards: from their old to their new places, from the stock, and after a win.
-import { make, pileOf, shape } from "./board.js";
+// Animations of cards: from their old to their new places, and from the stock.
+import { pileOf } from "./board.js";
 
 const TIME = 150; // ms
 const STEP = 6; // ms between two dealt cards
@@ -63,7 +63,6 @@ export function moveCards(root, draw, held) {
 
 /** Animate the deal, card by card, from the stock or from above. */
 export function dealOut(root) {
-  document.querySelector(".sky")?.remove();
   if (still.matches) return;
   const from = boxOf(pileOf(root, "stock") ?? root);
   const rows = [...root.querySelectorAll(".pile-t")].map(cardsIn);
@@ -72,25 +71,4 @@ export function dealOut(root) {
   for (let row = 0; row < highest; row += 1) {
     for (const cards of rows) if (cards[row]) fly(cards[row], from, { delay: Math.min(600, STEP * dealt++) });
   }
-}
-
-/** Suits that rain over an element. */
-export function celebrate(element) {
-  if (still.matches) return;
-  const sky = make("div", { class: "sky" });
-  element.append(sky);
-  const falls = [];
-  for (let k = 0; k < 36; k += 1) {
-    const suit = "CDHS"[k % 4];
-    const drop = shape(suit, { class: `rain suit-${suit}` });
-    drop.style.left = `${Math.random() * 100}%`;
-    sky.append(drop);
-    const fall = [
-      { transform: "translateY(-40px) rotate(0deg)" },
-      { transform: `translateY(${element.clientHeight + 40}px) rotate(${Math.random() * 720 - 360}deg)` },
-    ];
-    const time = { duration: 1500 + Math.random() * 1500, delay: Math.random() * 600, fill: "both" };
-    falls.push(drop.animate(fall, time).finished);
-  }
-  Promise.allSettled(falls).then(() => sky.remove());
 }

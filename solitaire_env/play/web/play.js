@@ -2,11 +2,10 @@
 import { arrivals, cardsHome, drawBoard, make } from "./board.js";
 import { fitBoard } from "./fit.js";
 import "./hands.js";
-import { address, canUndo, knowRules, movesOfLink, resume, save } from "./line.js";
-import { celebrate, dealOut, moveCards } from "./motion.js";
+import { address, knowRules, movesOfLink, storedDeal } from "./line.js";
+import { dealOut, moveCards } from "./motion.js";
 import { canAsk, playOn, showPolicies, think } from "./policies.js";
 import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
-import { clockText, markHelped, setClock } from "./statistics.js";
 import { ask, at, change, inTurn, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
@@ -29,8 +28,8 @@ onShow(drawGame, { first: true });
 onShow((game, before, why) => {
   showHead(game);
   showState(game);
-  if (game.state === "won" && why === "move") celebrateWin(game);
-  else at("won").hidden = true;
+  at("won").hidden = game.state !== "won" || why !== "move";
+  if (game.state === "won") showWin(game);
   showTools();
   if (why === "move" && game.moves_home.length && at("finish-self").checked && !table.autoplay) setTimeout(finish);
 });
@@ -60,12 +59,9 @@ function nextDeal({ deal }) {
   return `${name}${BigInt(number) + 1n}`;
 }
 
-function celebrateWin(game) {
+function showWin(game) {
   at("won-title").textContent = `Won, in ${game.moves_played} moves`;
-  at("won-time").textContent = at("show-time").checked ? `Time ${clockText()}` : "";
   at("next").textContent = `Next deal: ${nextDeal(game)}`;
-  at("won").hidden = false;
-  celebrate(board.parentElement);
 }
 
 at("next").onclick = () => deal({ ...rulesOf(table.game), game: table.game.game, deal: nextDeal(table.game) });
@@ -93,10 +89,9 @@ at("finish").onclick = () => {
 onTools(() => {
   const { game, autoplay } = table;
   const none = !game || (game.state !== "playing" && !autoplay);
-  at("undo").disabled = autoplay || !canUndo();
-  at("restart").disabled = autoplay || !game?.moves_played;
+  at("undo").disabled = at("restart").disabled = autoplay || !game?.moves_played;
   at("redo").disabled = autoplay || !game || game.moves_played === game.moves_known;
-  at("share").disabled = at("share-position").disabled = !game;
+  at("share").disabled = !game;
   at("hint").disabled = at("one").disabled = autoplay || none || !canAsk();
   at("on").disabled = none || !canAsk();
   at("on").textContent = autoplay ? "Stop" : "Play on";
@@ -109,10 +104,10 @@ onTools(() => {
 
 // ---------------------------------------------------------------------------------------- view
 
-const VIEW = { labels: false, four: false, "show-time": true, "finish-self": true, thinking: false };
+const VIEW = { labels: false, four: false, "finish-self": true, thinking: false };
 
 function showView() {
-  for (const name of ["labels", "four", "show-time"]) document.body.classList.toggle(name, at(name).checked);
+  for (const name of ["labels", "four"]) document.body.classList.toggle(name, at(name).checked);
   if (table.game) fitBoard(board);
 }
 
@@ -132,15 +127,13 @@ showView();
 const rulesOf = (game) => Object.fromEntries(RULES.map((rule) => [rule, game[rule]]));
 const plainRules = (name) => rulesOf(games.find((game) => game.name === name));
 
-/** Start the game that a function requests, with its time and whether all its moves are the player's own. */
-async function start(request) {
+/** Deal a game, and play the moves that come with it. */
+async function deal(wanted, why = "deal") {
   table.autoplay?.stop();
   const succeeded = await inTurn(async () => {
     showMessage("Dealing ...");
-    const { next, why = "deal", time = 0, own = true } = await request();
+    const next = await ask("sessions", wanted);
     await cancelRate();
-    markHelped(!own);
-    setClock(time);
     show(next, why);
     history.replaceState(null, "", address(next));
     if (why === "resume" && next.moves_played) showMessage(`Continued at move ${next.moves_played}. Restart returns to the start.`);
@@ -148,8 +141,6 @@ async function start(request) {
   if (succeeded) offerPolicies();
   return succeeded;
 }
-
-const deal = (wanted, more) => start(async () => ({ next: await ask("sessions", wanted), ...more }));
 
 /** A policy with a network may take seconds to load; play can start before. */
 async function offerPolicies() {
@@ -196,7 +187,7 @@ at("game").onchange = () => {
 onLine(async (line) => {
   const { game } = table;
   const wanted = { ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 };
-  if (await deal(wanted, { why: "resume", own: false })) showMessage("Redo plays the winning moves.");
+  if (await deal(wanted, "resume")) showMessage("Redo plays the winning moves.");
 });
 
 /** Open the game of the address, the stored game, or a random deal. */
@@ -205,15 +196,12 @@ async function open() {
   const line = movesOfLink();
   const asked = { game: query.get("game") ?? games[0].name, deal: query.get("deal") ?? "random" };
   for (const rule of RULES) if (query.has(rule)) asked[rule] = query.get(rule);
-  if (line) return deal({ ...asked, moves_played: line }, { why: "resume", own: !line.length });
-  return start(async () => {
-    const next = await resume(query.has("game") || query.has("deal") ? location.search : "").catch(() => null);
-    return next ? { ...loadItem("game"), next, why: "resume" } : { next: await ask("sessions", asked) };
-  });
+  if (line) return deal({ ...asked, moves_played: line }, "resume");
+  const stored = storedDeal(query.has("game") || query.has("deal") ? location.search : "");
+  return (stored && (await deal(stored, "resume"))) || deal(asked);
 }
 
 addEventListener("hashchange", () => movesOfLink() && location.reload());
-addEventListener("pagehide", () => table.game && save());
 
 await inTurn(async () => {
   const answer = await ask("games");

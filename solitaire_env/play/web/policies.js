@@ -1,8 +1,7 @@
 // Policies: hints as a table and as arrows, and playing by policies.
 import { drawArrows } from "./arrows.js";
 import { make } from "./board.js";
-import { markHelped } from "./statistics.js";
-import { ask, askTable, at, inTurn, onShow, showMessage, show, showTools, table } from "./table.js";
+import { askTable, at, inTurn, onShow, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
@@ -108,7 +107,6 @@ at("policy").onchange = () => {
 
 async function advance() {
   const name = policyName();
-  markHelped();
   const next = await askTable("advance", { policy: at("policy").value });
   show(next, "move");
   showAdvice(next.advice, name);
@@ -170,7 +168,7 @@ at("on").onclick = () => {
 /** Offer the policies of this game; return those with a win rate, or null if another game is on the board by then. */
 export async function showPolicies() {
   const request = (loading = {});
-  const { policies, failure } = await ask(`sessions/${table.game.id}/policies`).catch((error) => ({ failure: error }));
+  const { policies, failure } = await askTable("policies", {}).catch((error) => ({ failure: error }));
   if (request !== loading) return null;
   if (failure) throw failure;
   const before = at("policy").value;

@@ -21,10 +21,10 @@ export function showRated(policies) {
 /** Start a job for the game; call a function with its progress until it is done. Returns null if it is cancelled. */
 async function follow(verb, body, report) {
   const own = measuring;
-  own.id = (await askTable(verb, body)).rate;
+  own.id = (await askTable(verb, body)).id;
   if (own.cancelled) await cancelRate();
   for (;;) {
-    const answer = await ask(`rates/${own.id}`);
+    const answer = await ask(`jobs/${own.id}`);
     if (own.cancelled || answer.state === "cancelled") return null;
     report(answer);
     if (!["waiting", "playing"].includes(answer.state)) {
@@ -58,7 +58,7 @@ export async function cancelRate() {
   if (!measuring) return;
   measuring.cancelled = true;
   try {
-    if (measuring.id) await ask(`rates/${measuring.id}/cancel`, {});
+    if (measuring.id) await ask(`jobs/${measuring.id}/cancel`, {});
   } catch (error) {
     at("progress").textContent = error.message;
   }
@@ -130,7 +130,7 @@ at("estimate").onclick = () =>
   working(async () => {
     const { game } = table;
     const name = policyName();
-    await follow("rates", { policy: at("policy").value, games: PLAYOUTS, from: "position" }, (answer) => {
+    await follow("rates", { policy: at("policy").value, games: PLAYOUTS, origin: "position" }, (answer) => {
       if (answer.played && table.game === game) {
         showValue(answer.win_rate, `${name} wins ${answer.wins} of ${answer.played} from here`);
       }

@@ -98,17 +98,17 @@ export const change = async (verb, body, why) => show(await askTable(verb, body)
 export const playMove = (move) => change("move", { action: move.action }, "move");
 
 /** A value stored in the browser as JSON; null if there is none. */
-export function loadItem(name, storage = localStorage) {
+export function loadItem(name) {
   try {
-    return JSON.parse(storage.getItem(`solitaire.${name}`));
+    return JSON.parse(localStorage.getItem(`solitaire.${name}`));
   } catch {
     return null;
   }
 }
 
-export function storeItem(name, value, storage = localStorage) {
+export function storeItem(name, value) {
   try {
-    storage.setItem(`solitaire.${name}`, JSON.stringify(value));
+    localStorage.setItem(`solitaire.${name}`, JSON.stringify(value));
   } catch {
     // The game can be played without storage.
   }

@@ -884,4 +884,4 @@ def test_search_gives_hints() -> None:
         assert advice is not None
         for place, action in enumerate(advice.actions):
             session.play(action, decides=place == 0)
-    assert session.won
+    assert session.result == "won"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agents.policies import load_search
 from agents.search.budget import Budget
 from solitaire_env.core import GameSpec
-from solitaire_env.play.web.sessions import Sessions
+from solitaire_env.play.games import Games
 from solitaire_env.policies import Policy
 
 
@@ -16,14 +16,13 @@ def small_search(spec: GameSpec) -> Policy:
 
 def test_hints_and_win_rates_of_search() -> None:
     name = f"{__name__}:small_search"
-    sessions = Sessions([name])
-    number = sessions.new({"game": "eights-down", "deal": "3"})["id"]
-    table = sessions.table(number)
-    hint = sessions.hint(number, table, {"policy": name})
-    advice = sessions.advance(number, table, {"policy": name})["advice"]
-    assert hint["plays"] == advice["plays"] == [move.text for move in table.session.played]
-    rate = sessions.rate(number, table, {"policy": name, "games": 1})["rate"]
-    sessions.worker.submit(lambda: None).result(timeout=300)
-    state = sessions.job(rate).report()
-    assert state["state"] == "done" and state["played"] == 1, state
-    sessions.close()
+    games = Games([name])
+    session = games.session(games.new("eights-down", 3)["id"])
+    hint = games.hint(session, name)
+    advice = games.advance(session, name)["advice"]
+    assert hint["plays"] == advice["plays"] == [move.text for move in session.played]
+    job = games.job(games.rate(session, name, 1)["id"])
+    games.worker.submit(lambda: None).result(timeout=300)
+    report = job.report()
+    assert report["state"] == "done" and report["played"] == 1, report
+    games.close()

@@ -71,4 +71,4 @@ def places(position: Position, move: Move) -> dict[str, Any]:
 
 def source(name: str) -> str:
     """The text of a source file of the pages."""
-    return (files(__name__) / name).read_text(encoding="utf-8")
+    return (files("solitaire_env.play") / "web" / name).read_text(encoding="utf-8")

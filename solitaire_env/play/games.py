@@ -1,0 +1,288 @@
+"""The games that a server holds in memory, its policies and its jobs; what a request may ask of them.
+
+The arguments of the public methods are the contents of requests. A wrong one is a ValueError or a TypeError.
+"""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Any, Final, get_args
+
+from solitaire_env.core.layout import action_layout
+from solitaire_env.core.variant import Variant
+from solitaire_env.play.hints import HINT, Advice, Adviser, AnyAdviser, BuiltInHint
+from solitaire_env.play.jobs import Job, measure_win_rate, solve_deal
+from solitaire_env.play.piles import board, places
+from solitaire_env.play.session import Session, new_session
+from solitaire_env.policies.load import load_class, load_policy
+from solitaire_env.util.arguments import check_choice, check_count, check_kind
+from solitaire_env.util.messages import one_line, shown
+from solitaire_env.variants import Build, Moves, Spaces, get_variant, known_variants
+
+MAX_SESSIONS: Final = 50
+"""Maximum number of games; beyond it, the game that was idle longest is dropped."""
+MAX_MOVES: Final = 7_000
+"""Maximum number of moves in one game; a move takes some kilobytes of memory."""
+MAX_GAMES: Final = 1_000
+"""Maximum number of games for a win rate."""
+MAX_JOBS: Final = 20
+"""Maximum number of stored or waiting jobs; one job runs at a time."""
+
+RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
+"""House rules and their values."""
+
+
+class Refused(Exception):
+    """A request that is refused for another reason than a wrong value."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        """The HTTP status."""
+
+
+class Games:
+    """All games, jobs and policies of a server.
+
+    Raises
+    ------
+    ValueError
+        If a policy plays no game, or the solver cannot be loaded.
+    """
+
+    def __init__(self, policies: Sequence[str], solver: str | None = None) -> None:
+        self.policies = tuple(dict.fromkeys(policies))
+        self.solver = solver
+        if solver is not None:
+            load_class(solver)
+        self.sessions: OrderedDict[str, Session] = OrderedDict()
+        self.jobs: OrderedDict[str, Job] = OrderedDict()
+        self.lock = Lock()
+        self.worker = ThreadPoolExecutor(1, "jobs")
+        self.adviser = lru_cache(maxsize=64)(self._adviser)
+        for name in self.policies:
+            reasons = (self._reason(name, variant) for variant in known_variants())
+            first = next(reasons)
+            if first and all(reasons):
+                raise ValueError(f"policy {shown(name)} plays no game: {first}")
+
+    def _adviser(self, name: str, variant: Variant) -> Adviser:
+        return Adviser(load_policy(name, variant), variant)
+
+    def _reason(self, name: str, variant: Variant) -> str:
+        """Why a policy does not play a game; empty if it does."""
+        try:
+            self.adviser(name, variant)
+        except (ValueError, ImportError) as error:
+            return one_line(error)
+        return ""
+
+    def close(self) -> None:
+        """Cancel all jobs and end the worker."""
+        for job in self.jobs.values():
+            job.cancel()
+        self.worker.shutdown(cancel_futures=True)
+
+    # ---------------------------------------------------------------------------------- games
+
+    def catalog(self) -> dict[str, Any]:
+        """All games with their rules, and what this server offers."""
+        games = [
+            {"name": v.name, "title": v.title, **{rule: getattr(v, rule) for rule in RULES}}
+            for v in known_variants()
+        ]
+        return {
+            "games": games,
+            "rules": RULES,
+            "max_games": MAX_GAMES,
+            "solver": self.solver is not None,
+        }
+
+    def new(
+        self,
+        game: str,
+        deal: int | str = "random",
+        moves_played: Sequence[str] = (),
+        at: int | None = None,
+        build: str | None = None,
+        spaces: str | None = None,
+        moves: str | None = None,
+    ) -> dict[str, Any]:
+        """Deal a game and play moves; with ``at``, undo those after that move."""
+        rules: dict[str, Any] = {"build": build, "spaces": spaces, "moves": moves}
+        variant = get_variant(check_kind("game", game, str)).with_rules(**rules)
+        session = new_session(variant, None if deal == "random" else deal)
+        if len(check_kind("moves_played", moves_played, (list, tuple), "a list of texts")) > MAX_MOVES:
+            raise ValueError(f"moves_played has {len(moves_played)} moves, allowed: at most {MAX_MOVES}")
+        for number, text in enumerate(moves_played, 1):
+            try:
+                session.play(session.env.parse_action(text))
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"move {number} of the link, {shown(text)}: {one_line(error)}") from None
+        session.go_to(len(moves_played) if at is None else check_count("at", at))
+        with self.lock:
+            self.sessions[session.id] = session
+            if len(self.sessions) > MAX_SESSIONS:
+                self.sessions.popitem(last=False)
+        return self.view(session)
+
+    def session(self, number: str) -> Session:
+        """A game by its id."""
+        with self.lock:
+            if number not in self.sessions:
+                raise Refused(404, f"no game {shown(number)}: unknown, or idle for too long; deal a new game")
+            self.sessions.move_to_end(number)
+            return self.sessions[number]
+
+    def view(self, session: Session) -> dict[str, Any]:
+        """A game as the page draws it; it contains no hidden card."""
+        env, variant, position = session.env, session.env.variant, session.position()
+        layout = action_layout(variant)
+        last, line, result = session.last, session.line, session.result
+        return {
+            "id": session.id,
+            "game": variant.name,
+            "title": variant.title,
+            **{rule: getattr(variant, rule) for rule in RULES},
+            "deal": str(session.deal),
+            "cards": variant.cards,
+            "piles": board(position),
+            "state": "playing" if result == "truncated" else result,
+            "moves_played": len(session.played),
+            "moves_known": len(line),
+            "line": [[played.text, played.words] for played in line],
+            "last": None if last is None else {"action": last.text, "words": last.words},
+            "legal": [
+                {
+                    "action": env.action_text(action),
+                    "words": env.describe_action(action),
+                    **places(position, env.move(action)),
+                    # Whether the player chooses this number of cards from the end of the pile.
+                    "exact": layout.decode(action).cards > 1,
+                }
+                for action in session.legal()
+            ],
+            "moves_home": [env.action_text(action) for action in session.moves_home()],
+        }
+
+    def move(self, session: Session, action: str) -> dict[str, Any]:
+        """Play an action."""
+        self._play(session, [session.env.parse_action(action)])
+        return self.view(session)
+
+    def _play(self, session: Session, actions: Sequence[int], by: str = "") -> None:
+        if len(session.played) + len(actions) > MAX_MOVES:
+            raise Refused(409, f"the game has {MAX_MOVES} moves, the maximum; undo or deal a new game")
+        for number, action in enumerate(actions):
+            session.play(action, decides=number == 0, by=by)
+
+    def go_to(self, session: Session, move: int) -> dict[str, Any]:
+        """Undo or redo moves until ``move`` moves are played."""
+        session.go_to(check_count("move", move))
+        return self.view(session)
+
+    # --------------------------------------------------------------------------------- policies
+
+    def list_policies(self, session: Session) -> dict[str, Any]:
+        """The built-in hint and the policies; a policy that does not play the game has an error."""
+        listed: list[dict[str, Any]] = [{"id": HINT, "name": HINT, "error": "", "rates": False}]
+        for name in self.policies:
+            error = self._reason(name, session.env.variant)
+            title = name if error else self.adviser(name, session.env.variant).name
+            listed.append({"id": name, "name": title, "error": error, "rates": not error})
+        return {"policies": listed}
+
+    def hint(self, session: Session, policy: str) -> dict[str, Any]:
+        """The action that a policy suggests."""
+        return self._as_data(session, policy, self._advise(session, policy, likeliest=True))
+
+    def advance(self, session: Session, policy: str) -> dict[str, Any]:
+        """Play the action that a policy chooses."""
+        advice = self._advise(session, policy)
+        answer = self._as_data(session, policy, advice)
+        self._play(session, advice.actions, policy)
+        return {**self.view(session), "advice": answer}
+
+    def _advise(self, session: Session, policy: str, likeliest: bool = False) -> Advice:
+        adviser: AnyAdviser = BuiltInHint() if policy == HINT else self._find(policy, session.env.variant)
+        try:
+            advice = adviser.advise(session, likeliest)
+        except Exception as error:  # a custom policy may raise anything
+            reason = f"policy {shown(policy)} failed: {type(error).__name__}, {one_line(error)}"
+            raise Refused(500, reason) from error
+        if advice is None:
+            raise Refused(409, "no move is legal: the game is won or stuck")
+        return advice
+
+    def _find(self, name: str, variant: Variant) -> Adviser:
+        check_choice("policy", name, (HINT, *self.policies))
+        if error := self._reason(name, variant):
+            raise Refused(409, f"policy {shown(name)} cannot play this game: {error}")
+        return self.adviser(name, variant)
+
+    def _as_data(self, session: Session, policy: str, advice: Advice) -> dict[str, Any]:
+        """Advice as plain data, in the current position."""
+        position = session.position()
+        return {
+            "policy": policy,
+            "action": advice.text,
+            "words": advice.words,
+            **places(position, advice.move),
+            "plays": [session.env.action_text(action) for action in advice.actions],
+            "value": advice.thought and advice.thought.value,
+            "actions": [
+                {
+                    "action": option.text,
+                    "words": option.words,
+                    "probability": option.probability,
+                    **places(position, option.move),
+                }
+                for option in advice.options
+            ],
+        }
+
+    # -------------------------------------------------------------------------- in the background
+
+    def rate(self, session: Session, policy: str, games: int = 100, origin: str = "deal") -> dict[str, Any]:
+        """Start a job that plays the deal, or from the position, with a policy."""
+        check_choice("origin", origin, ("deal", "position"))
+        check_choice("policy", policy, self.policies)
+        variant, games = session.env.variant, check_count("games", games, 1, MAX_GAMES)
+        position = session.full_position()
+        hidden = origin == "position" and position != position.hidden()
+        if not (hidden or self._find(policy, variant).policy.stochastic):
+            games = 1
+        start = position if origin == "position" else session.start
+        work = partial(measure_win_rate, name=policy, variant=variant, start=start, games=games)
+        return self._begin(Job(f"policy {shown(policy)}", work))
+
+    def solve(self, session: Session) -> dict[str, Any]:
+        """Start a job that solves the deal."""
+        if self.solver is None:
+            raise Refused(409, "the server has no solver: start it with --solver")
+        assert session.deal is not None  # all games of a server start from deals
+        work = partial(solve_deal, solver=self.solver, variant=session.env.variant, deal=session.deal)
+        return self._begin(Job(f"solver {shown(self.solver)}", work))
+
+    def _begin(self, job: Job) -> dict[str, Any]:
+        """Store a job and queue it."""
+        number = secrets.token_urlsafe(12)
+        with self.lock:
+            ended = [key for key, known in self.jobs.items() if known.state not in ("waiting", "playing")]
+            for old in ended[: max(0, len(self.jobs) - MAX_JOBS + 1)]:
+                del self.jobs[old]
+            if len(self.jobs) >= MAX_JOBS:
+                raise Refused(429, f"{MAX_JOBS} jobs are waiting, the maximum; try again later")
+            self.jobs[number] = job
+        self.worker.submit(job.run)
+        return {"id": number, **job.report()}
+
+    def job(self, number: str) -> Job:
+        """A job by its id."""
+        with self.lock:
+            if number not in self.jobs:
+                raise Refused(404, f"no job {shown(number)}: start it again")
+            return self.jobs[number]
