@@ -41,9 +41,8 @@ _MIDDLE_TOP: Final = _FOUNDATIONS_TOP + CARD_HEIGHT + _LABEL + 0.1
 _ROW: Final = CARD_HEIGHT + _LABEL + 0.1
 _BELOW: Final = _CAPTION + 0.16
 
-Mark = Literal["", "moved", "origin", "chosen", "target"]
-"""``moved``: a card of the last move; ``origin``: the place that it left; ``chosen`` and ``target``: the
-cards that a player has picked up, and where they may go."""
+Mark = Literal["", "moved", "origin"]
+"""``moved``: a card of the last move; ``origin``: the place that it left."""
 
 
 class Spot(NamedTuple):
@@ -73,10 +72,8 @@ class Spot(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A mark around a card, a run of cards that overlap, or a place."""
+    """The mark of the last move around a card, or a run of cards that overlap."""
 
-    mark: Mark
-    pile: str
     x: float
     """Left edge of the cards."""
     y: float
@@ -107,7 +104,7 @@ class Board(NamedTuple):
     spots: tuple[Spot, ...]
     """Lower ones first."""
     frames: tuple[Frame, ...]
-    """Around marked spots, except ``origin``, which is below the cards of its pile."""
+    """Around the cards of the last move."""
     labels: tuple[Label, ...]
 
 
@@ -135,8 +132,6 @@ def lay_out(
     position: Position,
     *,
     move: Move | None = None,
-    chosen: tuple[str, int] | None = None,
-    targets: Collection[str] = (),
     caption: str | None = None,
     note: str = "",
     aspect: float | None = None,
@@ -147,10 +142,6 @@ def lay_out(
     ----------
     move
         The last move: its cards, and the place that they left, are marked.
-    chosen
-        A pile and the number of its last cards to mark as picked up; for foundations, the foundation's index.
-    targets
-        Piles to mark as possible targets of these cards.
     caption
         Text at the top, by default the :func:`headline`.
     note
@@ -185,7 +176,7 @@ def lay_out(
     labels.append(Label(text, left, _CAPTION_TOP, right - left, _CAPTION, strong=True))
     labels.append(Label(note, left, height - _CAPTION - 0.08, right - left, _CAPTION, strong=True))
     gave = (left_from, foundation_left(position, move))
-    marked = _marked(position, spots, moved_cards(position, move), gave, chosen, targets)
+    marked = _marked(spots, moved_cards(position, move), gave)
     labels = [label for label in labels if label.text]
     return Board(width, height, tuple(marked), tuple(_frames(marked)), tuple(labels))
 
@@ -213,15 +204,6 @@ def foundation_left(position: Position, move: Move | None) -> int | None:
     if move is None or move.source != "foundations":
         return None
     return next(number for number, cards in enumerate(position.home_takes()) if move.cards[-1] in cards)
-
-
-def spot_at(board: Board, x: float, y: float) -> Spot | None:
-    """The card or place at a point, in the board's units; below a tableau pile, its last card."""
-    for spot in reversed(board.spots):
-        if spot.x <= x <= spot.x + 1 and spot.y <= y <= spot.y + CARD_HEIGHT:
-            return spot
-    columns = (s for s in reversed(board.spots) if s.pile[0] == "t" and s.x <= x <= s.x + 1 and s.y < y)
-    return next(columns, None)
 
 
 def _foundations(position: Position, left: float, right: float, pitch: float) -> list[Spot]:
@@ -298,30 +280,11 @@ def _row(count: int, x: float, right: float, pitch: float) -> list[float]:
 
 
 def _marked(
-    position: Position,
-    spots: Sequence[Spot],
-    moved: Collection[tuple[str, int]],
-    gave: tuple[str, int | None],
-    chosen: tuple[str, int] | None,
-    targets: Collection[str],
+    spots: Sequence[Spot], moved: Collection[tuple[str, int]], gave: tuple[str, int | None]
 ) -> list[Spot]:
     """The spots with their marks; ``gave`` is the pile that the last move left, and the foundation index."""
-    last = {spot.pile: spot.depth for spot in spots if spot.card != EMPTY}
-    pile, count = chosen or ("", 0)
-    in_hand = next((spot.card for spot in spots if (spot.pile, spot.depth) == (pile, last.get(pile))), EMPTY)
-    takes = position.home_takes()
 
     def mark(spot: Spot) -> Mark:
-        home = spot.pile == "foundations"
-        if spot.pile == pile and (
-            spot.depth == count if home else last.get(pile, 0) - count < spot.depth <= last.get(pile, -1)
-        ):
-            return "chosen"
-        if spot.pile in targets:
-            if home and in_hand in takes[spot.depth]:
-                return "target"
-            if not home and spot.depth == last.get(spot.pile, spot.depth):
-                return "target"
         if (spot.pile, spot.depth) in moved:
             return "moved"
         left = spot.pile == gave[0] and gave[1] in (None, spot.depth)
@@ -336,11 +299,9 @@ def _is_turned(spot: Spot) -> bool:
 
 
 def _frames(spots: Sequence[Spot]) -> list[Frame]:
-    """The frames of the marked spots, one for all cards of a tableau pile with the same mark."""
-    frames: dict[tuple[str, int, Mark], Frame] = {}
-    for spot in spots:
-        if spot.mark not in ("", "origin"):
-            run = spot.pile, 0 if spot.pile[0] == "t" else spot.depth, spot.mark
-            y = frames[run].y if run in frames else spot.y
-            frames[run] = Frame(spot.mark, spot.pile, spot.x, y, spot.y + CARD_HEIGHT - y)
-    return list(frames.values())
+    """The frames of the cards of the last move, one for all cards of a tableau pile."""
+    moved = [spot for spot in spots if spot.mark == "moved"]
+    if moved and moved[0].pile[0] == "t":
+        first, last = moved[0], moved[-1]
+        return [Frame(first.x, first.y, last.y + CARD_HEIGHT - first.y)]
+    return [Frame(spot.x, spot.y, CARD_HEIGHT) for spot in moved]

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from solitaire_env.render.board import Mark
-
 TABLE: Final = "#1d5c43"
 FACE: Final = "#fdfdf8"
 DOWN_FACE: Final = "#b9c6e2"
@@ -17,10 +15,5 @@ PLACE: Final = "#5f9a80"
 EMPTY_PLACE: Final = "#195139"
 CAPTION: Final = "#ffffff"
 NAME: Final = "#c4dfd2"
-MARKS: Final[dict[Mark, str]] = {
-    "moved": "#ffb400",
-    "origin": "#ffb400",
-    "chosen": "#1e9bff",
-    "target": "#5fd0ff",
-}
-"""Amber for the last move, blue for what a player has picked up and where it may go."""
+MARK: Final = "#ffb400"
+"""Of the last move."""

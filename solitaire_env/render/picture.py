@@ -20,7 +20,7 @@ from solitaire_env.core.cards import (
 )
 from solitaire_env.notation import Position
 from solitaire_env.render import SIZE
-from solitaire_env.render.board import CARD_HEIGHT, Board, Label, Mark, lay_out
+from solitaire_env.render.board import CARD_HEIGHT, Board, Label, lay_out
 from solitaire_env.render.colors import (
     BACK,
     BACK_LINES,
@@ -30,7 +30,7 @@ from solitaire_env.render.colors import (
     EDGE,
     EMPTY_PLACE,
     FACE,
-    MARKS,
+    MARK,
     NAME,
     PLACE,
     RED,
@@ -80,9 +80,9 @@ def draw(board: Board, size: tuple[int, int]) -> Image.Image:
     for spot in board.spots:
         paste(card_image(spot.card, width, spot.suit, spot.other, spot.corner), spot.x, spot.y)
         if spot.mark == "origin":
-            paste(_frame(spot.mark, width, _height(width)), spot.x, spot.y, _outset(width))
+            paste(_frame(width, _height(width), 0.05), spot.x, spot.y, _outset(width))
     for frame in board.frames:
-        paste(_frame(frame.mark, width, round(frame.height * scale)), frame.x, frame.y, _outset(width))
+        paste(_frame(width, round(frame.height * scale), 0.09), frame.x, frame.y, _outset(width))
     pen = ImageDraw.Draw(image)
     for label in board.labels:
         _write(pen, label, scale)
@@ -136,11 +136,10 @@ def _back(width: int) -> Image.Image:
 
 
 @lru_cache(maxsize=256)
-def _frame(mark: Mark, width: int, height: int) -> Image.Image:
-    """The mark around cards of a given width in pixels, or around a place."""
-    color, out = MARKS[mark], 2 * _outset(width)
-    fill = f"{color}40" if mark == "chosen" else f"{color}00"
-    return _rounded((width + out, height + out), fill, color, 0.05 if mark == "origin" else 0.09)
+def _frame(width: int, height: int, thick: float) -> Image.Image:
+    """The mark around cards of a given width in pixels, or around a place; ``thick`` in card widths."""
+    out = 2 * _outset(width)
+    return _rounded((width + out, height + out), f"{MARK}00", MARK, thick)
 
 
 def _outset(width: int) -> int:

@@ -25,7 +25,7 @@ from solitaire_env.render.colors import (
     EDGE,
     EMPTY_PLACE,
     FACE,
-    MARKS,
+    MARK,
     NAME,
     PLACE,
     RED,
@@ -121,7 +121,7 @@ def _spot(spot: Spot) -> str:
         if not spot.covered:
             parts.append(_text(x + 0.5, y + 1.15, 0.7 / len(symbol), color, symbol, "middle"))
     if spot.mark == "origin":
-        parts.append(_box(x, y, "none", MARKS["origin"], 5))
+        parts.append(_box(x, y, "none", MARK, 5))
     return "".join(parts)
 
 
@@ -130,8 +130,7 @@ def _corner(spot: Spot, color: str, text: str) -> str:
 
 
 def _frame(frame: Frame) -> str:
-    fill = f'{MARKS[frame.mark]}" fill-opacity=".25' if frame.mark == "chosen" else "none"
-    return _box(frame.x, frame.y, fill, MARKS[frame.mark], 10, frame.height)
+    return _box(frame.x, frame.y, "none", MARK, 10, frame.height)
 
 
 def _label(label: Label) -> str:
