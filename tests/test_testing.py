@@ -18,19 +18,13 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.testing import check_state, check_variant
 from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.games import ALL, COMPILED, EACH, EVERY, OPTIONS, PLAYED, PUBLISHED, SHOWN
+from tests.games import ALL, COMPILED, EACH, EVERY, OPTIONS, PUBLISHED
 
 
 @pytest.mark.parametrize("name", EACH)
 def test_every_variant_passes(name: str) -> None:
     steps = 100 if name in PUBLISHED or name in OPTIONS else 30
     check_variant(EVERY[name], steps=steps if COMPILED else 10)
-
-
-@pytest.mark.parametrize("name", [name for name in SHOWN if name not in PLAYED])
-def test_every_published_game_passes(name: str) -> None:
-    """A short run, for games that are not played at length."""
-    check_variant(PUBLISHED[name], steps=6)
 
 
 def test_nothing_is_registered() -> None:
@@ -67,26 +61,12 @@ def gap_in_pile(batch: Batch) -> None:
     ]
 
 
-def foundations_out_of_order(batch: Batch) -> None:
-    """Two decks: an Ace of Clubs lies on the second foundation of its suit."""
-    row = batch.state.rows[1]
-    pile = next(p for p in range(10) if 4 in row[p * 16 : p * 16 + 4])
-    cards = [card for card in row[pile * 16 : pile * 16 + 4].tolist() if card]
-    cards.remove(4)
-    row[pile * 16 : pile * 16 + 4] = [*cards, 0]
-    row[batch.rules.row_foundations + 1] += 1
-
-
 @pytest.mark.parametrize(
     ("corrupt", "fault"),
     [
         (other_card, "cards: 2 copies of"),
         (gap_in_pile, "padding: there are gaps"),
         (lambda b: b.state.tops.__setitem__((1, 0), 4), "tops: [4, "),
-        (
-            lambda b: b.state.heights.__setitem__((1, 2), 9),
-            "heights: [6, 6, 9, 6, 6, 6, 6, 6], a rebuild gives [6, 6, 6,",
-        ),
         (lambda b: b.state.runs.__setitem__((1, 0), 6), "runs: [6, "),
         (lambda b: b.state.home.__setitem__(1, 1), "home: 1, a rebuild gives 0"),
         (lambda b: b.state.spaces.__setitem__(1, 1), "spaces: 1, a rebuild gives 0"),
@@ -105,14 +85,6 @@ def test_faults_are_named(corrupt: Callable[[Batch], Any], fault: str) -> None:
     assert not any(text.startswith("game 0") for text in faults)
 
 
-def test_the_order_of_foundations_is_checked() -> None:
-    batch = dealt("forty-thieves")
-    while 4 not in np.concatenate([batch.state.rows[1, p * 16 : p * 16 + 4] for p in range(10)]):
-        batch.deal(np.array([1]), [int(batch.deal_numbers[1]) + 1])
-    foundations_out_of_order(batch)
-    assert any("foundations C hold [0, 1]" in fault for fault in check_state(batch))
-
-
 def test_batches_and_environments_can_be_checked() -> None:
     env = gym.make("Solitaire/BusyAces-v0")
     vector = SolitaireVectorEnv(2, "busy-aces")
@@ -129,35 +101,18 @@ def test_batches_and_environments_can_be_checked() -> None:
 # -------------------------------------------------------------------------------- check_variant
 
 
-def fails(monkeypatch: pytest.MonkeyPatch, target: object, name: str, value: object, message: str) -> None:
-    """Run the suite with one fault; it must fail and name the fault."""
-    monkeypatch.setattr(target, name, value)
-    with pytest.raises(AssertionError, match=message):
-        check_variant(get_variant("eights-down"), steps=20)
-    monkeypatch.undo()
-
-
 def test_the_suite_finds_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message has position text, and the expected and actual values."""
-    right, info = SolitaireEnv.get_state, SolitaireEnv._info
-    fails(
-        monkeypatch,
-        SolitaireEnv,
-        "get_state",
-        lambda env: {**right(env), "stream": 3},
-        "at the (next|last) reset of a",
-    )
-    fails(monkeypatch, SolitaireEnv, "_info", lambda env: {**info(env), "x": 1}, "keys of info at reset")
-    fails(
-        monkeypatch,
-        testing,
-        "action_text",
-        lambda variant, number: "t1>f",
-        "number of 't1>f'\nexpected: 1\ngot: 0",
-    )
-    expand = testing.supermoves.expand
-    monkeypatch.setattr(testing.supermoves, "expand", lambda *given: expand(*given)[:1])
-    with pytest.raises(
-        AssertionError, match=r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"
-    ):
-        check_variant(get_variant("eights-down"), steps=100)
+
+    def fails(target: object, name: str, value: object, message: str, steps: int = 20) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(target, name, value)
+            with pytest.raises(AssertionError, match=message):
+                check_variant(get_variant("eights-down"), steps=steps)
+
+    info, expand = SolitaireEnv._info, testing.supermoves.expand
+    fails(SolitaireEnv, "_info", lambda env: {**info(env), "x": 1}, "keys of info at reset")
+    text = "number of 't1>f'\nexpected: 1\ngot: 0"
+    fails(testing, "action_text", lambda variant, number: "t1>f", text)
+    moved = r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"
+    fails(testing.supermoves, "expand", lambda *given: expand(*given)[:1], moved, steps=100)

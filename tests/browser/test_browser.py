@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, parse_position
-from solitaire_env.play.replay_page import write_page
+from solitaire_env.play.replay_page import replay_page
 from solitaire_env.play.web import board, start_of, targets
 from solitaire_env.transcripts import Thought, parse_transcript, replay
 from tests.browser.conftest import SCREENSHOTS, OpenPage
@@ -183,7 +183,7 @@ def test_a_game_is_replayed_from_a_file(open_page: OpenPage, tmp_path: Path, nam
     game = recorded_game(name)
     positions = [game.start, *(step.position for step in replay(game))]
     file = tmp_path / "game.html"
-    write_page(file, game)
+    replay_page(file, game)
     page = open_page(file.as_uri())
     last = len(game.actions)
 
@@ -227,7 +227,7 @@ def test_a_replay_follows_its_address_and_shows_thoughts(open_page: OpenPage, tm
     thoughts = [Thought(k / 100, ((text, 0.75), ("c1>s", 0.125))) for k, text in enumerate(game.actions)]
     object.__setattr__(game, "thoughts", (*thoughts[:-1], None))
     file = tmp_path / "game.html"
-    write_page(file, game)
+    replay_page(file, game)
     page = open_page(f"{file.as_uri()}#move=abc")
     said = "The address names move {}; this game has moves 0 to 83."
     expect(page.locator("#wrong")).to_have_text(said.format("abc"))

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from solitaire_env.play.replay_page import write_page
+from solitaire_env.play.replay_page import replay_page
 from solitaire_env.transcripts import Thought
 from tests.browser.conftest import SCREENSHOTS, OpenPage
 from tests.browser.reading import held, moves
@@ -137,7 +137,7 @@ def test_the_replay_page_looks_right(open_page: OpenPage, tmp_path: Path, name: 
         Thought(0.4 + k / 1000, ((text, 0.75), ("draw", 0.125))) for k, text in enumerate(game.actions)
     ]
     object.__setattr__(game, "thoughts", tuple(thoughts))
-    write_page(tmp_path / "game.html", game)
+    replay_page(tmp_path / "game.html", game)
     page = open_page((tmp_path / "game.html").as_uri())
     page.locator("#slider").fill(str(len(game.actions) * 3 // 5))
     for size, (width, height) in SIZES.items():

@@ -461,7 +461,7 @@ def test_answers_do_not_wait_for_the_clients_acknowledgement() -> None:
 
 
 def test_the_command_serves_until_interrupted() -> None:
-    """A client that leaves in the middle of a request prints nothing; one that stops does not delay the end."""
+    """A client that leaves within a request prints nothing; one that stops does not delay the end."""
     command = [sys.executable, "-W", "error", "-m", "solitaire_env", "serve", "--port", "0"]
     half = b"POST /api/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     half += b"Content-Length: 9\r\n\r\n{"
