@@ -241,7 +241,7 @@ def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator
 
 
 def _check_gymnasium(variant: Variant, rng: np.random.Generator, steps: int) -> None:
-    """Gymnasium's own checker passes for all observations. It checks spaces, seeds, steps and types; its check of
+    """Gymnasium's own checker of spaces, seeds, steps and types passes for all observations. Its check of
     rendering opens windows, which need a display and wait for the next frame.
     """
     for observation in observations.OBSERVATIONS:

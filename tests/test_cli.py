@@ -149,10 +149,10 @@ def test_show_accepts_names_titles_and_ids(screen: Screen) -> None:
     assert screen("show", "zebra", "--deal", "5", "--text") == start("zebra", deal=5).position() + "\n"
 
 
-@pytest.mark.parametrize("deal", ["ms:1", "pysol:1"])
-def test_show_accepts_deals_of_other_programs(screen: Screen, deal: str) -> None:
+def test_show_accepts_deals_of_other_programs(screen: Screen) -> None:
     pytest.importorskip("pysol_cards")
-    assert "\nt1: JD " in screen("show", "eights-down", "--deal", deal, "--text")
+    for deal in ("ms:1", "pysol:1"):
+        assert "\nt1: JD " in screen("show", "eights-down", "--deal", deal, "--text")
 
 
 @pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
@@ -200,28 +200,13 @@ def test_color_changes_nothing_but_color() -> None:
     assert "\033[31m" in painted and painted.count("\033[7m") == plain.count("*") == 2
 
 
-@pytest.mark.parametrize(
-    ("terminal", "environment", "colored"),
-    [
-        (True, {}, True),
-        (True, {"NO_COLOR": "1"}, False),
-        (True, {"TERM": "dumb"}, False),
-        (False, {}, False),
-    ],
-)
-def test_color_depends_on_the_terminal(
-    screen: Screen,
-    monkeypatch: pytest.MonkeyPatch,
-    terminal: bool,
-    environment: dict[str, str],
-    colored: bool,
-) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    assert ("\033[" in screen("show", "forty-thieves")) is colored
+def test_color_depends_on_the_terminal(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = ((True, "xterm", "", True), (True, "xterm", "1", False), (True, "dumb", "", False))
+    for terminal, term, no_color, colored in (*cases, (False, "xterm", "", False)):
+        monkeypatch.setenv("TERM", term)
+        monkeypatch.setenv("NO_COLOR", no_color)
+        monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal)
+        assert ("\033[" in screen("show", "forty-thieves")) is colored
 
 
 # ------------------------------------------------------------------------------------------ play
@@ -252,12 +237,6 @@ def test_a_game_is_continued_and_its_stock_stays_hidden(screen: Screen, tmp_path
     assert 'play busy-aces --moves "supermove" --deal 7' in ruled
 
 
-def test_a_random_deal_is_named(screen: Screen) -> None:
-    out = screen("play", "forty-bandits")
-    deal = int(re.search(r"deal (\d+)", out)[1])  # type: ignore[index]
-    assert deal >= 2**20 and last_position(out) == start("forty-bandits", deal=deal).position()
-
-
 def test_worrying_back_is_typed_in_any_case(screen: Screen, tmp_path: Path) -> None:
     env = start("klondike", deal=5)
     for _ in range(300):
@@ -272,24 +251,13 @@ def test_worrying_back_is_typed_in_any_case(screen: Screen, tmp_path: Path) -> N
     assert "from the foundations to" in out and "no action 'fx>t1'" in out
 
 
-@pytest.mark.parametrize("leave", [EOFError, KeyboardInterrupt])
-def test_leaving_prints_the_position(
-    screen: Screen, monkeypatch: pytest.MonkeyPatch, leave: type[BaseException]
-) -> None:
-    lines = iter(["draw", "draw"])
+def test_ctrl_c_prints_how_to_continue(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(prompt: str) -> str:
+        raise KeyboardInterrupt
 
-    def read(prompt: str) -> str:
-        try:
-            return next(lines)
-        except StopIteration:
-            raise leave from None
-
-    monkeypatch.setattr("builtins.input", read)
+    monkeypatch.setattr("builtins.input", interrupt)
     out = screen("play", "forty-thieves", "--deal", "0")
-    env = start("forty-thieves", deal=0)
-    env.step(0)
-    env.step(0)
-    assert last_position(out) == env.position()
+    assert last_position(out) == start("forty-thieves", deal=0).position()
 
 
 @pytest.mark.parametrize(
@@ -387,9 +355,7 @@ def test_a_recording_has_legal_actions_and_repeats_its_games(copy: bool) -> None
     ("args", "words"),
     [
         (["rules", "klondyke"], ["unknown variant 'klondyke', allowed: one of the 76 games", "klondike"]),
-        (["rules", "Solitaire/Klondyke-v0"], ["unknown id 'Solitaire/Klondyke-v0'", "Solitaire/Klondike-v0"]),
         (["show", "busy-aces", "--build", "up"], ["build is 'up', allowed: 'same suit', "]),
-        (["show", "busy-aces", "--deal", "-1"], ["deal -1 is out of range, allowed: 0 to 2**63 - 1"]),
         (["show", "busy-aces", "--deal", "x"], ["unknown deal 'x', allowed: a whole number, 'ms:N'"]),
         (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
         (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed for dividing: a whole"]),
@@ -419,10 +385,7 @@ def test_the_parser_refuses_other_arguments(args: list[str]) -> None:
     [
         (None, ["No such file", "allowed: a file with position text"]),
         (b"\xff\xfe\x00", ["it is not text; allowed: a file with position text"]),
-        (b"nonsense", ["has no colon"]),
         (STUCK.replace("KD", "KC").encode(), ["2 copies of KC, eights-down has 1"]),
-        (STUCK.replace("eights-down", "busy-aces").encode(), ["'busy-aces', allowed here: 'eights-down'"]),
-        (b"t" * 10**6, ["at most"]),
     ],
 )
 def test_invalid_position_files_are_refused(

@@ -108,7 +108,7 @@ def replay_page(transcript: Transcript) -> str:
     data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     style = source("board.css") + source("page.css") + source("replay.css")
     scripts = "".join(
-        source(f"{name}.js") for name in ("fit", "board", "arrows", "motion", "moves", "replay")
+        source(f"{name}.js") for name in ("fit", "board", "arrows", "motion", "moves", "options", "replay")
     )
     script = re.sub(r"^import .*\n", "", scripts, flags=re.M)
     deal = "a position" if transcript.deal is None else f"deal {transcript.deal}"

@@ -47,8 +47,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def home() -> Iterator[str]:
     """Address of a server with four policies and a solver."""
-    policies = ["greedy", "linear", "tests.play.test_server:First", "tests.play.test_server:Whim"]
-    app = serve.make_app(policies, solver="tests.play.test_server:Quick")
+    policies = ["greedy", "linear", "tests.play.policies:First", "tests.play.policies:Whim"]
+    app = serve.make_app(policies, solver="tests.play.policies:Quick")
     with serve.listen("127.0.0.1", 0) as listener:
         server = serve.make_server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -58,7 +58,7 @@ def home() -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
         server.should_exit = True
         thread.join()
-    app.state.sessions.close()
+    app.state.games.close()
 
 
 @pytest.fixture

@@ -119,20 +119,12 @@ def test_the_page_contains_the_thoughts() -> None:
     assert told[:3] == [[0.41, first], None, [None, []]] and set(map(str, told[3:])) == {"None"}
 
 
-def test_games_from_a_position_and_games_that_are_over_at_the_start() -> None:
-    game = replace(recorded_game("eights-down"), deal=None)
-    page = replay_page(game)
+def test_a_game_from_a_position_that_is_won_at_the_start() -> None:
+    lines = ["variant: eights-down", "foundations: C 13 D 13 H 13 S 13", "cells: -- -- -- -- -- -- -- --"]
+    start = "\n".join(lines + [f"t{n}:" for n in range(1, 9)])
+    page = replay_page(replace(recorded_game("eights-down"), deal=None, start=start, actions=(), steps=0))
     assert data_in(page)["deal"] is None and "<title>Eights Down, a position, by ada</title>" in page
-    won = replace(
-        game,
-        start="\n".join(
-            ["variant: eights-down", "foundations: C 13 D 13 H 13 S 13", "cells: -- -- -- -- -- -- -- --"]
-            + [f"t{n}:" for n in range(1, 9)]
-        ),
-        actions=(),
-        steps=0,
-    )
-    assert data_in(replay_page(won))["steps"] == []
+    assert data_in(page)["steps"] == []
 
 
 # -------------------------------------------------------------------------------------- command
@@ -185,9 +177,3 @@ def test_a_damaged_game_is_refused_and_the_old_page_stays(
     transcript.write_bytes(text.encode(errors="surrogateescape"))
     assert words in run(capsys, transcript, code=2)
     assert page.read_text() == "old" and not list(transcript.parent.glob("*.part"))
-
-
-def test_a_missing_file_raises_an_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "No such file" in run(capsys, tmp_path / "none.txt", code=2)
-    (tmp_path / "game.txt").write_text(format_transcript(recorded_game("eights-down")))
-    assert "No such file" in run(capsys, tmp_path / "game.txt", "-o", tmp_path / "no" / "x.html", code=2)

@@ -15,15 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from solitaire_env import cli
-from solitaire_env.core.cards import DOWN
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import wilson_interval
-from solitaire_env.notation import Move, Position, format_position, parse_position
+from solitaire_env.notation import Move, parse_position
 from solitaire_env.play import games, server
 from solitaire_env.play.jobs import shuffled
 from solitaire_env.play.piles import board, start_of, targets
@@ -143,40 +141,27 @@ def test_a_game_starts_with_the_moves_of_a_link(client: TestClient) -> None:
 
 def test_deals_are_named_as_text_or_random(client: TestClient) -> None:
     assert deal(client, deal=str(2**63 - 1))["deal"] == "9223372036854775807"
-    assert deal(client, deal="0")["piles"] == deal(client, deal=0)["piles"]
     assert deal(client, "eights-down", "ms:11982")["deal"] == "ms:11982"
-    picked = {deal(client, deal="random")["deal"] for _ in range(3)}
-    assert len(picked) == 3 and all(int(number) >= 2**20 for number in picked)
-
-
-def mixed(position: Position, chance: np.random.Generator) -> Position:
-    """The position with the cards of the stock and the face-down cards shuffled."""
-    down = [card & ~DOWN for pile in position.tableau for card in pile if card & DOWN]
-    cards = iter(chance.permutation([*down, *position.stock]).tolist())
-    tableau = tuple(
-        tuple(next(cards) | DOWN if card & DOWN else card for card in pile) for pile in position.tableau
-    )
-    return replace(position, tableau=tableau, stock=tuple(cards))
+    assert int(deal(client, deal="random")["deal"]) >= 2**20
 
 
 @pytest.mark.parametrize("name", [name for name, variant in PLAYED.items() if variant.stock])
 def test_the_server_never_sends_hidden_cards(client: TestClient, name: str) -> None:
     """Every answer, hints included, stays the same when the hidden cards are shuffled."""
-    chance = np.random.default_rng(5)
     env = SolitaireEnv(name)
     env.reset(options={"deal": 8})
-    for _ in range(4):
+    for seed in range(4):
         position = parse_position(env.position(), env.variant)
         answers = set()
-        for start in (position, mixed(position, chance)):
+        for start in (position, shuffled(position, seed)):
             told = deal(client, name)
             session = client.app.state.games.sessions[told["id"]]  # type: ignore[attr-defined]
-            session.env.reset(options={"position": format_position(start)})
+            session.env.reset(options={"position": start})
             texts = [do(client, told, "go-to", move=0), do(client, told, "policies")]
             texts += [do(client, told, "hint", policy=policy) for policy in ("hint", FIRST)]
             answers.add(json.dumps(texts).replace(told["id"], ""))
         assert len(answers) == 1 and "(" not in str(do(client, told, "go-to", move=0)["piles"])
-        env.step(int(chance.choice(env.legal_actions())))
+        env.step(env.legal_actions()[-1])
 
 
 # ----------------------------------------------------------------------------------------- piles
@@ -223,10 +208,8 @@ def test_foundations_in_alternating_colors_name_both_suits() -> None:
         ({"game": 5}, ["game is a int, allowed: str"]),
         ({}, ["missing a required argument: 'game'"]),
         ({"game": "busy-aces", "deal": "x"}, ["unknown deal 'x', allowed: a whole number, 'ms:N'"]),
-        ({"game": "busy-aces", "deal": -1}, ["-1", "allowed: 0 to 2**63 - 1"]),
         ({"game": "busy-aces", "deal": [1]}, ["[1]"]),
         ({"game": "busy-aces", "moves": "two"}, ["moves is 'two', allowed: 'one card'"]),
-        ({"game": "busy-aces", "moves": 2}, ["moves is 2, allowed: 'one card'"]),
         ({"game": "busy-aces", "tableau": [1]}, ["unexpected keyword argument 'tableau'"]),
     ],
 )

@@ -17,9 +17,10 @@ import PIL
 import pytest
 from PIL import Image
 
-from solitaire_env.core.cards import DOWN, SUIT_SYMBOLS, parse_card
+from solitaire_env.core.cards import SUIT_SYMBOLS, parse_card
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, Position, parse_position
+from solitaire_env.play.jobs import shuffled
 from solitaire_env.render import LARGEST, SMALLEST, check_render_mode, check_render_size, picture
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.render.board import lay_out
@@ -121,14 +122,9 @@ def test_a_player_does_not_see_hidden_cards(name: str) -> None:
     env = SolitaireEnv(name, render_mode="ansi")
     env.reset(options={"deal": 3})
     position = parse_position(env.position(), env.variant)
-    chance, pictures = np.random.default_rng(1), set()
-    down = [card & ~DOWN for pile in position.tableau for card in pile if card & DOWN]
-    for _ in range(2):
-        cards = iter(chance.permutation([*down, *position.stock]).tolist())
-        tableau = tuple(
-            tuple(next(cards) | DOWN if card & DOWN else card for card in pile) for pile in position.tableau
-        )
-        env.reset(options={"position": replace(position, tableau=tableau, stock=tuple(cards))})
+    pictures = set()
+    for seed in range(2):
+        env.reset(options={"position": shuffled(position, seed)})
         pictures.add((env.render(), str(env._repr_html_())))
     assert len(pictures) == 1 and not re.search(r"\(\w\w\)", str(pictures))
 

@@ -1,11 +1,11 @@
 // Policies: hints as a table and as arrows, and playing by policies.
 import { drawArrows } from "./arrows.js";
 import { make } from "./board.js";
+import { optionTable, percent, valueBar } from "./options.js";
 import { askTable, at, inTurn, onShow, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
-const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
 let known = false; // whether the policies of this game are known
 let loading = null; // the newest request for policies
@@ -18,41 +18,16 @@ export const policyName = () => at("policy").selectedOptions[0].textContent;
 
 // -------------------------------------------------------------------------------------- advice
 
-/** A share as a bar in a table. */
-export function barCell(share) {
-  const bar = make("span");
-  bar.style.width = `${100 * share}%`;
-  return make("td", { class: "bar" }, bar);
-}
-
-/** Show the value as a bar: empty for 0, full for 1. */
-export function showValue(share, text) {
-  at("evaluation").hidden = share === null;
-  if (share === null) return;
-  const bar = Math.max(0, Math.min(1, share));
-  at("evaluation").firstElementChild.style.width = `${100 * bar}%`;
-  at("evaluation").setAttribute("aria-valuenow", bar.toFixed(2));
-  at("evaluation").setAttribute("aria-valuetext", text);
-  at("evaluation").lastElementChild.textContent = text;
-}
+/** Show a value as a bar; null for none. */
+export const showValue = (share, text) => at("evaluation").replaceChildren(...(share === null ? [] : [valueBar(share, text)]));
 
 function showAdvice(advice, name) {
   const parts = [make("p", {}, `${name}: ${advice.words} (${advice.action})`)];
   if (advice.plays.length > 1) parts.push(make("p", { class: "soft" }, `As single moves: ${advice.plays.join(", ")}`));
-  if (advice.actions.length) {
-    const rows = advice.actions.map(({ action, words, probability }) =>
-      make(
-        "tr",
-        { class: action === advice.action && "chosen" },
-        make("td", {}, words),
-        barCell(probability),
-        make("td", { class: "figure" }, percent(probability)),
-      ),
-    );
-    parts.push(make("table", { "aria-label": "Likeliest actions" }, make("tbody", {}, ...rows)));
-  }
+  const option = ({ action, words, probability }) => ({ words, share: probability, chosen: action === advice.action });
+  if (advice.actions.length) parts.push(optionTable("Likeliest actions", advice.actions.map(option)));
   at("advice").replaceChildren(...parts);
-  showValue(advice.value, advice.value === null ? "" : `Value ${advice.value.toFixed(2)}`);
+  showValue(advice.value);
 }
 
 /** Draw the policy's move as an arrow, then other moves that it considers. */

@@ -1,6 +1,7 @@
 // Win rates on a deal and from a position, and the solver.
 import { make } from "./board.js";
-import { barCell, policyName, showValue } from "./policies.js";
+import { barCell } from "./options.js";
+import { policyName, showValue } from "./policies.js";
 import { ask, askTable, at, onShow, showMessage, showTools, table } from "./table.js";
 
 const PLAYOUTS = 20; // games from a position

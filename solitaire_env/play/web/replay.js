@@ -4,6 +4,7 @@ import { arrivals, cardsHome, drawBoard, make } from "./board.js";
 import { fitBoard } from "./fit.js";
 import { moveList } from "./moves.js";
 import { moveCards } from "./motion.js";
+import { optionTable, percent, valueBar } from "./options.js";
 
 const game = JSON.parse(document.getElementById("game").textContent);
 const at = (id) => document.getElementById(id);
@@ -133,7 +134,6 @@ list.fill(game.steps.map(([, sentence]) => sentence));
 const thoughts = game.thoughts;
 const values = thoughts.map((thought) => (thought ? thought[0] : null));
 const knownValues = values.filter((value) => value !== null);
-const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
 /** Show the policy's thought about the current position, before the next move. */
 function showThought() {
@@ -144,32 +144,12 @@ function showThought() {
     return;
   }
   const [value, actions] = thought;
-  const rows = actions.map(([text, share, sentence]) => {
-    const bar = make("span");
-    bar.style.width = `${100 * share}%`;
+  const option = ([text, share, sentence]) => {
     const chosen = text === game.steps[now][0];
-    return make(
-      "tr",
-      { class: chosen && "chosen" },
-      make("td", {}, chosen ? `${sentence}, played next` : sentence),
-      make("td", { class: "bar" }, bar),
-      make("td", { class: "figure" }, percent(share)),
-    );
-  });
-  at("thought").replaceChildren(
-    ...(value === null ? [] : [valueBar(value)]),
-    make("table", { "aria-label": "Likeliest next moves" }, make("tbody", {}, ...rows)),
-  );
-}
-
-/** The value as a bar: empty for 0, full for 1. */
-function valueBar(value) {
-  const share = Math.max(0, Math.min(1, value));
-  const fill = make("span", { class: "fill" });
-  fill.style.width = `${100 * share}%`;
-  const text = `Value ${value.toFixed(2)}`;
-  const about = { role: "meter", "aria-label": "Value", "aria-valuemin": 0, "aria-valuemax": 1, "aria-valuenow": share.toFixed(2) };
-  return make("div", { class: "evaluation", ...about }, fill, make("span", { class: "value-text" }, text));
+    return { words: chosen ? `${sentence}, played next` : sentence, share, chosen };
+  };
+  const table = optionTable("Likeliest next moves", actions.map(option));
+  at("thought").replaceChildren(...(value === null ? [] : [valueBar(value)]), table);
 }
 
 /** Draw arrows: the next move, and other moves that the policy considered. */
