@@ -19,23 +19,8 @@ from solitaire_env.core.cards import (
     suit_of,
 )
 from solitaire_env.notation import Position
-from solitaire_env.render import SIZE
+from solitaire_env.render import SIZE, colors
 from solitaire_env.render.board import CARD_HEIGHT, Board, Label, lay_out
-from solitaire_env.render.colors import (
-    BACK,
-    BACK_LINES,
-    BLACK,
-    CAPTION,
-    DOWN_FACE,
-    EDGE,
-    EMPTY_PLACE,
-    FACE,
-    MARK,
-    NAME,
-    PLACE,
-    RED,
-    TABLE,
-)
 
 try:
     from PIL import Image, ImageDraw, ImageFont
@@ -72,7 +57,7 @@ def draw(board: Board, size: tuple[int, int]) -> Image.Image:
     """The picture of a board whose aspect is that of ``size`` (width and height in pixels)."""
     scale = size[0] / board.width
     width = max(4, round(scale))
-    image = Image.new("RGB", size, TABLE)
+    image = Image.new("RGB", size, colors.TABLE)
 
     def paste(part: Image.Image, x: float, y: float, outset: int = 0) -> None:
         image.paste(part, (round(x * scale) - outset, round(y * scale) - outset), part)
@@ -103,14 +88,14 @@ def card_image(
         Size of its rank and suit in the corner, relative to the usual size.
     """
     if card == EMPTY:
-        place = _rounded((width, _height(width)), EMPTY_PLACE, PLACE)
+        place = _rounded((width, _height(width)), colors.EMPTY_PLACE, colors.PLACE)
         if suit is not None:
-            _symbol(place, SUIT_SYMBOLS[suit], PLACE, 0.6, 0.7)
+            _symbol(place, SUIT_SYMBOLS[suit], colors.PLACE, 0.6, 0.7)
         return place
     if card == FACE_DOWN:
         return _back(width)
-    face = _rounded((width, _height(width)), DOWN_FACE if card & DOWN else FACE, EDGE)
-    color, symbol = RED if is_red(card) else BLACK, SUIT_SYMBOLS[suit_of(card)]
+    face = _rounded((width, _height(width)), colors.DOWN_FACE if card & DOWN else colors.FACE, colors.EDGE)
+    color, symbol = colors.RED if is_red(card) else colors.BLACK, SUIT_SYMBOLS[suit_of(card)]
     if other != EMPTY:
         symbol += SUIT_SYMBOLS[suit_of(other)]
     _symbol(face, symbol, color, 0.72 / len(symbol), 0.9)
@@ -122,15 +107,15 @@ def card_image(
 
 
 def _back(width: int) -> Image.Image:
-    back = _rounded((width, _height(width)), FACE, EDGE)
+    back = _rounded((width, _height(width)), colors.FACE, colors.EDGE)
     border = max(1, round(0.07 * width))
     inside = width - 2 * border, back.height - 2 * border
-    inner, shape = _rounded(inside, BACK, BACK), _rounded(inside, BACK, BACK)
+    inner, shape = _rounded(inside, colors.BACK, colors.BACK), _rounded(inside, colors.BACK, colors.BACK)
     pen = ImageDraw.Draw(inner)
     gap = max(3, width // 8)
     for x in range(-inner.height, inner.width, gap):
-        pen.line((x, 0, x + inner.height, inner.height), BACK_LINES)
-        pen.line((x + inner.height, 0, x, inner.height), BACK_LINES)
+        pen.line((x, 0, x + inner.height, inner.height), colors.BACK_LINES)
+        pen.line((x + inner.height, 0, x, inner.height), colors.BACK_LINES)
     back.paste(inner, (border, border), shape)
     return back
 
@@ -139,7 +124,7 @@ def _back(width: int) -> Image.Image:
 def _frame(width: int, height: int, thick: float) -> Image.Image:
     """The mark around cards of a given width in pixels, or around a place; ``thick`` in card widths."""
     out = 2 * _outset(width)
-    return _rounded((width + out, height + out), f"{MARK}00", MARK, thick)
+    return _rounded((width + out, height + out), f"{colors.MARK}00", colors.MARK, thick)
 
 
 def _outset(width: int) -> int:
@@ -190,7 +175,7 @@ def _write(pen: ImageDraw.ImageDraw, label: Label, scale: float) -> None:
     pen.text(
         (label.x * scale, (label.y + label.height / 2) * scale),
         text,
-        CAPTION if label.strong else NAME,
+        colors.CAPTION if label.strong else colors.NAME,
         font,
         anchor="lm",
     )

@@ -15,22 +15,8 @@ from solitaire_env.core.cards import (
     suit_of,
 )
 from solitaire_env.notation import Position
+from solitaire_env.render import colors
 from solitaire_env.render.board import CARD_HEIGHT, Board, Frame, Label, Spot, headline, lay_out, redeals_left
-from solitaire_env.render.colors import (
-    BACK,
-    BACK_LINES,
-    BLACK,
-    CAPTION,
-    DOWN_FACE,
-    EDGE,
-    EMPTY_PLACE,
-    FACE,
-    MARK,
-    NAME,
-    PLACE,
-    RED,
-    TABLE,
-)
 
 _UNIT = 100
 """A card's width in the picture's own units; whole numbers keep it short."""
@@ -54,7 +40,7 @@ def render_svg(position: Position, width: int = 720, **marks: Any) -> str:
             f'width="{width}" style="max-width:100%;height:auto" role="img" '
             f'font-family="{_FONT}" font-weight="bold">',
             f"<title>{escape(sentence(position))}</title>",
-            f'<rect width="100%" height="100%" rx="12" fill="{TABLE}"/>',
+            f'<rect width="100%" height="100%" rx="12" fill="{colors.TABLE}"/>',
             *_draw(board),
             "</svg>",
         ]
@@ -105,23 +91,26 @@ def _text(x: float, y: float, size: float, color: str, text: str, anchor: str = 
 def _spot(spot: Spot) -> str:
     x, y, card = spot.x, spot.y, spot.card
     if card == EMPTY:
-        parts = [_box(x, y, EMPTY_PLACE, PLACE, 2)]
+        parts = [_box(x, y, colors.EMPTY_PLACE, colors.PLACE, 2)]
         if spot.suit is not None:
-            parts.append(_text(x + 0.5, y + 0.9, 0.55, PLACE, SUIT_SYMBOLS[spot.suit], "middle"))
+            parts.append(_text(x + 0.5, y + 0.9, 0.55, colors.PLACE, SUIT_SYMBOLS[spot.suit], "middle"))
     elif card == FACE_DOWN:
-        inside = f'<rect x="{_n(x + 0.08)}" y="{_n(y + 0.08)}" width="84" height="124" rx="7" fill="{BACK}" '
-        parts = [_box(x, y, FACE, EDGE, 2), f'{inside}stroke="{BACK_LINES}" stroke-width="5"/>']
+        parts = [
+            _box(x, y, colors.FACE, colors.EDGE, 2),
+            f'<rect x="{_n(x + 0.08)}" y="{_n(y + 0.08)}" width="84" height="124" rx="7" '
+            f'fill="{colors.BACK}" stroke="{colors.BACK_LINES}" stroke-width="5"/>',
+        ]
     else:
-        color, symbol = RED if is_red(card) else BLACK, SUIT_SYMBOLS[suit_of(card)]
+        color, symbol = colors.RED if is_red(card) else colors.BLACK, SUIT_SYMBOLS[suit_of(card)]
         if spot.other != EMPTY:
             symbol += SUIT_SYMBOLS[suit_of(spot.other)]
         rank = RANK_NAMES[rank_of(card & ~DOWN) - 1].replace("T", "10")
-        face = DOWN_FACE if card & DOWN else FACE
-        parts = [_box(x, y, face, EDGE, 2), _corner(spot, color, rank + symbol)]
+        face = colors.DOWN_FACE if card & DOWN else colors.FACE
+        parts = [_box(x, y, face, colors.EDGE, 2), _corner(spot, color, rank + symbol)]
         if not spot.covered:
             parts.append(_text(x + 0.5, y + 1.15, 0.7 / len(symbol), color, symbol, "middle"))
     if spot.mark == "origin":
-        parts.append(_box(x, y, "none", MARK, 5))
+        parts.append(_box(x, y, "none", colors.MARK, 5))
     return "".join(parts)
 
 
@@ -130,11 +119,11 @@ def _corner(spot: Spot, color: str, text: str) -> str:
 
 
 def _frame(frame: Frame) -> str:
-    return _box(frame.x, frame.y, "none", MARK, 10, frame.height)
+    return _box(frame.x, frame.y, "none", colors.MARK, 10, frame.height)
 
 
 def _label(label: Label) -> str:
-    color = CAPTION if label.strong else NAME
+    color = colors.CAPTION if label.strong else colors.NAME
     # Fonts differ in width; no font takes more than six tenths of the size per letter on average.
     size = min(0.75 * label.height, label.width / (0.6 * max(1, len(label.text))))
     return _text(label.x, label.y + 0.78 * label.height, size, color, label.text)
