@@ -12,8 +12,6 @@ from solitaire_env.play.session import Session
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import get_variant
 
-WORDS = {"help": "?", "hint": "h", "undo": "u"}
-"""Words that can replace the letters."""
 NO_MOVE = "no move is legal; u takes a move back"
 
 
@@ -27,10 +25,7 @@ def board(session: Session, words: bool = True) -> str:
 
 def print_continuation(session: Session) -> None:
     """Print how to continue the game, without the order of a hidden stock."""
-    env, variant = session.env, session.env.variant
-    if env.position() == env.position(hidden=True):
-        print(f"To continue, save these lines to a file for --position FILE:\n\n{env.position()}")
-        return
+    variant = session.env.variant
     own = get_variant(variant.name)
     rules = "".join(
         f' --{rule} "{getattr(variant, rule)}"'
@@ -100,10 +95,10 @@ def _run_line(session: Session, adviser: AnyAdviser, line: str) -> bool:
     """Run the words of a line up to the first error; return whether the position has changed."""
     changed = False
     for word in line.lower().split():
-        if word in ("q", "quit"):
+        if word == "q":
             raise EOFError
         try:
-            reply = _run_word(session, adviser, WORDS.get(word, word))
+            reply = _run_word(session, adviser, word)
         except ValueError as error:
             print(error)
             break
