@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from solitaire_env.core import GameSpec, Settings
-from solitaire_env.evaluation import Runner, draw, evaluate
+from solitaire_env.evaluation import Runner, evaluate
 from solitaire_env.play.games import Games
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import new_session
@@ -18,33 +18,17 @@ from solitaire_env.policies import Policy
 from solitaire_env.policies.scripted import Scripted
 from solitaire_env.transcripts import Transcript, parse_transcript
 from solitaire_env.variants import get_variant
+from tests.play.policies import Whim
 
 BUSY_ACES = get_variant("busy-aces")
 DEALS = range(4)
+LIMIT = 150
 
 
-class Stochastic(Policy):
-    """Draws a legal action, preferring those home."""
+class Supermoves(Whim):
+    """A random legal supermove, which is played card by card."""
 
-    name = "stochastic"
-    stochastic = True
-
-    def __init__(self, spec: GameSpec) -> None:
-        self.moves = spec.variant.moves
-        self.home = spec.actions.offsets["home"]
-
-    def __call__(
-        self,
-        observations: Any,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
-        assert uniforms is not None
-        weights = masks.astype(np.float64)
-        weights[:, self.home] *= 50
-        return draw(weights, uniforms)
+    moves = "supermove"
 
 
 class Stateful(Policy):
@@ -77,26 +61,14 @@ class Stateful(Policy):
             self.counts.pop(game, None)
 
 
-class Supermoves(Stochastic):
-    """Draws a legal supermove, which is played card by card."""
-
-    name = "supermoves"
-    moves = "supermove"
-
-
-PATH = "tests.play.test_same_game"
-POLICIES = [f"{PATH}:Stochastic", f"{PATH}:Stateful", f"{PATH}:Supermoves"]
-LIMIT = 150
-
-
 @pytest.fixture(
-    scope="module",
-    params=[POLICIES[0], *(pytest.param(name, marks=pytest.mark.proof) for name in POLICIES[1:])],
+    scope="module", params=["policies:Whim", "test_same_game:Stateful", "test_same_game:Supermoves"]
 )
 def played(request: pytest.FixtureRequest) -> tuple[str, dict[int, Transcript]]:
     """A policy's name, and its games as the evaluation plays them."""
-    done = evaluate(request.param, BUSY_ACES, DEALS, transcripts=True, max_episode_steps=LIMIT)
-    return request.param, {deal: parse_transcript(done.transcripts[deal]) for deal in DEALS}
+    name = f"tests.play.{request.param}"
+    done = evaluate(name, BUSY_ACES, DEALS, transcripts=True, max_episode_steps=LIMIT)
+    return name, {deal: parse_transcript(done.transcripts[deal]) for deal in DEALS}
 
 
 def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
@@ -107,9 +79,8 @@ def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]])
         assert watched.transcript() == games[deal]
 
 
-def test_hints_and_play_on_in_the_browser_give_the_same_game(
-    played: tuple[str, dict[int, Transcript]],
-) -> None:
+def test_the_browser_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
+    """By hints, by playing on, and for win rates."""
     name, transcripts = played
     games = Games([name])
     for deal in DEALS:
@@ -118,26 +89,15 @@ def test_hints_and_play_on_in_the_browser_give_the_same_game(
         while len(session.played) < min(60, len(expected)):
             before = len(session.played)
             hint = games.hint(session, name)
-            advice = games.advance(session, name)["advice"]
-            if name != POLICIES[0]:
-                assert hint["plays"] == advice["plays"]
+            assert hint["plays"] == games.advance(session, name)["advice"]["plays"]
             now = [move.text for move in session.played]
             assert len(now) > before and tuple(now[: len(expected)]) == expected[: len(now)]
-    games.close()
-
-
-def test_win_rates_in_the_browser_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
-    name, _ = played
-    games = Games([name])
-    for deal in DEALS[:2]:
-        session = games.session(games.new("busy-aces", deal)["id"])
-        job = games.job(games.rate(session, name, 2)["id"])
-        games.worker.submit(lambda: None).result(timeout=120)
-        report = job.report()
-        assert report["state"] == "done", report
-        same = [evaluate(name, BUSY_ACES, [deal], seed=seed).games[0] for seed in range(report["games"])]
-        assert report["steps"] == np.mean([game.steps for game in same])
-        assert report["cards_home"] == np.mean([game.cards_home for game in same])
+    job = games.job(games.rate(session, name, 2)["id"])
+    games.worker.submit(lambda: None).result(timeout=120)
+    report = job.report()
+    same = [evaluate(name, BUSY_ACES, [deal], seed=seed).games[0] for seed in range(report["games"])]
+    assert report["steps"] == np.mean([game.steps for game in same])
+    assert report["cards_home"] == np.mean([game.cards_home for game in same])
     games.close()
 
 
