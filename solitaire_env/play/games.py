@@ -165,7 +165,6 @@ class Games:
                 }
                 for action in session.legal()
             ],
-            "moves_home": [env.action_text(action) for action in session.moves_home()],
         }
 
     def move(self, session: Session, action: str) -> dict[str, Any]:

@@ -6,8 +6,6 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from solitaire_env.core.batch import Start
-from solitaire_env.core.cards import FACE_DOWN
-from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.notation import Move, Position, parse_position
@@ -161,29 +159,6 @@ class Session:
         self.played, self.undone = line[:move], line[move:][::-1]
         if move == 0:
             self.number = new_game_number()
-
-    def moves_home(self) -> list[int]:
-        """The moves that win the game, if all cards are visible and only moves home are left; otherwise
-        empty.
-        """
-        layout = action_layout(self.env.variant)
-
-        def next_home(env: SolitaireEnv) -> int | None:
-            return next((a for a in env.legal_actions() if layout.decode(a).kind == "home"), None)
-
-        position = self.position()
-        move = next_home(self.env)
-        if move is None or any(FACE_DOWN in pile for pile in (position.stock, *position.tableau)):
-            return []
-        trial = SolitaireEnv(self.env.variant)
-        trial.set_state(self.env.get_state())
-        moves: list[int] = []
-        won = False
-        while move is not None:
-            moves.append(move)
-            won = bool(trial.step(move)[-1]["is_success"])
-            move = next_home(trial)
-        return moves if won else []
 
     def transcript(self, policy: str, information: str | None = None, steps: int | None = None) -> Transcript:
         """The game up to now; ``policy`` is the name of its player."""

@@ -28,7 +28,6 @@ ARGUMENTS = [
 TIMEOUT = 20_000  # ms
 # Two clicks on a card are a double click, however slow the machine is.
 QUICK_CLICKS = 'Object.defineProperty(Event.prototype, "timeStamp", { value: 0 })'
-NO_FINISH = """localStorage["solitaire.view"] ??= '{"finish-self": false}'"""
 SCREENSHOTS = Path(__file__).parents[2] / ".cache" / "screenshots"
 
 OpenPage = Callable[..., Page]
@@ -64,7 +63,7 @@ def home() -> Iterator[str]:
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
     """``open_page(url, width=, scheme=)``: open a page; the test fails if it logs an error or sends a request
-    to another server. Animations and automatic finishing are off, unless a test turns them on.
+    to another server. Animations are off, unless a test turns them on.
     ``refused=True`` allows the server to refuse requests.
     """
     pages: list[Page] = []
@@ -81,8 +80,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     ) -> Page:
         more = {"reduced_motion": "reduce", **more}
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
-        for script in (NO_FINISH, QUICK_CLICKS):
-            page.add_init_script(script)
+        page.add_init_script(QUICK_CLICKS)
         page.set_default_timeout(TIMEOUT)
         own = url.partition("#")[0].partition("?")[0]
 

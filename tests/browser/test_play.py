@@ -286,32 +286,24 @@ def test_reduced_motion_disables_animations(home: str, open_page: OpenPage) -> N
     assert page.evaluate("() => window.flown") == 1
 
 
-def test_a_game_finishes_automatically_and_offers_the_next_deal(home: str, open_page: OpenPage) -> None:
+def test_a_win_offers_the_next_deal(home: str, open_page: OpenPage) -> None:
+    """The built-in hint plays the moves home; undo closes the panel."""
     game = recorded_game("eights-down")
-    link = f"{home}?game=eights-down&deal=132#moves={','.join(game.actions[:-6])}"
-    page = ready(open_page(link))
-    expect(page.locator("#finish")).to_be_visible()
-    page.locator("#finish").click()
+    page = ready(open_page(f"{home}?game=eights-down&deal=132#moves={','.join(game.actions[:-6])}"))
+    page.locator("#policy").select_option(label="hint")
+    page.locator("#speed").select_option("20")
+    page.locator("#on").click()
     expect(page.locator("#won")).to_be_visible()
     expect(page.locator("#status")).to_contain_text("Won, in ")
     expect(page.locator("#next")).to_have_text("Next deal: 133")
-    # Automatically after a move, but not after an undo.
-    page.locator("#close-won").click()
-    for _ in range(6):
-        page.keyboard.press("u")
-    moves(page, len(game.actions) - 6)
-    page.locator("#finish-self").check()
-    page.keyboard.press("r")
-    moves(page, len(game.actions) - 5)
-    expect(page.locator("#won")).to_be_hidden()
     page.keyboard.press("u")
-    moves(page, len(game.actions) - 6)
-    page.locator("#policy").select_option(label="greedy")
-    page.locator("#one").click()
-    expect(page.locator("#won")).to_be_visible()
-    page.locator("#next").click()
-    expect(page.locator("h1")).to_have_text("Eights Down, deal 133")
+    moves(page, len(game.actions) - 1)
     expect(page.locator("#won")).to_be_hidden()
+    page.keyboard.press("r")
+    moves(page, len(game.actions))
+    expect(page.locator("#won")).to_be_hidden()
+    page.locator("#next").evaluate("(button) => button.onclick()")
+    expect(page.locator("h1")).to_have_text("Eights Down, deal 133")
 
 
 def test_taps_move_cards_on_a_phone(home: str, open_page: OpenPage) -> None:

@@ -114,10 +114,3 @@ def test_hints_repeat_a_position_only_if_every_move_does(name: str) -> None:
     if name == "klondike-draw-3":
         turned = Counter(card for pile in game.position().tableau for card in pile)[FACE_DOWN]
         assert turned < 21
-
-
-def test_moves_home_are_known_only_without_hidden_cards() -> None:
-    game = session("eights-down", position=WON_NEXT)
-    assert [game.env.action_text(action) for action in game.moves_home()] == ["c3>f"]
-    assert len(session("busy-aces", position=TO_AND_FRO).moves_home()) == 8
-    assert session("forty-thieves", 3).moves_home() == []

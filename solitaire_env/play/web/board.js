@@ -82,7 +82,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-export const shape = (suit, attributes = {}) =>
+const shape = (suit, attributes = {}) =>
   make("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", ...attributes }, make("path", { d: SHAPES[suit] }));
 
 /** The face of a card; if its suit is one of two, both are shown, without pips. */

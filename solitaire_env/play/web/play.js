@@ -4,9 +4,9 @@ import { fitBoard } from "./fit.js";
 import "./hands.js";
 import { address, knowRules, movesOfLink, storedDeal } from "./line.js";
 import { dealOut, moveCards } from "./motion.js";
-import { canAsk, playOn, showPolicies, think } from "./policies.js";
+import { canAsk, showPolicies, think } from "./policies.js";
 import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
-import { ask, at, change, inTurn, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
+import { ask, at, inTurn, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const RULES = ["build", "spaces", "moves"];
@@ -31,7 +31,6 @@ onShow((game, before, why) => {
   at("won").hidden = game.state !== "won" || why !== "move";
   if (game.state === "won") showWin(game);
   showTools();
-  if (why === "move" && game.moves_home.length && at("finish-self").checked && !table.autoplay) setTimeout(finish);
 });
 
 function showHead(game) {
@@ -68,22 +67,6 @@ at("next").onclick = () => deal({ ...rulesOf(table.game), game: table.game.game,
 at("again").onclick = () => at("restart").click();
 at("close-won").onclick = () => (at("won").hidden = true);
 
-/** Send all cards home, one by one, if only moves home are left. */
-async function finish() {
-  if (table.autoplay || !table.game.moves_home.length) return;
-  const step = async () => {
-    const [action] = table.game.moves_home;
-    if (action === undefined) table.autoplay.stop();
-    else await change("move", { action }, "move");
-  };
-  await playOn(step, () => 90);
-}
-
-at("finish").onclick = () => {
-  if (table.autoplay) table.autoplay.stop();
-  else finish();
-};
-
 // --------------------------------------------------------------------------------------- tools
 
 onTools(() => {
@@ -95,8 +78,6 @@ onTools(() => {
   at("hint").disabled = at("one").disabled = autoplay || none || !canAsk();
   at("on").disabled = none || !canAsk();
   at("on").textContent = autoplay ? "Stop" : "Play on";
-  at("finish").hidden = none || !game.moves_home.length;
-  at("finish").textContent = autoplay ? "Stop" : "Finish";
   at("policy").disabled = autoplay;
   at("measure").disabled = at("solve").disabled = autoplay || !canAsk() || isMeasuring();
   at("estimate").disabled = none || autoplay || isMeasuring() || !canRate(at("policy").value);
@@ -104,7 +85,7 @@ onTools(() => {
 
 // ---------------------------------------------------------------------------------------- view
 
-const VIEW = { labels: false, four: false, "finish-self": true, thinking: false };
+const VIEW = { labels: false, four: false, thinking: false };
 
 function showView() {
   for (const name of ["labels", "four"]) document.body.classList.toggle(name, at(name).checked);

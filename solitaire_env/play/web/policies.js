@@ -89,8 +89,8 @@ async function advance() {
 
 at("one").onclick = () => inTurn(advance);
 
-/** Play automatically until the game ends, the user stops it, or a step returns a reason to stop. */
-export async function playOn(step, pause) {
+/** Play automatically until the game ends, the user stops it, or the policy repeats a position. */
+async function playOn() {
   let stop;
   const stopped = new Promise((resolve) => (stop = resolve));
   const run = { on: true };
@@ -100,6 +100,9 @@ export async function playOn(step, pause) {
   };
   table.autoplay = run;
   at("status").setAttribute("aria-live", "off");
+  const name = policyName();
+  const place = () => JSON.stringify(table.game.piles);
+  const seen = new Map([[place(), table.game.moves_played]]); // positions, each with the move that led to it
   let why = null;
   let played = 0;
   const goesOn = () => run.on && table.game.state === "playing" && why === null;
@@ -107,10 +110,13 @@ export async function playOn(step, pause) {
     const start = performance.now();
     await inTurn(async () => {
       if (!goesOn()) return;
-      why = (await step()) ?? null;
+      await advance();
       played += 1;
+      const move = seen.get(place());
+      seen.set(place(), table.game.moves_played);
+      if (move !== undefined) why = `Stopped: ${name} repeats itself. The position is the same as after move ${move}.`;
     });
-    const rest = pause() - (performance.now() - start);
+    const rest = 1000 / Number(at("speed").value) - (performance.now() - start);
     if (goesOn()) await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, Math.max(0, rest)))]);
   }
   table.autoplay = null;
@@ -122,23 +128,7 @@ export async function playOn(step, pause) {
   showTools();
 }
 
-at("on").onclick = () => {
-  if (table.autoplay) return table.autoplay.stop();
-  const name = policyName();
-  const seen = new Map(); // positions, each with the move that led to it
-  const place = () => JSON.stringify(table.game.piles);
-  seen.set(place(), table.game.moves_played);
-  return playOn(
-    async () => {
-      await advance();
-      const move = seen.get(place());
-      seen.set(place(), table.game.moves_played);
-      if (move === undefined) return null;
-      return `Stopped: ${name} repeats itself. The position is the same as after move ${move}.`;
-    },
-    () => 1000 / Number(at("speed").value),
-  );
-};
+at("on").onclick = () => (table.autoplay ? table.autoplay.stop() : playOn());
 
 /** Offer the policies of this game; return those with a win rate, or null if another game is on the board by then. */
 export async function showPolicies() {
