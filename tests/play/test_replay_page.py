@@ -51,20 +51,12 @@ def test_a_board_contains_every_pile() -> None:
     assert piles["stock"] == 92 and piles["waste"] == ""
 
 
-@pytest.mark.parametrize(
-    ("action", "expected"),
-    [
-        ("c1>f", ["f1"]),
-        ("t1>f", ["f2"]),
-        ("t3>c", ["c2", "c4", "c6", "c7", "c8"]),
-        ("c3>s", ["t4", "t5", "t6", "t7", "t8"]),
-        ("c1>t2", ["t2"]),
-    ],
-)
-def test_spaces_and_empty_cells_are_alike(action: str, expected: list[str]) -> None:
+def test_spaces_and_empty_cells_are_alike() -> None:
     env = SolitaireEnv("eights-down")
     env.reset(options={"position": EIGHTS})
-    assert targets(parse_position(EIGHTS), env.move(env.parse_action(action))) == expected
+    for action, piles in (("t1>f", "f2"), ("t3>c", "c2 c4 c6 c7 c8"), ("c3>s", "t4 t5 t6 t7 t8")):
+        move = env.move(env.parse_action(action))
+        assert targets(parse_position(EIGHTS), move) == piles.split()
 
 
 @pytest.mark.parametrize("name", PLAYED)

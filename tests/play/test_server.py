@@ -189,8 +189,7 @@ def test_foundations_in_alternating_colors_name_both_suits() -> None:
     env.reset(options={"deal": 1})
     position = parse_position(env.position(hidden=True), env.variant)
     position = replace(position, foundations=((13, 1), (2, 0), (3, 1), (1, 1)))
-    seen = board(position)
-    tops = [seen[f"f{number}"] for number in range(1, 9)]
+    tops = [board(position)[f"f{number}"] for number in range(1, 9)]
     assert tops == ["KCS", "AC", "2CS", "-D", "3DH", "AH", "AS", "AS"]
     # A red Two goes onto the first Ace of a black suit.
     assert targets(position, Move("t1", "foundations", (2 * 4 + 1,))) == ["f2", "f7", "f8"]
