@@ -138,7 +138,7 @@ def test_serve_answers(python: Path, tmp_path: Path) -> None:
 
         assert b"<title>" in ask("/")
         game = json.loads(ask("/api/sessions", {"game": "busy-aces"}))
-        assert "shipped" in ask(f"/api/sessions/{game['id']}/policies").decode()
+        assert "shipped" in ask(f"/api/sessions/{game['id']}/policies", {}).decode()
         assert json.loads(ask(f"/api/sessions/{game['id']}/hint", {"policy": "shipped"}))["action"]
     finally:
         server.terminate()
