@@ -14,7 +14,7 @@ import numpy.typing as npt
 from solitaire_env.core import deals, observations, supermoves
 from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.layout import DEAL, LEAVE, PLAY, PLAYING, WON
+from solitaire_env.core.layout import AWAY, DEAL, LEAVE, PLAY, PLAYING, WON
 from solitaire_env.core.native import Bool, Bound, Float64, Int8, Int16, Int64, kernel
 from solitaire_env.core.position import (
     Position,
@@ -70,6 +70,8 @@ def _update_rewards_and_ends(
     """Update rewards, limits and ends after a step; the number of episodes that ended. Limit 0 means none."""
     episodes = 0
     for b in range(todo.shape[0]):
+        if todo[b] == AWAY:
+            continue
         rewards[b] = 0.0
         terminated[b] = False
         truncated[b] = False
@@ -125,11 +127,85 @@ class _Kernels(NamedTuple):
 
 
 class Rows:
-    """Common part of a batch of one game and of several: numbered rows, each with a stream."""
+    """Games of one variant or of several, each in a numbered row: the arrays that environments read.
 
-    size: int
-    streams: npt.NDArray[np.uint64]
-    """State of each game's stream of deal numbers."""
+    Parameters
+    ----------
+    size
+        Number of rows.
+    shared
+        Use the arrays of these rows.
+    """
+
+    num_actions: int
+    """Number of actions, legal or not."""
+    action_layout: Any
+    """The texts of actions: an ActionLayout, or a FamilyLayout."""
+    slices: dict[str, slice]
+    """Named slices of the observation."""
+
+    def __init__(self, size: int, shared: "Rows | None" = None) -> None:
+        if shared is not None:
+            vars(self).update(vars(shared))
+            return
+        size = self.size = check_count("num_envs", size, 1)
+        self.streams = np.zeros(size, dtype=np.uint64)
+        """State of each game's stream of deal numbers."""
+        self.deal_numbers = np.full(size, NO_NUMBER, dtype=np.int64)
+        """The deal number of each game, int64 ``[size]``; NO_NUMBER if it did not start from one."""
+        self.deal_names: dict[int, str] = {}
+        """Deals of other programs, by row."""
+        self.home = np.zeros(size, dtype=np.int64)
+        self.status = np.zeros(size, dtype=np.int8)
+        self.events = make_events(size)
+        self.steps = np.zeros(size, dtype=np.int64)
+        """Steps since the deal."""
+        self.stalls = np.zeros(size, dtype=np.int64)
+        """Steps since the game last advanced: more cards home than before, or ``events.advanced``."""
+        self.most_home = np.zeros(size, dtype=np.int16)
+        """Most cards home since the deal."""
+        self.rewards = np.zeros(size, dtype=np.float64)
+        self.terminated = np.zeros(size, dtype=np.bool_)
+        self.truncated = np.zeros(size, dtype=np.bool_)
+        self.ended = np.zeros(size, dtype=np.bool_)
+        """Episodes that the last step ended: terminated, truncated or both."""
+        self.won = np.zeros(size, dtype=np.bool_)
+        """Games that have been won."""
+        self.everyone = np.full(size, PLAY, dtype=np.int8)
+        self._shape = (size,)
+        self._actions = np.zeros(size, dtype=np.int64)
+        self._todo = np.zeros(size, dtype=np.int8)
+
+    def action_text(self, action: int) -> str:
+        """Text of an action: ``t3>f``."""
+        text: str = self.action_layout.text(action)
+        return text
+
+    def parse_action(self, text: str) -> int:
+        """Number of an action from its text."""
+        number: int = self.action_layout.parse(text)
+        return number
+
+    def deal_of(self, row: int) -> Deal | None:
+        """The deal that a game started from; None if it started from a position."""
+        number = int(self.deal_numbers[row])
+        return self.deal_names.get(row) if number == NO_NUMBER else number
+
+    def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+        """Check the actions that a user passed, one per game, for :meth:`Batch.step` with ``todo``."""
+        # The usual case first, for speed.
+        if type(actions) is np.ndarray and actions.dtype == _INT64 and actions.shape == self._shape:
+            return np.ascontiguousarray(actions)
+        actions = whole_numbers("actions", actions, self.size)
+        if actions.dtype == np.uint64:  # numbers from 2**63 would become negative
+            self._refuse_outside(actions, todo)
+        return np.ascontiguousarray(actions, dtype=np.int64)
+
+    def _refuse_outside(self, actions: npt.NDArray[Any], todo: npt.NDArray[np.int8]) -> None:
+        """Raise an error if an action is outside the action space."""
+        outside = (todo == PLAY) & ((actions < 0) | (actions >= self.num_actions))
+        if outside.any():
+            self.action_text(int(actions[outside][0]))  # raises the error
 
     def check_row(self, row: Any) -> int:
         """Check the row number that a user passed, and return it as an int."""
@@ -167,42 +243,31 @@ class Rows:
 
 
 class Batch(Rows):
-    """``size`` games of one variant. The arrays are reused: copy what you keep."""
+    """``size`` games of one variant. The arrays are reused: copy what you keep.
 
-    def __init__(self, spec: GameSpec, size: int) -> None:
-        size = check_count("num_envs", size, 1)
+    Parameters
+    ----------
+    spec
+        The game.
+    size
+        Number of rows.
+    shared
+        Use the arrays of these rows, in which other batches play other games.
+    """
+
+    def __init__(self, spec: GameSpec, size: int, shared: Rows | None = None) -> None:
+        super().__init__(size, shared)
         variant, settings = spec.variant, spec.settings
+        size = self.size
         self.spec = spec
         self.variant = variant
         self.settings = settings
-        self.size = size
-        self._shape = (size,)
         self.rules = spec.rules
-        self.state = make_state(self.rules, size)
-        self.events = make_events(size)
-        self.deals = make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())
-        self.streams = self.deals.streams
-        self.deal_numbers = self.deals.numbers
-        """The deal number of each game, int64 ``[size]``; NO_NUMBER if it did not start from one."""
-        self.deal_numbers[:] = NO_NUMBER
-        self.deal_names: dict[int, str] = {}
-        """Deals of other programs, by row."""
-        self.steps = np.zeros(size, dtype=np.int64)
-        """Steps since the deal."""
-        self.stalls = np.zeros(size, dtype=np.int64)
-        """Steps since the game last advanced: more cards home than before, or ``events.advanced``."""
-        self.most_home = np.zeros(size, dtype=np.int16)
-        """Most cards home since the deal."""
-        self.rewards = np.zeros(size, dtype=np.float64)
-        self.terminated = np.zeros(size, dtype=np.bool_)
-        self.truncated = np.zeros(size, dtype=np.bool_)
-        self.ended = np.zeros(size, dtype=np.bool_)
-        """Episodes that the last step ended: terminated, truncated or both."""
-        self.won = np.zeros(size, dtype=np.bool_)
-        """Games that have been won."""
-        self._actions = np.zeros(size, dtype=np.int64)
-        self._todo = np.zeros(size, dtype=np.int8)
-        self.everyone = np.full(size, PLAY, dtype=np.int8)
+        self.num_actions, self.action_layout, self.slices = self.rules.actions, spec.actions, spec.slices
+        self.state = make_state(self.rules, size)._replace(home=self.home, status=self.status)
+        self.deals = make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())._replace(
+            streams=self.streams, numbers=self.deal_numbers
+        )
         reward = get_reward(settings.reward)
         self.pay = (float(reward.progress) / (variant.cards - variant.home_at_deal), float(reward.win))
         """Rewards of a card that goes home, and of a win; a card that worries back costs its reward."""
@@ -218,16 +283,6 @@ class Batch(Rows):
 
     # ---------------------------------------------------------------------------- rows, actions
 
-    @property
-    def num_actions(self) -> int:
-        """Number of actions, legal or not."""
-        return self.rules.actions
-
-    @property
-    def slices(self) -> dict[str, slice]:
-        """Named slices of the observation."""
-        return self.spec.slices
-
     def game_of(self, row: int) -> "Batch":
         """The batch that plays a row, under the same row number: this one."""
         return self
@@ -239,24 +294,6 @@ class Batch(Rows):
     def own_observation(self, row: int, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """An observation of a row as that of its game alone."""
         return observation
-
-    def action_text(self, action: int) -> str:
-        """Text of an action: ``t3>f``."""
-        return self.spec.actions.text(action)
-
-    def parse_action(self, text: str) -> int:
-        """Number of an action from its text."""
-        return self.spec.actions.parse(text)
-
-    def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        """Check the actions that a user passed, one per game, for :meth:`step` with ``todo``."""
-        # The usual case first, for speed.
-        if type(actions) is np.ndarray and actions.dtype == _INT64 and actions.shape == self._shape:
-            return np.ascontiguousarray(actions)
-        actions = whole_numbers("actions", actions, self.size)
-        if actions.dtype == np.uint64:  # numbers from 2**63 would become negative
-            self._refuse_outside(actions, todo)
-        return np.ascontiguousarray(actions, dtype=np.int64)
 
     # ------------------------------------------------------------------------------- new games
 
@@ -315,11 +352,6 @@ class Batch(Rows):
         if isinstance(deal, str):
             self.deal_names[row] = deal
         self.deal_numbers[row] = deal if isinstance(deal, int) else NO_NUMBER
-
-    def deal_of(self, row: int) -> Deal | None:
-        """The deal that a game started from; None if it started from a position."""
-        number = int(self.deal_numbers[row])
-        return self.deal_names.get(row) if number == NO_NUMBER else number
 
     def _start(self, rows: npt.NDArray[np.int64]) -> None:
         self.steps[rows] = 0
@@ -403,7 +435,8 @@ class Batch(Rows):
         actions
             int64 ``[size]``.
         todo
-            int8 ``[size]``: PLAY the action, LEAVE the game unchanged, or DEAL the next game of its stream.
+            int8 ``[size]``: PLAY the action, LEAVE the game unchanged, or DEAL the next game of its stream;
+            AWAY for rows in which another batch plays.
         """
         if self.settings.on_invalid == "raise":
             self._refuse_illegal(actions, todo)
@@ -469,12 +502,6 @@ class Batch(Rows):
     def __getstate__(self) -> dict[str, Any]:
         """A copy binds its kernels to its own arrays."""
         return {name: value for name, value in self.__dict__.items() if name != "_kernels"}
-
-    def _refuse_outside(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
-        """Raise an error if an action is outside the action space."""
-        outside = (todo == PLAY) & ((actions < 0) | (actions >= self.rules.actions))
-        if outside.any():
-            raise ValueError(self.explain_illegal(0, int(actions[outside][0])))
 
     def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Raise an error before anything is played, so that all games stay at the same step."""

@@ -5,19 +5,17 @@ in the observation of every game. Entries that a game does not use are 0.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import deals
-from solitaire_env.core.batch import NO_NUMBER, Batch, IllegalActionError, Rows, Start
+from solitaire_env.core.batch import Batch, IllegalActionError, Rows, Start
 from solitaire_env.core.cards import SUITS
-from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import (
+    AWAY,
     DEAL,
-    LEAVE,
     PLAY,
     Action,
     Information,
@@ -28,13 +26,10 @@ from solitaire_env.core.layout import (
 )
 from solitaire_env.core.observations import cards_high
 from solitaire_env.core.position import Position
-from solitaire_env.core.rules.state import make_events
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
-from solitaire_env.util.arguments import check_count
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
-from solitaire_env.util.numbers import whole_numbers
 
 RULE_FIELDS: Final = (
     "decks", "ranks", "piles", "cells", "has_stock", "build", "run_build", "spaces", "space_rank", "moves",
@@ -92,6 +87,22 @@ class FamilyLayout:
         """For each game, its own number of each action, -1 for actions that it does not have."""
         for game, numbers in enumerate(self.actions):
             self.own_actions[game, numbers] = np.arange(len(numbers))
+
+    def text(self, number: int) -> str:
+        """Text of an action: ``t3>f``."""
+        whole = action_number(number)
+        if not 0 <= whole < len(self.texts):
+            raise ValueError(f"action {shown(whole)} is outside the space, allowed: 0..{len(self.texts) - 1}")
+        return self.texts[whole]
+
+    def parse(self, text: str) -> int:
+        """Number of an action from its text, the inverse of :meth:`text`."""
+        number = self.numbers.get(text) if isinstance(text, str) else None
+        if number is None:
+            raise ValueError(
+                f"no game has action {shown(text)}, allowed: such as {', '.join(self.texts[:3])}"
+            )
+        return number
 
     @cached_property
     def slices(self) -> dict[str, slice]:
@@ -157,9 +168,8 @@ class FamilyStart(NamedTuple):
     start: Start | None
 
 
-@dataclass(frozen=True)
-class FamilyState:
-    """The state that environments read, as in :class:`~solitaire_env.core.State`."""
+class FamilyState(NamedTuple):
+    """The arrays of :class:`~solitaire_env.core.State` that environments read."""
 
     mask: npt.NDArray[np.int8]
     home: npt.NDArray[np.int64]
@@ -169,8 +179,8 @@ class FamilyState:
 class FamilyBatch(Rows):
     """``size`` games, each of one of several variants, with the interface of a :class:`Batch`.
 
-    Each variant has its own batch, which steps the rows that play it. The row's stream chooses the variant of
-    a new game.
+    Each variant has its own batch, which steps the rows that play it; all share the arrays of :class:`Rows`.
+    The row's stream chooses the variant of a new game.
 
     Parameters
     ----------
@@ -183,43 +193,19 @@ class FamilyBatch(Rows):
     """
 
     def __init__(self, specs: Sequence[GameSpec], size: int, layout: "FamilyLayout | None" = None) -> None:
-        self.size = check_count("num_envs", size, 1)
+        super().__init__(size)
+        rows = Rows(size, self)
+        self.batches = [Batch(spec, size, rows) for spec in specs]
         self.specs = tuple(specs)
         self.settings = specs[0].settings
-        variants = [spec.variant for spec in specs]
-        self.layout = layout or FamilyLayout(variants, self.settings.information)
-        self.batches = [Batch(spec, size) for spec in specs]
-        self.games = np.full(size, 0, dtype=np.int64)
+        self.layout = layout or FamilyLayout([spec.variant for spec in specs], self.settings.information)
+        self.num_actions, self.action_layout = len(self.layout.texts), self.layout
+        self.slices = self.layout.slices
+        self.games = np.zeros(size, dtype=np.int64)
         """Index of the variant of each row, int64 ``[size]``."""
-        self.streams = np.zeros(size, dtype=np.uint64)
-        self.deal_numbers = np.full(size, NO_NUMBER, dtype=np.int64)
-        self.state = FamilyState(
-            mask=np.zeros((size, len(self.layout.texts)), dtype=np.int8),
-            home=np.zeros(size, dtype=np.int64),
-            status=np.zeros(size, dtype=np.int8),
-        )
-        self.events = make_events(size)
-        self.steps = np.zeros(size, dtype=np.int64)
-        """Steps since the deal."""
-        self.rewards = np.zeros(size, dtype=np.float64)
-        self.terminated = np.zeros(size, dtype=np.bool_)
-        self.truncated = np.zeros(size, dtype=np.bool_)
-        self.ended = np.zeros(size, dtype=np.bool_)
-        self.won = np.zeros(size, dtype=np.bool_)
-        self.everyone = np.full(size, PLAY, dtype=np.int8)
+        mask = np.zeros((size, self.num_actions), dtype=np.int8)
+        self.state = FamilyState(mask, self.home, self.status)
         self._observations = np.zeros((size, self.layout.size), dtype=np.int8)
-        self._actions = np.zeros(size, dtype=np.int64)
-        self._todo = np.full(size, LEAVE, dtype=np.int8)
-
-    @property
-    def num_actions(self) -> int:
-        """Number of actions of all games."""
-        return len(self.layout.texts)
-
-    @property
-    def slices(self) -> dict[str, slice]:
-        """Named slices of the observation."""
-        return self.layout.slices
 
     def find_action(self, row: int, action: int) -> int | None:
         """The number of an action in the game of a row; None if the game does not have it."""
@@ -230,32 +216,6 @@ class FamilyBatch(Rows):
         """An observation of a row as that of its game alone."""
         own: npt.NDArray[Any] = observation[self.layout.places[self.games[row]]]
         return own
-
-    def action_text(self, action: int) -> str:
-        """Text of an action: ``t3>f``."""
-        number = action_number(action)
-        if not 0 <= number < self.num_actions:
-            raise ValueError(
-                f"action {shown(number)} is outside the space, allowed: 0..{self.num_actions - 1}"
-            )
-        return self.layout.texts[number]
-
-    def parse_action(self, text: str) -> int:
-        """Number of an action from its text."""
-        number = self.layout.numbers.get(text) if isinstance(text, str) else None
-        if number is None:
-            raise ValueError(
-                f"no game has action {shown(text)}, allowed: such as {', '.join(self.layout.texts[:3])}"
-            )
-        return number
-
-    def read_actions(self, actions: Any, todo: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        """Check the actions that a user passed, one per game, for :meth:`step` with ``todo``."""
-        actions = whole_numbers("actions", actions, self.size)
-        outside = (todo == PLAY) & ((actions < 0) | (actions >= self.num_actions))
-        if outside.any():
-            self.action_text(int(actions[outside][0]))  # raises the error
-        return np.ascontiguousarray(actions, dtype=np.int64)
 
     # ------------------------------------------------------------------------------- new games
 
@@ -275,34 +235,32 @@ class FamilyBatch(Rows):
             dealt.setdefault(game, {})[row] = number if start is None else start
         for game, named in dealt.items():
             those = np.array(list(named), dtype=np.int64)
-            self.games[those] = game
-            self.batches[game].streams[those] = self.streams[those]
             self.batches[game].begin(those, list(named.values()))
-            self._observations[those] = 0
-            self._observations[those, self.layout.slices["rules"]] = self.layout.rules[game]
-            self.state.mask[those] = 0
-            self._show(game, those)
-        self.events.invalid[rows] = 0
+            self._change(game, those)
 
     def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
         """Start new games of any variant in some rows (int64 ``[n]``)."""
         self.begin(rows, [None] * len(rows))
 
+    def _change(self, game: int, rows: npt.NDArray[np.int64]) -> None:
+        """Show another game in some rows."""
+        self.games[rows] = game
+        self._observations[rows] = 0
+        self._observations[rows, self.layout.slices["rules"]] = self.layout.rules[game]
+        self.state.mask[rows] = 0
+        self._show(game, rows)
+
     def _show(self, game: int, rows: npt.NDArray[np.int64]) -> None:
-        """Update the common arrays for the rows that play one of the games."""
+        """Update observations and masks of rows that play one of the games."""
         batch, layout = self.batches[game], self.layout
         self._observations[rows[:, None], layout.places[game]] = batch.observations()[rows]
         self.state.mask[rows[:, None], layout.actions[game]] = batch.state.mask[rows]
-        self.state.home[rows] = batch.state.home[rows]
-        self.state.status[rows] = batch.state.status[rows]
-        self.deal_numbers[rows] = batch.deal_numbers[rows]
-        self.steps[rows] = batch.steps[rows]
-        self.won[rows] = batch.won[rows]
 
     # ------------------------------------------------------------------------------------ steps
 
     def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
         """Step the games; return the number of episodes that ended. See :meth:`Batch.step`."""
+        self._refuse_outside(actions, todo)
         playing = todo == PLAY
         own = self.layout.own_actions[self.games, np.where(playing, actions, 0)]
         if self.settings.on_invalid == "raise":
@@ -316,17 +274,9 @@ class FamilyBatch(Rows):
             for row in rows[own[rows] < 0].tolist():
                 # Not an action of this game: handled like other illegal actions.
                 self._actions[row] = int(np.argmin(batch.state.mask[row]))
+            self._todo[:] = AWAY
             self._todo[rows] = PLAY
             batch.step(self._actions, self._todo)
-            self._todo[rows] = LEAVE
-            for common, single in (
-                (self.rewards, batch.rewards),
-                (self.terminated, batch.terminated),
-                (self.truncated, batch.truncated),
-                (self.ended, batch.ended),
-                *zip(self.events, batch.events, strict=True),
-            ):
-                common[rows] = single[rows]
             self._show(game, rows)
         if (todo == DEAL).any():
             self.deal_next(np.flatnonzero(todo == DEAL))
@@ -361,15 +311,11 @@ class FamilyBatch(Rows):
         """The position of a game as its player sees it."""
         return self.game_of(row).visible(row)
 
-    def deal_of(self, row: int) -> Deal | None:
-        """The deal that a game started from; None if it started from a position."""
-        return self.game_of(row).deal_of(row)
-
     # ---------------------------------------------------------------------------- save, restore
 
     def get_state(self, row: int) -> dict[str, Any]:
         """The complete state of a game, including its random future, as plain data (JSON-able)."""
-        return {**self.game_of(row).get_state(row), "stream": int(self.streams[row])}
+        return self.game_of(row).get_state(row)
 
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
         """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
@@ -379,14 +325,7 @@ class FamilyBatch(Rows):
             raise ValueError(f"state is of variant {shown(name)}, allowed: {', '.join(names)}")
         game = names.index(name)
         self.batches[game].set_state(row, saved)
-        self.streams[row] = self.batches[game].streams[row]
-        rows = np.array([row], dtype=np.int64)
-        self.games[row] = game
-        self._observations[row] = 0
-        self._observations[row, self.layout.slices["rules"]] = self.layout.rules[game]
-        self.state.mask[row] = 0
-        self.events.invalid[row] = 0
-        self._show(game, rows)
+        self._change(game, np.array([row], dtype=np.int64))
 
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
         """Copy the games in ``sources`` to ``targets``, including their random futures."""

@@ -60,11 +60,12 @@ PLAYING: Final = 0
 WON: Final = 1
 STUCK: Final = 2
 
-# Actions of a step on a game: none, play the action, or deal the next game of its stream.
+# What a step does to a game: nothing, play the action, or deal the next game of its stream; in a row of AWAY
+# another batch plays, and its results stay as they are.
 LEAVE: Final = 0
 PLAY: Final = 1
 DEAL: Final = 2
-
+AWAY: Final = 3
 
 Observation = Literal["cards", "features"]
 """Kinds of observation."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from solitaire_env.core.layout import DEAL, PLAY, PLAYING, SUPERMOVE, Rules
+from solitaire_env.core.layout import AWAY, DEAL, PLAY, PLAYING, SUPERMOVE, Rules
 from solitaire_env.core.native import Int8, Int64, inner, kernel
 from solitaire_env.core.rules.building import carry_limit
 from solitaire_env.core.rules.deal import deal
@@ -112,12 +112,12 @@ def step_rows(
     stop: int,
 ) -> None:
     """Step the games of the batch: PLAY the action, which must be in the action space, LEAVE the game
-    unchanged, or DEAL the next one of its stream.
+    unchanged, or DEAL the next one of its stream. Rows of AWAY belong to another batch.
     """
     for b in range(start, stop):
         if todo[b] == PLAY:
             step(rules, state, events, b, actions[b])
-        else:
+        elif todo[b] != AWAY:
             _clear_events(events, b)
             if todo[b] == DEAL:
                 next_order(rules, deals, b)
