@@ -7,7 +7,6 @@ Importing the package registers the games::
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from solitaire_env.registration import env_id, register_all, register_variant
@@ -45,22 +44,16 @@ _LAZY = {
     "evaluate": "solitaire_env.evaluation",
     "load_policy": "solitaire_env.policies",
 }
-_LAZY_MODULES = ("core", "env", "evaluation", "notation", "policies", "registration", "sb3", "testing",
-                 "transcripts", "variants", "vector", "wrappers")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
-    if name in _LAZY_MODULES:
-        return import_module(f"solitaire_env.{name}")
     raise AttributeError(f"module 'solitaire_env' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    # Tools read every attribute listed here: names that cannot be imported are left out.
-    missing = set() if find_spec("stable_baselines3") else {"sb3"}
-    return sorted({*__all__, "__version__", *_LAZY_MODULES} - missing)
+    return [*__all__, "__version__"]
 
 
 register_all()

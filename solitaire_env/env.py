@@ -1,6 +1,5 @@
 """The Gymnasium environment of one game."""
 
-from dataclasses import asdict
 from typing import Any
 
 import gymnasium as gym
@@ -75,28 +74,6 @@ def check_started(started: bool) -> None:
         raise gym.error.ResetNeeded("no game has started: call reset() first")
 
 
-def row_info(batch: Games, row: int, mask_type: np.dtype[Any]) -> dict[str, Any]:
-    """The info of reset and step of a single environment.
-
-    NumPy values, because TorchRL reads the dtype of each. Bools are 0-d arrays: Gymnasium's vector
-    environments would turn NumPy's bool scalars into arrays of objects.
-    """
-    return {
-        "action_mask": batch.state.mask[row].astype(mask_type),
-        "deal": batch.deal_numbers[row],
-        "invalid_action": np.array(batch.events.invalid[row], dtype=np.bool_),
-        "is_success": np.array(batch.won[row]),
-        "cards_home": batch.state.home[row],
-    }
-
-
-def picture_move(batch: Games, row: int, action: int) -> LastMove | None:
-    """The description of an action that is about to be played; None if the row's game does not have it."""
-    number = batch.find_action(row, action)
-    game = batch.game_of(row)
-    return None if number is None else last_move(game.variant, game.state, row, number)
-
-
 class WithGames:
     """Rules and settings of the game that is played; in an environment of many games, of the current one."""
 
@@ -153,7 +130,19 @@ class BatchRow(WithGames):
         return observation
 
     def _info(self) -> dict[str, Any]:
-        return row_info(self.batch, self.row, self._mask_type)
+        """The info of reset and step.
+
+        NumPy values, because TorchRL reads the dtype of each. Bools are 0-d arrays: Gymnasium's vector
+        environments would turn NumPy's bool scalars into arrays of objects.
+        """
+        batch, row = self.batch, self.row
+        return {
+            "action_mask": batch.state.mask[row].astype(self._mask_type),
+            "deal": batch.deal_numbers[row],
+            "invalid_action": np.array(batch.events.invalid[row], dtype=np.bool_),
+            "is_success": np.array(batch.won[row]),
+            "cards_home": batch.state.home[row],
+        }
 
     # ---------------------------------------------------------------------------------- actions
 
@@ -244,15 +233,6 @@ class BatchRow(WithGames):
         """Restore a state of :meth:`get_state`; return its observation and info."""
         self.batch.set_state(self.row, state)
         return self._observation(), self._info()
-
-    def clone(self) -> "SolitaireEnv":
-        """A separate environment in the same state."""
-        settings = asdict(self.settings)
-        del settings["max_episode_steps"]  # the TimeLimit wrapper's
-        other = SolitaireEnv(self.variant, mask_dtype=self.mask_dtype, **settings)
-        if self._started:
-            other.set_state(self.get_state())
-        return other
 
 
 class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
@@ -362,10 +342,11 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         batch = self.batch
         if not 0 <= number < self._num_actions:
             batch.action_text(number)  # raises the error
-        if self.render_mode is None:
-            batch.step(np.array([number], dtype=np.int64), batch.everyone)
-        else:
-            self._step_and_show(number)
+        last = None if self.render_mode is None else self._describe_move(number)
+        batch.step(np.array([number], dtype=np.int64), batch.everyone)
+        self._last = last
+        if self.render_mode == "human":
+            self._show()
         return (
             self._observation(),
             float(batch.rewards[0]),
@@ -393,6 +374,12 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         if self._screen is not None:
             self._screen.close()
 
+    def _describe_move(self, action: int) -> LastMove | None:
+        """The description of an action that is about to be played; None if the game does not have it."""
+        number = self.batch.find_action(0, action)
+        game = self.batch.game_of(0)
+        return None if number is None else last_move(game.variant, game.state, 0, number)
+
     def _picture(self, mode: str) -> Any:
         return render(mode, self.batch.visible(0), self._last, self.batch.deal_of(0), self.render_size)
 
@@ -400,13 +387,6 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         """The game, and its position as the player sees it."""
         name = f"{type(self).__name__}({self.variant.name!r})"
         return f"{name}\n{notation.format_position(self.batch.visible(0))}" if self._started else name
-
-    def _step_and_show(self, number: int) -> None:
-        last = picture_move(self.batch, 0, number)
-        self.batch.step(np.array([number], dtype=np.int64), self.batch.everyone)
-        self._last = last
-        if self.render_mode == "human":
-            self._show()
 
     def _show(self) -> None:
         if self._screen is None:

@@ -265,19 +265,9 @@ class SolitaireVecEnv(WithGames, VecEnv):
         rows: list[int] = self.batch.check_rows("indices", indices).tolist()
         return rows
 
-    def has_attr(self, attr_name: str) -> bool:
-        """Whether games have the attribute; sb3-contrib asks for ``action_masks``."""
-        return (
-            attr_name in (*METHODS, *_PROPERTIES)
-            or hasattr(type(self), attr_name)
-            or attr_name in self.__dict__
-        )
-
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """An attribute of games, one value each."""
         rows = self._get_indices(indices)
-        if not self.has_attr(attr_name):
-            raise AttributeError(f"games have no attribute {attr_name!r}")
         if attr_name in METHODS:
             return [partial(self._call, attr_name, row) for row in rows]
         if attr_name in _PROPERTIES:
@@ -314,7 +304,7 @@ class VecMoveFeatures(VecEnvWrapper):
         games = venv.unwrapped
         if not isinstance(games, SolitaireVecEnv):
             raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVecEnv")
-        super().__init__(venv, observation_space=move_space(games.game))
+        super().__init__(venv, observation_space=move_space(games.batch))
         self._table = MoveTable(games.batch)
 
     def reset(self) -> VecEnvObs:

@@ -22,11 +22,10 @@ from solitaire_env.env import (
     WithGames,
     check_options,
     check_started,
-    picture_move,
     read_start,
     spaces_of,
 )
-from solitaire_env.render import RENDER_FPS, VECTOR_RENDER_MODES, LastMove, render
+from solitaire_env.render import RENDER_FPS, VECTOR_RENDER_MODES, render
 from solitaire_env.util.arguments import check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -150,7 +149,6 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
         self._some_ended = False
         self._started = False
-        self._last: list[LastMove | None] = [None] * self.num_envs
 
     # ------------------------------------------------------------------------------- Gymnasium
 
@@ -176,7 +174,6 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
         self.batch.seed_streams(np.array(seeded, dtype=np.int64), generators)
         self.batch.begin(rows, starts)
         self._set_todo(rows, PLAY)
-        self._forget_moves(rows)
         self._started = True
         return self._results()[0], self._infos(mask)
 
@@ -190,15 +187,12 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
                 f"games {rows[:10]} have ended: reset them with options['reset_mask'] first"
             )
         actions = batch.read_actions(actions, self._todo)
-        last = self._last if self.render_mode is None else self._last_moves(actions)
         ended = batch.step(actions, self._todo)
-        self._last = last
         infos: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             if ended:
                 infos = self._final()
                 batch.deal_next(np.flatnonzero(batch.ended))
-                self._forget_moves(np.flatnonzero(batch.ended))
         elif ended or self._some_ended:
             # True is 1: PLAY becomes DEAL.
             np.add(batch.ended, PLAY, out=self._todo)
@@ -217,21 +211,9 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
         self._need_start()
         mode, batch = self.render_mode, self.batch
         return tuple(
-            render(mode, batch.visible(row), last, batch.deal_of(row), self.render_size)
-            for row, last in enumerate(self._last)
+            render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
+            for row in range(self.num_envs)
         )
-
-    def _last_moves(self, actions: npt.NDArray[np.int64]) -> list[LastMove | None]:
-        """Descriptions of the actions about to be played; None for games that are dealt again."""
-        return [
-            picture_move(self.batch, row, action) if todo == PLAY else None
-            for row, (action, todo) in enumerate(zip(actions.tolist(), self._todo.tolist(), strict=True))
-        ]
-
-    def _forget_moves(self, rows: npt.NDArray[np.int64]) -> None:
-        if self.render_mode is not None:
-            for row in rows.tolist():
-                self._last[row] = None
 
     # -------------------------------------------------------------------------------- the games
 
@@ -261,7 +243,6 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
         row = self.batch.check_row(row)
         self.batch.set_state(row, state)
         self._set_todo(row, PLAY)
-        self._last[row] = None
 
     def copy_rows(self, sources: Any, targets: Any) -> None:
         """Copy the games of the rows ``sources`` to ``targets`` (int ``[n]`` each).
@@ -279,10 +260,6 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
             )
         self.batch.copy_rows(sources, targets)
         self._set_todo(targets, self._todo[sources])
-        if self.render_mode is not None:
-            last = list(self._last)
-            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
-                self._last[target] = last[source]
 
     # --------------------------------------------------------------------------------- details
 

@@ -11,9 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from solitaire_env.arguments import MaskDtype, check_mask_dtype
 from solitaire_env.core.family import FamilyBatch
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import Games, SolitaireEnv
-from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.table import FamilyMoveTable, MoveTable, highest_values, lowest_values
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import shown
@@ -136,39 +134,9 @@ class MoveFeatures(gym.Wrapper[Array, np.int64, Array, np.int64], gym.utils.Reco
     SB3's ``MlpPolicy``, has to learn each row separately. In a finished game all rows are 0. The features do
     not describe cards that no legal move touches.
 
-    The features, by column; their texts are ``solitaire_env.move_features.columns.MOVE_NAMES``. A *wanted*
-    card is a next foundation card, and a card is *in sight* if it is playable:
-
-    ======  ==============================================================================================
-    column  feature
-    ======  ==============================================================================================
-    0       home: a card goes to its foundation
-    1-3     pile to pile, waste to pile, cell to pile
-    4-6     pile to space, waste to space, cell to space
-    7-8     pile to cell, waste to cell. A draw is none of these nine kinds.
-    9       home: ranks above the lowest foundation / 13
-    10      home: a card in sight fits onto it
-    11      onto a pile or a space: a card in sight fits onto it
-    12      cards / 13
-    13      to space or cell: rank / 13
-    14      source: becomes a space
-    15      source: a sequence is broken
-    16      source: the card under it goes home now
-    17      source: the card under it fits onto a pile
-    18      source: cards that stay / 13
-    19      source: a wanted card lies near the top
-    20      target: cards / 13
-    21      target: a wanted card lies near the top
-    22      waste: share of the stock that is left
-    23      waste: the card under it goes home now
-    24      waste: the card under it fits onto a pile
-    25      to space: spaces that are left / 4
-    26      to cell: cells that are left / 4
-    27      draw: spaces / 4
-    ======  ==============================================================================================
-
-    All lie in [0, 1], except that columns 18 and 20 reach the capacity of a pile / 13, column 26 reaches
-    cells / 4, and columns 25 and 27 reach piles / 4.
+    :class:`~solitaire_env.move_features.columns.MoveColumns` lists the features. All lie in [0, 1], except
+    that numbers of cards reach the capacity of a pile / 13, those of cells the number of cells / 4 and those
+    of spaces the number of piles / 4, and that ``home`` is -1 for a card that worries back.
 
     Parameters
     ----------
@@ -189,7 +157,7 @@ class MoveFeatures(gym.Wrapper[Array, np.int64, Array, np.int64], gym.utils.Reco
         game = env.unwrapped
         if not isinstance(game, SolitaireEnv):
             raise TypeError(f"environment is a {type(game).__name__}, allowed: SolitaireEnv")
-        self.observation_space = table_space(game.batch)
+        self.observation_space = move_space(game.batch)
         self._table = make_table(game.batch)
 
     def reset(
@@ -229,7 +197,7 @@ class VectorMoveFeatures(_VectorWrapper):
         if not isinstance(games, SolitaireVectorEnv):
             raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVectorEnv")
         self.autoreset_mode = games.autoreset_mode  # TorchRL asks the outermost wrapper
-        self.single_observation_space = table_space(games.batch)
+        self.single_observation_space = move_space(games.batch)
         self.observation_space = batch_space(self.single_observation_space, games.num_envs)
         self._copy = games.copy
         self._table = make_table(games.batch)
@@ -262,28 +230,20 @@ def make_table(batch: Games) -> MoveTable | FamilyMoveTable:
     return FamilyMoveTable(batch) if isinstance(batch, FamilyBatch) else MoveTable(batch)
 
 
-def table_space(batch: Games) -> spaces.Box:
-    """The space of the features of the moves of each game, float32 ``[actions, features]``."""
-    if not isinstance(batch, FamilyBatch):
-        return move_space(batch.spec)
-    low, high = (
-        np.stack([values(game.rules) for game in batch.batches]) for values in (lowest_values, highest_values)
-    )
-    actions = (batch.num_actions, 1)
-    return spaces.Box(np.tile(low.min(0), actions), np.tile(high.max(0), actions), dtype=np.float32)
-
-
-def move_space(game: GameSpec) -> spaces.Box:
-    """The space of the features of a game's moves, float32 ``[actions, features]``.
+def move_space(batch: Games) -> spaces.Box:
+    """The space of the features of each game's moves, float32 ``[actions, features]``.
 
     Raises
     ------
     ValueError
-        If the game's observation is not ``cards``.
+        If the observation is not ``cards``.
     """
-    if game.settings.observation != "cards":
-        raise ValueError(f"observation is {game.settings.observation!r}, allowed with move features: 'cards'")
-    low, high = (
-        np.tile(values(game.rules), (game.num_actions, 1)) for values in (lowest_values, highest_values)
-    )
-    return spaces.Box(low, high, (game.num_actions, NUM_MOVE), np.float32)
+    if batch.settings.observation != "cards":
+        raise ValueError(
+            f"observation is {batch.settings.observation!r}, allowed with move features: 'cards'"
+        )
+    games = batch.batches if isinstance(batch, FamilyBatch) else [batch]
+    low = np.min([lowest_values(game.rules) for game in games], axis=0)
+    high = np.max([highest_values(game.rules) for game in games], axis=0)
+    actions = (batch.num_actions, 1)
+    return spaces.Box(np.tile(low, actions), np.tile(high, actions), dtype=np.float32)

@@ -179,7 +179,8 @@ def test_settings_equal_those_of_single_environments() -> None:
 
 def test_every_public_method_of_single_environments_can_be_called() -> None:
     """Except those that would bypass the vector environment."""
-    public = {name for name in dir(SolitaireEnv) if not name.startswith("_") and name not in dir(gym.Env)}
+    own = set(dir(SolitaireEnv)) - {*dir(gym.Env), "clone"}
+    public = {name for name in own if not name.startswith("_")}
     env = started()
     assert {name for name in public if not env.has_attr(name)} == set()
     for name in ("reset", "step", "close"):
@@ -226,9 +227,8 @@ def test_states_of_one_game_are_restored_in_another(observation: Any) -> None:
     ((restored, told),) = env.env_method("set_state", state, indices=2)
     np.testing.assert_array_equal(restored, expected)
     assert told.keys() == info.keys() and told["deal"] == info["deal"]
-    clone, other = env.env_method("clone", indices=[2, 1])
-    assert clone.position() == env.env_method("position")[0] != other.position()
-    assert clone.settings.observation == observation and clone.spec is None
+    first, other, third = env.env_method("position")
+    assert first == third != other
 
 
 def test_methods_from_get_attr_see_later_games() -> None:

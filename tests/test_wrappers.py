@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.move_features.columns import MOVE_NAMES, NUM_MOVE
+from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.table import MoveTable
 from solitaire_env.policies import load_policy
 from solitaire_env.policies.linear import weights_of
@@ -211,14 +211,3 @@ def test_a_weighted_sum_of_the_rows_is_the_linear_policy() -> None:
         rows = np.arange(len(actions))
         np.testing.assert_allclose(scores.max(axis=1), scores[rows, actions], rtol=1e-5, atol=1e-5)
         seen, _, _, _, infos = envs.step(actions)
-
-
-def test_the_docstring_lists_the_features() -> None:
-    """In order; the first nine in groups."""
-    text = " ".join(str(MoveFeatures.__doc__).split())
-    places = [text.index(name, text.index("column feature")) for name in MOVE_NAMES[1:9]]
-    assert places == sorted(places)
-    for column, name in enumerate(MOVE_NAMES):
-        assert name in text
-        assert column < 9 or f"{column} {name}" in text
-    assert f"[actions, {NUM_MOVE}]" in text
