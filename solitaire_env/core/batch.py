@@ -4,7 +4,6 @@ The single environment is a batch of one; the vector environment, the SB3 one an
 each.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -229,11 +228,9 @@ class Rows:
 
     def check_copy(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> bool:
         """Raise an error if a target occurs twice; return whether a row is both a source and a target."""
-        written = np.zeros(self.size, dtype=np.bool_)
-        written[targets] = True
-        if np.count_nonzero(written) < len(targets):
-            twice = next(row for row, n in Counter(targets.tolist()).items() if n > 1)
-            raise ValueError(f"row {twice} occurs twice in targets, allowed: each row once")
+        written = np.bincount(targets, minlength=self.size)
+        if written.max() > 1:
+            raise ValueError(f"row {written.argmax()} occurs twice in targets, allowed: each row once")
         return bool(written[sources].any())
 
     def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
@@ -271,15 +268,12 @@ class Batch(Rows):
         reward = get_reward(settings.reward)
         self.pay = (float(reward.progress) / (variant.cards - variant.home_at_deal), float(reward.win))
         """Rewards of a card that goes home, and of a win; a card that worries back costs its reward."""
-        self._limits = (settings.stall_limit or 0, settings.max_episode_steps or 0)
-        self._end_invalid = int(settings.on_invalid == "terminate")
-        if settings.observation == "features":
-            shape = (size, spec.observation_size)
-            self._features = np.zeros(shape, dtype=np.float32)
-        self._hides = self.rules.hides and settings.information == "player"
-        if self._hides and settings.observation == "cards":
-            self._cards = np.zeros((size, self.rules.row_stock), dtype=np.int8)
-        self._seen = self.rules.row_size if settings.information == "thoughtful" else self.rules.row_stock
+        self._features = settings.observation == "features"
+        self._hides = bool(self.rules.hides) and settings.information == "player"
+        self._entries = spec.observation_size
+        if self._features or self._hides:
+            kind = np.float32 if self._features else np.int8
+            self._written: npt.NDArray[Any] = np.zeros((size, self._entries), dtype=kind)
 
     # ---------------------------------------------------------------------------- rows, actions
 
@@ -300,47 +294,38 @@ class Batch(Rows):
     def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[Start | None]) -> None:
         """Start new games in some rows (int64 ``[n]``), each from its start."""
         named: dict[int, Deal] = {}
-        placed: dict[int, Position] = {}
         others = []
         for row, start in zip(rows.tolist(), starts, strict=True):
             if isinstance(start, Position):
-                placed[row] = start
+                self.place(row, start)
             elif start is not None:
                 named[row] = start
             else:
                 others.append(row)
         if named:
             self.deal(np.array(list(named), dtype=np.int64), list(named.values()))
-        for row, position in placed.items():
-            self.place(row, position)
         if others:
             self.deal_next(np.array(others, dtype=np.int64))
 
     def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
         """Start new games in some rows (int64 ``[n]``) from the next deals of their streams."""
         self._kernels.order(rows)
-        self._deal_numbered(rows)
+        self._kernels.deal(rows)
+        self._start(rows)
 
     def deal(self, rows: npt.NDArray[np.int64], names: Sequence[Deal]) -> None:
         """Start new games in some rows from given deals."""
         names = [deals.check_deal(self.variant, name) for name in names]
         numbers = [name for name in names if not isinstance(name, str)]
-        if len(numbers) == len(names):
-            self.deals.orders[rows] = deals.shuffled(self.variant, numbers)
-            self.deal_numbers[rows] = numbers
-            self._deal_numbered(rows)
-            return
-        self.deals.orders[rows] = [deals.deal_order(self.variant, name) for name in names]
+        self.deals.orders[rows] = (
+            deals.shuffled(self.variant, numbers)
+            if len(numbers) == len(names)
+            else [deals.deal_order(self.variant, name) for name in names]
+        )
         self._kernels.deal(rows)
         self._start(rows)
         for row, name in zip(rows.tolist(), names, strict=True):
             self._name_deal(row, name)
-
-    def _deal_numbered(self, rows: npt.NDArray[np.int64]) -> None:
-        """Deal the packs prepared in ``deals``, from the numbers there."""
-        self._kernels.deal(rows)
-        self._start(rows)
-        self._forget_names(rows)
 
     def _forget_names(self, rows: npt.NDArray[np.int64]) -> None:
         if self.deal_names:
@@ -348,10 +333,9 @@ class Batch(Rows):
                 self.deal_names.pop(row, None)
 
     def _name_deal(self, row: int, deal: Deal | None) -> None:
-        self.deal_names.pop(row, None)
+        self.deal_numbers[row] = deal if isinstance(deal, int) else NO_NUMBER
         if isinstance(deal, str):
             self.deal_names[row] = deal
-        self.deal_numbers[row] = deal if isinstance(deal, int) else NO_NUMBER
 
     def _start(self, rows: npt.NDArray[np.int64]) -> None:
         self.steps[rows] = 0
@@ -359,6 +343,7 @@ class Batch(Rows):
         self.most_home[rows] = self.state.home[rows]
         self.events.invalid[rows] = 0
         self.won[rows] = self.state.status[rows] == WON
+        self._forget_names(rows)
 
     def place(self, row: int, position: Position) -> None:
         """Start a game in a row from a position.
@@ -417,8 +402,8 @@ class Batch(Rows):
             array[targets] = array[sources]
         if self.deal_names:
             names = [self.deal_names.get(row) for row in sources.tolist()]
+            self._forget_names(targets)
             for row, name in zip(targets.tolist(), names, strict=True):
-                self.deal_names.pop(row, None)
                 if name is not None:
                     self.deal_names[row] = name
 
@@ -474,13 +459,11 @@ class Batch(Rows):
     @cached_property
     def _kernels(self) -> "_Kernels":
         """The kernels, bound to the arrays of this batch."""
-        observe = None
-        if self.settings.observation == "features":
-            observe = observations.feature_writer(
-                self.rules, self.state, self.settings.information, self._features
-            )
+        settings, observe = self.settings, None
+        if self._features:
+            observe = observations.feature_writer(self.rules, self.state, settings.information, self._written)
         elif self._hides:
-            observe = observations.card_writer(self.rules, self.state, self._cards)
+            observe = observations.write_cards.bind(self.rules, self.state.rows, self._written)
         return _Kernels(
             order_rows.bind(self.rules, self.deals),
             deal_rows.bind(self.rules, self.deals, self.state),
@@ -491,7 +474,8 @@ class Batch(Rows):
                 self.rules, self.deals, self.state, self.events, self._actions, self._todo
             ),
             _update_rewards_and_ends.bind(
-                *self.pay, *self._limits, self._end_invalid,
+                *self.pay, settings.stall_limit or 0, settings.max_episode_steps or 0,
+                int(settings.on_invalid == "terminate"),
                 self.state.status, self.state.home, self.events, self._todo,
                 self.steps, self.stalls, self.most_home,
                 self.rewards, self.terminated, self.truncated, self.ended, self.won,
@@ -546,9 +530,9 @@ class Batch(Rows):
         """The observations ``[size, entries]``: a view that the next step overwrites."""
         observe = self._kernels.observe
         if observe is None:
-            return self.state.rows[:, : self._seen]
+            return self.state.rows[:, : self._entries]
         observe()
-        return self._cards if self.settings.observation == "cards" else self._features
+        return self._written
 
     def position(self, row: int) -> Position:
         """The full position of a game."""

@@ -26,25 +26,20 @@ Deal = int | str
 MAX_DEAL: Final = 2**63 - 1
 
 
-def check_deal_number(number: int) -> int:
-    """Check a deal number, and return it as an int."""
-    deal = whole_number(number)
-    if deal is None:
-        raise TypeError(
-            f"deal {shown(number)} is a {type(number).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'"
-        )
-    if not 0 <= deal <= MAX_DEAL:
-        raise ValueError(f"deal {shown(deal)} is out of range, allowed: 0 to 2**63 - 1")
-    return deal
-
-
 def check_deal(variant: Variant, deal: Deal) -> Deal:
     """Check a deal of the variant, and return numbers as an int; this does not need pysol-cards."""
     check_kind("variant", variant, Variant)
-    if not isinstance(deal, str):
-        return check_deal_number(deal)
-    _read_name(variant, deal)
-    return str(deal)
+    if isinstance(deal, str):
+        _read_name(variant, deal)
+        return str(deal)
+    number = whole_number(deal)
+    if number is None:
+        raise TypeError(
+            f"deal {shown(deal)} is a {type(deal).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'"
+        )
+    if not 0 <= number <= MAX_DEAL:
+        raise ValueError(f"deal {shown(number)} is out of range, allowed: 0 to 2**63 - 1")
+    return number
 
 
 def ordered_pack(variant: Variant) -> npt.NDArray[np.int8]:

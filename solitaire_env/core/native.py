@@ -31,7 +31,6 @@ from typing import (
     Any,
     Final,
     NamedTuple,
-    Protocol,
     get_args,
     get_origin,
     get_type_hints,
@@ -122,18 +121,8 @@ def places(kind: Type) -> int:
 # ------------------------------------------------------------------------------------ decorators
 
 
-class Compiler(Protocol):
-    """What the builder does with decorated functions."""
-
-    def inner(self, function: Function, inline: bool) -> Any:
-        """Compile a function that only compiled functions call."""
-
-    def kernel(self, function: Function, fast: bool, part: int) -> Any:
-        """Compile a function that Python calls."""
-
-
-compiler: Compiler | None = None
-"""Set only by the builder, before it imports modules with kernels."""
+compiler: Any = None
+"""Set only by the builder, before it imports modules with kernels: what decorators call instead."""
 
 
 def symbol_of(function: Function) -> str:

@@ -236,14 +236,14 @@ def _write_features(
 
 
 @kernel(part=PART)
-def _write_cards(
+def write_cards(
     rules: Rules,
     rows: Annotated[Int8, "batch rules.row_size"],
     out: Annotated[Int8, "batch rules.row_stock"],
     start: int,
     stop: int,
 ) -> None:
-    """Copy the visible part of position rows, with face-down cards as FACE_DOWN."""
+    """Write the ``cards`` observation of a variant with face-down cards, which become FACE_DOWN."""
     for b in range(start, stop):
         for place in range(rules.row_cells):
             card = rows[b, place]
@@ -252,17 +252,12 @@ def _write_cards(
             out[b, place] = rows[b, place]
 
 
-def card_writer(rules: Rules, state: State, out: npt.NDArray[np.int8]) -> Bound:
-    """A kernel without arguments that writes the ``cards`` observation of every game of a variant with
-    face-down cards to ``out`` (int8 ``[batch, row_stock]``).
-    """
-    return _write_cards.bind(rules, state.rows, out)
-
-
 def feature_writer(
     rules: Rules, state: State, information: Information, out: npt.NDArray[np.float32]
 ) -> Bound:
-    """The same for the ``features`` observation, float32 ``[batch, size]``."""
+    """A kernel without arguments that writes the ``features`` observation of every game to ``out`` (float32
+    ``[batch, size]``).
+    """
     depths = np.arange(rules.pile_capacity + 1) / rules.pile_capacity
     return _write_features.bind(
         rules, state, int(information == "thoughtful"), depths.astype(np.float32), out

@@ -6,7 +6,7 @@ Two positions are equal if their position texts are, including the stock's order
 order are another position. A finished game has no legal action. The stock is known: a draw is one action, and
 leads to one position.
 
-If two programs disagree, :func:`divide` finds the action of the position where they differ.
+If two programs disagree, :func:`divided` finds the action of the position where they differ.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +48,7 @@ def count_nodes(position: Position, depth: int) -> int:
     return _play_out(rules, _set_up(rules, np.tile(_row(position), (_checked(depth) + 1, 1))))
 
 
-def divide(position: Position, depth: int) -> dict[str, int]:
+def divided(position: Position, depth: int) -> Iterator[tuple[str, int]]:
     """For each legal action, by its text, the number of nodes at ``depth`` (at least 1) that begin with it.
 
     Raises
@@ -56,11 +56,6 @@ def divide(position: Position, depth: int) -> dict[str, int]:
     ValueError
         As :func:`count_nodes`, and for depth 0.
     """
-    return dict(divided(position, depth))
-
-
-def divided(position: Position, depth: int) -> Iterator[tuple[str, int]]:
-    """The results of :func:`divide`, action by action as they are counted."""
     if _checked(depth) == 0:
         raise ValueError("depth is 0, allowed for dividing: a whole number from 1")
     rules = make_rules(check_kind("position", position, Position).variant)

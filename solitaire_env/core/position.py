@@ -68,12 +68,6 @@ class Position:
     def _counts(self) -> list[tuple[int, int]]:
         return [(suit, count) for suit, counts in enumerate(self.foundations) for count in counts]
 
-    def _repr_html_(self) -> str:
-        """The board as SVG, for a notebook."""
-        from solitaire_env.render.svg import render_svg
-
-        return render_svg(self)
-
     def unseen(self) -> tuple[int, ...]:
         """The hidden cards of a position in the order of their codes."""
         pack = Counter({card: self.variant.decks for card in range(4, 4 * self.variant.ranks + 4)})

@@ -29,13 +29,7 @@ INVALID: Final = get_args(OnInvalid)
 
 
 def check_limit(name: str, value: Any) -> int | None:
-    """Check a step limit: None for no limit, or a whole number from 1, including NumPy integers.
-
-    Raises
-    ------
-    ValueError
-        With the name, the value and what is allowed.
-    """
+    """Check a step limit: None for no limit, or a whole number from 1, including NumPy integers."""
     if value is None:
         return None
     limit = whole_number(value)

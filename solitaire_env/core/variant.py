@@ -7,7 +7,7 @@ The published games are rows of a table in :mod:`solitaire_env.variants`; legal 
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args, get_origin
 
 from solitaire_env.core.cards import RANK_NAMES
 from solitaire_env.util.arguments import check_kind
@@ -150,17 +150,9 @@ class Variant:
         )
 
     def _check_words(self) -> None:
-        for field, words in (
-            ("build", Build),
-            ("spaces", Spaces),
-            ("moves", Moves),
-            ("sequence", SequenceBuild),
-            ("fill", Fill),
-            ("foundation_build", FoundationBuild),
-        ):
+        for field, words in _WORDS.items():
             value = getattr(self, field)
-            ok = isinstance(value, str) and value in get_args(words)
-            self._check(ok, field, ", ".join(map(repr, get_args(words))))
+            self._check(isinstance(value, str) and value in words, field, ", ".join(map(repr, words)))
         for field in ("aces_home", "worrying_back"):
             self._check(isinstance(getattr(self, field), bool), field, "True or False")
         self._check(
@@ -308,6 +300,11 @@ class Variant:
         """The rules in English, written from the fields."""
         return "\n".join(_describe(self))
 
+
+_WORDS: Final = {
+    field.name: get_args(field.type) for field in fields(Variant) if get_origin(field.type) is Literal
+}
+"""The values of fields that are words."""
 
 _SUIT_PAIRS: Final = {
     "same suit": {"itself"},

@@ -89,3 +89,13 @@ def render(
     return render_rgb(
         position, check_render_size(size), move=move, caption=headline(position, deal), note=words or ""
     )
+
+
+def _in_notebook(position: Position) -> str:
+    """The board as SVG."""
+    from solitaire_env.render.svg import render_svg
+
+    return render_svg(position)
+
+
+Position._repr_html_ = _in_notebook  # type: ignore[attr-defined]

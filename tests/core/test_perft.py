@@ -12,7 +12,7 @@ import pytest
 from solitaire_env.core import perft
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
-from solitaire_env.core.perft import count_nodes, count_unique, divide
+from solitaire_env.core.perft import count_nodes, count_unique, divided
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import Position, action_text, format_position, parse_position
 from solitaire_env.variants import Variant
@@ -86,7 +86,7 @@ def explain(position: Position, depth: int, what: str) -> str:
         after.play(action)
         nodes, _ = counts.count(after, 10**12, depth - 1)
         expected[action] = (1, *nodes)[depth - 1] if len(nodes) == depth - 1 else 0
-    got = divide(position, depth)
+    got = dict(divided(position, depth))
     table = [f"{'action':<8}{'expected':>12}{'got':>12}"]
     for action in dict.fromkeys([*expected, *got]):
         numbers = (expected.get(action, "illegal"), got.get(action, "illegal"))
@@ -195,10 +195,10 @@ def test_divide_sums_to_the_nodes() -> None:
     position = position_of(VARIANTS["eights-down"], FILES["eights-down"][0])
     nodes = FILES["eights-down"][0].nodes
     for depth in (1, 2, 3) if COMPILED else (1, 2):
-        assert sum(divide(position, depth).values()) == nodes[depth - 1]
+        assert sum(dict(divided(position, depth)).values()) == nodes[depth - 1]
     assert count_nodes(position, 0) == 1
     assert list(count_unique(position, 0)) == []
-    assert set(divide(position, 1).values()) == {1}
+    assert set(dict(divided(position, 1)).values()) == {1}
 
 
 def test_invalid_arguments_raise_an_error(refuses: Refuses) -> None:
@@ -206,7 +206,7 @@ def test_invalid_arguments_raise_an_error(refuses: Refuses) -> None:
     for depth in (-1, 1.0, True, "2", None):
         refuses(lambda depth=depth: count_nodes(position, depth), f"depth is {depth!r}", "from 0")
         refuses(lambda depth=depth: list(count_unique(position, depth)), f"depth is {depth!r}", "from 0")
-    refuses(lambda: divide(position, 0), "depth is 0", "a whole number from 1")
+    refuses(lambda: dict(divided(position, 0)), "depth is 0", "a whole number from 1")
     refuses(lambda: count_nodes(position.hidden(), 1), "stock of the position is hidden")
 
 
