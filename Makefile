@@ -164,7 +164,7 @@ dist: $(DIST)/ready  ## sdist and the wheel of this machine, into dist; both che
 $(DIST)/ready: constraints.txt
 	$(PYTHON) -m venv --clear $(DIST)
 	$(DIST)/bin/python -m pip install --quiet --constraint constraints.txt build gymnasium \
-		hatchling lief numba safetensors twine ziglang
+		hatchling numba safetensors twine ziglang
 	@touch $@
 
 bench: $(READY)  ## speed and size of our environments

@@ -30,7 +30,7 @@ def _zig(target: str, *options: str) -> tuple[str, ...]:
 
 
 def _linux(machine: str, cpu: str) -> Target:
-    linker = _zig(f"{machine}-linux-gnu.2.17", "-lm", "-Wl,--build-id=none")
+    linker = _zig(f"{machine}-linux-gnu.2.17", "-lm", "-Wl,-z,defs,--build-id=none")
     return Target(f"{machine}-unknown-linux-gnu", cpu, ".so", linker)
 
 

@@ -26,16 +26,14 @@ from solitaire_env.env import (
     observation_space,
     read_start,
 )
-from solitaire_env.move_features.table import MoveTable
 from solitaire_env.registration import spec_arguments
 from solitaire_env.render import RENDER_FPS, TEXT_MODES, VECTOR_RENDER_MODES, render
 from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
-from solitaire_env.wrappers import move_space
 
 try:
-    from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+    from stable_baselines3.common.vec_env import VecEnv
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 except ImportError as error:
     raise ImportError(f'solitaire_env.sb3 needs {error.name}: pip install "solitaire-env[train]"') from error
@@ -286,43 +284,6 @@ class SolitaireVecEnv(WithGames, VecEnv):
         from stable_baselines3.common.monitor import Monitor
 
         return [wrapper_class is Monitor] * len(self._get_indices(indices))
-
-
-class VecMoveFeatures(VecEnvWrapper):
-    """:class:`~solitaire_env.wrappers.MoveFeatures` of the games of a :class:`SolitaireVecEnv`, float32
-    ``[num_envs, actions, 28]``, read by one compiled call.
-
-    Raises
-    ------
-    TypeError
-        If it wraps another environment.
-    ValueError
-        If the observation is not ``"cards"``.
-    """
-
-    def __init__(self, venv: VecEnv) -> None:
-        games = venv.unwrapped
-        if not isinstance(games, SolitaireVecEnv):
-            raise TypeError(f"environment is a {type(games).__name__}, allowed: SolitaireVecEnv")
-        super().__init__(venv, observation_space=move_space(games.batch))
-        self._table = MoveTable(games.batch)
-
-    def reset(self) -> VecEnvObs:
-        """Start new games in all rows."""
-        self.venv.reset()
-        return self._table.read().copy()
-
-    def step_wait(self) -> VecEnvStepReturn:
-        """Play the actions; restart finished games."""
-        _, rewards, dones, infos = self.venv.step_wait()
-        ended = [infos[row] for row in np.flatnonzero(dones).tolist()]
-        if ended:
-            tables = self._table.read_ended(
-                np.stack([info["terminal_observation"] for info in ended]).astype(np.int8)
-            )
-            for info, table in zip(ended, tables, strict=True):
-                info["terminal_observation"] = table
-        return self._table.read().copy(), rewards, dones, infos
 
 
 def _spec(game: GameSpec) -> EnvSpec:

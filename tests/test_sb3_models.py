@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -13,13 +12,13 @@ from sb3_contrib import MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecNormalize
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from solitaire_env import evaluate
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import SB3Policy
-from solitaire_env.sb3 import SolitaireVecEnv, VecMoveFeatures
+from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.variants import get_variant
 from solitaire_env.wrappers import MoveFeatures
 from tests.conftest import Refuses
@@ -29,7 +28,6 @@ BUSY_ACES = "solitaire_env:Solitaire/BusyAces-v0"
 MAKE: dict[str, Callable[[], VecEnv]] = {
     "native": lambda: SolitaireVecEnv(BUSY_ACES, 2, observation="features"),
     "native, supermoves": lambda: SolitaireVecEnv(BUSY_ACES, 2, moves="supermove"),
-    "native, features of moves": lambda: VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, 2)),
     "of SB3": lambda: make_vec_env(BUSY_ACES, 2, env_kwargs={"information": "thoughtful"}),
     "of SB3, features of moves": lambda: make_vec_env(BUSY_ACES, 2, wrapper_class=MoveFeatures),
 }
@@ -52,7 +50,7 @@ def test_a_trained_model_is_evaluated(name: str) -> None:
 
 
 def test_a_model_of_move_features_gets_move_features() -> None:
-    model = trained(VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, 2)))
+    model = trained(MAKE["of SB3, features of moves"]())
     spec = GameSpec(get_variant("busy-aces"))
     batch = Batch(spec, 1)
     batch.deal(np.array([0]), [7])
@@ -80,7 +78,7 @@ def test_sb3_evaluates_on_the_native_environment() -> None:
 
 
 def test_a_model_of_another_game_is_refused(refuses: Refuses) -> None:
-    model = trained(VecMoveFeatures(SolitaireVecEnv("eights-down", 2)))
+    model = trained(make_vec_env("solitaire_env:Solitaire/EightsDown-v0", 2, wrapper_class=MoveFeatures))
     refuses(lambda: evaluate(model, BUSY_ACES, [0]), "(160, 28)", "171 actions", "28 move features")
 
 
@@ -89,7 +87,7 @@ def test_a_model_of_another_game_is_refused(refuses: Refuses) -> None:
 FLOATS: dict[str, Callable[[], VecEnv]] = {
     "features": MAKE["native"],
     "cards": lambda: SolitaireVecEnv(BUSY_ACES, 2, observation_dtype="float32"),
-    "moves": MAKE["native, features of moves"],
+    "moves": MAKE["of SB3, features of moves"],
     "of SB3": lambda: make_vec_env(BUSY_ACES, 2, env_kwargs={"observation": "features"}),
 }
 
@@ -142,13 +140,6 @@ def test_a_model_trained_under_vec_normalize_sees_normalized_observations(name: 
     assert SB3Policy(model, spec).fingerprint == SB3Policy(loaded, spec).fingerprint != unknown
 
 
-def test_a_normalizer_below_the_move_features_is_left_out() -> None:
-    """``VecMoveFeatures`` reads the games themselves."""
-    env = VecMoveFeatures(VecNormalize(SolitaireVecEnv(BUSY_ACES, 2), norm_reward=False))
-    model = trained(env)
-    np.testing.assert_allclose(played_by(model)[0], played_there(model, env), rtol=1e-5)
-
-
 def test_float_observations_stay_precise_in_the_buffers_of_sb3() -> None:
     model = trained(VecNormalize(FLOATS["cards"]()))
     seen = model.rollout_buffer.observations
@@ -174,49 +165,9 @@ def test_models_that_need_more_than_the_observation_are_refused(refuses: Refuses
         refuses(lambda model=model: evaluate(model, BUSY_ACES, [0]), "a wrapper", "at least 0", "a function")
 
 
-# ------------------------------------------------------------------------------- VecMoveFeatures
+# ---------------------------------------------------------------------------------- MoveFeatures
 
 
 def test_check_env_passes() -> None:
     with pytest.warns(UserWarning, match="unconventional shape"):
         check_env(MoveFeatures(gym.make(BUSY_ACES)))
-
-
-@pytest.mark.parametrize("information", ["player", "thoughtful"])
-def test_equals_single_environments(information: Any) -> None:
-    words: dict[str, Any] = {"information": information, "max_episode_steps": 9}
-    ours = VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, 3, **words))
-    theirs = DummyVecEnv([lambda: MoveFeatures(gym.make(BUSY_ACES, **words))] * 3)
-    assert ours.observation_space == theirs.observation_space
-    for env in (ours, theirs):
-        env.seed(1)
-    seen, expected = ours.reset(), theirs.reset()
-    first, before = seen, seen.copy()
-    ended = 0
-    for _ in range(30):
-        np.testing.assert_array_equal(seen, expected)
-        actions = np.array([mask.argmax() for mask in ours.env_method("action_masks")])
-        seen, rewards, dones, infos = ours.step(actions)
-        expected, their_rewards, their_dones, their_infos = theirs.step(actions)
-        np.testing.assert_array_equal(rewards, their_rewards)
-        np.testing.assert_array_equal(dones, their_dones)
-        for row in np.flatnonzero(dones).tolist():
-            last, their_last = (told[row]["terminal_observation"] for told in (infos, their_infos))
-            np.testing.assert_array_equal(last, their_last)
-            ended += last.any()
-    assert ended
-    np.testing.assert_array_equal(first, before)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (
-            lambda: VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, observation="features")),
-            ["'features'", "'cards'"],
-        ),
-        (lambda: VecMoveFeatures(make_vec_env(BUSY_ACES)), ["is a DummyVecEnv", "SolitaireVecEnv"]),
-    ],
-)
-def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
-    refuses(call, *words)

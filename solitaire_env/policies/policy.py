@@ -309,7 +309,7 @@ def _check_model(model: Any) -> None:
 def _normalizer(model: Any) -> Any:
     """The ``VecNormalize`` that normalizes the observations of a model; None without one."""
     found = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
-    # Below VecMoveFeatures, it normalizes observations that the model does not see.
+    # Below a wrapper, it may normalize observations that the model does not see.
     if found is None or not found.norm_obs or found.observation_space.shape != model.observation_space.shape:
         return None
     if np.issubdtype(model.observation_space.dtype, np.integer):
