@@ -13,6 +13,7 @@ from solitaire_env.util.arguments import check_choice
 
 MaskDtype = Literal["int8", "bool"]
 """Types of the mask in the infos."""
+MASK_DTYPES: Final = get_args(MaskDtype)
 REGISTERED: Final = "registered"
 """The registered step limit of each variant."""
 StepLimit = int | Literal["registered"] | None
@@ -107,12 +108,7 @@ def check_arguments(
         {name: given[name] for name in _RULES if name in given},
         {name: given[name] for name in _SETTINGS if name in given},
         max_episode_steps,
-        check_mask_dtype(given.get("mask_dtype", "int8")),
+        check_choice("mask_dtype", given.get("mask_dtype", "int8"), MASK_DTYPES),
         check_render_mode(given.get("render_mode"), tuple(modes)),
         check_render_size(given.get("render_size", SIZE)),
     )
-
-
-def check_mask_dtype(mask_dtype: MaskDtype) -> MaskDtype:
-    """Check the type of masks."""
-    return check_choice("mask_dtype", mask_dtype, get_args(MaskDtype))

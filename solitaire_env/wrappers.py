@@ -9,11 +9,11 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
-from solitaire_env.arguments import MaskDtype, check_mask_dtype
+from solitaire_env.arguments import MASK_DTYPES, MaskDtype
 from solitaire_env.core.family import FamilyBatch
 from solitaire_env.env import Games, SolitaireEnv
 from solitaire_env.move_features.table import FamilyMoveTable, MoveTable, highest_values, lowest_values
-from solitaire_env.util.arguments import check_kind
+from solitaire_env.util.arguments import check_choice, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv, read_only
 
@@ -76,7 +76,7 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
             obs_key=obs_key,
             mask_key=mask_key,
             dtype=None if self.dtype is None else self.dtype.name,
-            mask_dtype=check_mask_dtype(mask_dtype),
+            mask_dtype=check_choice("mask_dtype", mask_dtype, MASK_DTYPES),
         )
         super().__init__(env)
         if not isinstance(env.action_space, spaces.Discrete):

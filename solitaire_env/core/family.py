@@ -23,6 +23,7 @@ from solitaire_env.core.layout import (
     action_number,
     make_rules,
     observation_layout,
+    slices_of,
 )
 from solitaire_env.core.observations import cards_high
 from solitaire_env.core.position import Position
@@ -116,12 +117,7 @@ class FamilyLayout:
         sizes["rules"] = len(RULE_FIELDS)
         if self.information == "thoughtful":
             sizes["stock"] = sizes["waste"]
-        slices = {}
-        start = 0
-        for name, size in sizes.items():
-            slices[name] = slice(start, start + size)
-            start += size
-        return slices
+        return slices_of(sizes)
 
     @property
     def size(self) -> int:

@@ -14,11 +14,13 @@ A *source* is a place that cards leave from: tableau piles, then the waste, then
 back, then the suits of the foundations.
 """
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, Literal, NamedTuple
+from itertools import accumulate
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from solitaire_env.core.cards import SUIT_NAMES, SUITS
-from solitaire_env.core.variant import Variant
+from solitaire_env.core.variant import Build, Moves, Variant
 from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -39,20 +41,9 @@ SUPERMOVE: Final = 1
 SEQUENCE: Final = 2
 ANY_GROUP: Final = 3
 
-_BUILD: Final = {
-    "same suit": SAME_SUIT,
-    "alternate color": ALTERNATE_COLOR,
-    "any suit": ANY_SUIT,
-    "other suit": OTHER_SUIT,
-    "same color": SAME_COLOR,
-}
+_BUILD: Final = {word: number for number, word in enumerate(get_args(Build))}
 _SPACES: Final = {"any": SPACES_ANY, "kings": SPACES_RANK, "base - 1": SPACES_RANK, "none": SPACES_NONE}
-_MOVES: Final = {
-    "one card": ONE_CARD,
-    "supermove": SUPERMOVE,
-    "sequence": SEQUENCE,
-    "any group": ANY_GROUP,
-}
+_MOVES: Final = {word: number for number, word in enumerate(get_args(Moves))}
 
 MAX_STOCK_COUNT: Final = 127
 
@@ -142,6 +133,7 @@ def make_rules(variant: Variant) -> Rules:
     space_rank = variant.ranks
     if variant.spaces == "base - 1":
         space_rank = (base - 2) % variant.ranks + 1 if base else 0
+    parts = _row_parts(variant)
     return Rules(
         decks=variant.decks,
         ranks=variant.ranks,
@@ -170,30 +162,33 @@ def make_rules(variant: Variant) -> Rules:
         worrying_back=int(variant.worrying_back),
         sources=variant.piles + has_stock + variant.cells,
         first_cell=variant.piles + has_stock,
-        **_row_offsets(variant),
+        **{f"row_{name}": part.start for name, part in parts.items() if f"row_{name}" in Rules._fields},
+        row_size=parts["stock"].stop,
         **_action_offsets(variant),
     )
 
 
-def _row_offsets(variant: Variant) -> dict[str, int]:
-    """Offsets of the parts of a position row."""
-    cells = variant.piles * variant.pile_capacity
-    waste = cells + variant.cells
-    foundations = waste + variant.stock
-    stock_count = foundations + variant.foundations
-    redeals = stock_count + int(variant.stock > 0)
-    base = redeals + int(variant.passes > 1)
-    stock = base + int(variant.base == "dealt")
-    return {
-        "row_cells": cells,
-        "row_waste": waste,
-        "row_foundations": foundations,
-        "row_stock_count": stock_count,
-        "row_redeals": redeals,
-        "row_base": base,
-        "row_stock": stock,
-        "row_size": stock + variant.stock,
-    }
+def slices_of(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Consecutive slices of the given sizes."""
+    stops = accumulate(sizes.values())
+    return {name: slice(stop - size, stop) for (name, size), stop in zip(sizes.items(), stops, strict=True)}
+
+
+def _row_parts(variant: Variant) -> dict[str, slice]:
+    """The parts of a position row, in order, empty ones too."""
+    sizes = {f"t{pile + 1}": variant.pile_capacity for pile in range(variant.piles)}
+    return slices_of(
+        {
+            **sizes,
+            "cells": variant.cells,
+            "waste": variant.stock,
+            "foundations": variant.foundations,
+            "stock_count": int(variant.stock > 0),
+            "redeals": int(variant.passes > 1),
+            "base": int(variant.base == "dealt"),
+            "stock": variant.stock,
+        }
+    )
 
 
 def _action_offsets(variant: Variant) -> dict[str, int]:
@@ -374,19 +369,7 @@ def observation_layout(variant: Variant, information: Information = "player") ->
     ``t1``.. for the tableau piles, and, if the variant has them, ``cells``, ``waste``, ``stock_count``,
     ``redeals``, ``base`` and, with ``information="thoughtful"``, ``stock``; always ``foundations``.
     """
-    r = make_rules(variant)
-    slices = {f"t{p + 1}": slice(p * r.pile_capacity, (p + 1) * r.pile_capacity) for p in range(r.piles)}
-    if r.cells:
-        slices["cells"] = slice(r.row_cells, r.row_waste)
-    if r.has_stock:
-        slices["waste"] = slice(r.row_waste, r.row_foundations)
-    slices["foundations"] = slice(r.row_foundations, r.row_stock_count)
-    if r.has_stock:
-        slices["stock_count"] = slice(r.row_stock_count, r.row_redeals)
-    if r.row_redeals < r.row_base:
-        slices["redeals"] = slice(r.row_redeals, r.row_base)
-    if r.row_base < r.row_stock:
-        slices["base"] = slice(r.row_base, r.row_stock)
-    if r.has_stock and information == "thoughtful":
-        slices["stock"] = slice(r.row_stock, r.row_size)
-    return slices
+    parts = _row_parts(variant)
+    if information != "thoughtful":
+        del parts["stock"]
+    return {name: part for name, part in parts.items() if part.start < part.stop}

@@ -20,6 +20,7 @@ from solitaire_env.core.layout import (
     Rules,
     make_rules,
     observation_layout,
+    slices_of,
 )
 from solitaire_env.core.native import Bound, Float32, Int8, inner, kernel
 from solitaire_env.core.position import Position, read_row
@@ -90,23 +91,13 @@ def feature_layout(variant: Variant, information: Information = "player") -> dic
     r = make_rules(variant)
     names = [f"t{p + 1}" for p in range(r.piles)]
     names += ["waste"] * r.has_stock + [f"c{c + 1}" for c in range(r.cells)]
-    sizes = [(name, SOURCE_FEATURES) for name in names]
-    sizes += [("cards", 4 * r.ranks * CARD_FEATURES), ("counts", 4)]
-    if more := _rule_features(r):
-        sizes.append(("rules", more))
+    sizes = dict.fromkeys(names, SOURCE_FEATURES)
+    sizes |= {"cards": 4 * r.ranks * CARD_FEATURES, "counts": 4}
+    if more := r.row_stock - r.row_redeals + r.hides * r.piles:
+        sizes["rules"] = more
     if information == "thoughtful" and r.has_stock:
-        sizes.append(("stock", 5 * r.stock_capacity))
-    slices = {}
-    start = 0
-    for name, size in sizes:
-        slices[name] = slice(start, start + size)
-        start += size
-    return slices
-
-
-def _rule_features(rules: Rules) -> int:
-    """Number of features of redeals, base and face-down cards."""
-    return rules.row_stock - rules.row_redeals + rules.hides * rules.piles
+        sizes["stock"] = 5 * r.stock_capacity
+    return slices_of(sizes)
 
 
 def observation_size(variant: Variant, observation: Observation, information: Information = "player") -> int:
