@@ -68,18 +68,18 @@ def read_start(batch: Batch, options: dict[str, Any]) -> Start | None:
     return check_deal(batch.variant, options["deal"]) if "deal" in options else None
 
 
-def check_started(started: bool) -> None:
-    """Raise an error before the first reset."""
-    if not started:
-        raise gym.error.ResetNeeded("no game has started: call reset() first")
-
-
 class WithGames:
     """Rules and settings of the game that is played; in an environment of many games, of the current one."""
 
     batch: Any
     """The games: a Batch, in environments of many games a FamilyBatch."""
     row = 0
+    _started = False
+
+    def _need_start(self) -> None:
+        """Raise an error before the first reset."""
+        if not self._started:
+            raise gym.error.ResetNeeded("no game has started: call reset() first")
 
     @property
     def game(self) -> GameSpec:
@@ -121,9 +121,6 @@ class BatchRow(WithGames):
         """Type of the mask in the infos."""
         self._mask_type = np.dtype(mask_dtype)
         self._started = started
-
-    def _need_start(self) -> None:
-        check_started(self._started)
 
     def _observation(self) -> npt.NDArray[Any]:
         observation: npt.NDArray[Any] = self.batch.observations()[self.row].copy()
@@ -233,6 +230,37 @@ class BatchRow(WithGames):
         """Restore a state of :meth:`get_state`; return its observation and info."""
         self.batch.set_state(self.row, state)
         return self._observation(), self._info()
+
+
+class ManyGames(WithGames):
+    """What environments of many games have in common."""
+
+    num_envs: int
+    render_mode: str | None
+    render_size: tuple[int, int]
+
+    def __repr__(self) -> str:
+        """The game, and the number of games."""
+        return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The current legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib expects.
+
+        All actions of an ended game are marked, so that a policy can choose one, which is ignored.
+        """
+        self._need_start()
+        mask: npt.NDArray[np.bool_] = self.batch.state.mask.astype(np.bool_)
+        return mask
+
+    def _game(self, row: int) -> BatchRow:
+        """One of the games."""
+        return BatchRow(self.batch, self.batch.check_row(row), started=self._started)
+
+    def _picture(self, row: int) -> Any:
+        """The board of a game in the render mode."""
+        self._need_start()
+        mode, batch = str(self.render_mode), self.batch
+        return render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
 
 
 class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):

@@ -20,14 +20,13 @@ from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     BatchRow,
     Games,
-    WithGames,
+    ManyGames,
     check_options,
-    check_started,
     observation_space,
     read_start,
 )
 from solitaire_env.registration import spec_arguments
-from solitaire_env.render import RENDER_FPS, TEXT_MODES, VECTOR_RENDER_MODES, render
+from solitaire_env.render import RENDER_FPS, TEXT_MODES, VECTOR_RENDER_MODES
 from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
@@ -55,7 +54,7 @@ class Played(NamedTuple):
     """Terminated, truncated or both."""
 
 
-class SolitaireVecEnv(WithGames, VecEnv):
+class SolitaireVecEnv(ManyGames, VecEnv):
     """``num_envs`` games of one variant for SB3 and sb3-contrib; replaces ``DummyVecEnv``.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` except ``mask_dtype``; ``env_id`` may be
@@ -99,8 +98,7 @@ class SolitaireVecEnv(WithGames, VecEnv):
         self._rows = np.arange(size, dtype=np.int64)
         self._actions = np.zeros(size, dtype=np.int64)
         self._returns = np.zeros(size, dtype=np.float64)
-        self._started = np.zeros(size, dtype=np.float64)
-        self._reset_once = False
+        self._began = np.zeros(size, dtype=np.float64)
         super().__init__(size, space, Discrete(batch.num_actions))
 
     def reset(self) -> VecEnvObs:
@@ -108,14 +106,14 @@ class SolitaireVecEnv(WithGames, VecEnv):
         batch = self.batch
         starts = [read_start(batch, check_options(options)) for options in self._options]
         for row, seed in enumerate(self._seeds):
-            if seed is not None or not self._reset_once:
+            if seed is not None or not self._started:
                 batch.seed_streams(self._rows[row : row + 1], [seeding.np_random(seed)[0]])
         batch.begin(self._rows, starts)
-        self._reset_once = True
+        self._started = True
         self._reset_seeds()
         self._reset_options()
         self._returns[:] = 0.0
-        self._started[:] = time.perf_counter()
+        self._began[:] = time.perf_counter()
         self.reset_infos = [{"deal": deal} for deal in batch.deal_numbers.tolist()]
         return self._observations()
 
@@ -141,7 +139,7 @@ class SolitaireVecEnv(WithGames, VecEnv):
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Store the actions, int ``[num_envs]``."""
-        check_started(self._reset_once)
+        self._need_start()
         self._actions[:] = self.batch.read_actions(actions, self.batch.everyone)
 
     def step_wait(self) -> VecEnvStepReturn:
@@ -187,17 +185,12 @@ class SolitaireVecEnv(WithGames, VecEnv):
                     "episode": {
                         "r": round(float(self._returns[row]), 6),
                         "l": int(batch.steps[row]),
-                        "t": round(now - self._started[row], 6),
+                        "t": round(now - self._began[row], 6),
                     },
                 }
             )
         self._returns[rows] = 0.0
-        self._started[rows] = now
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions, bool ``[num_envs, actions]``."""
-        check_started(self._reset_once)
-        return self.batch.state.mask.astype(np.bool_)
+        self._began[rows] = now
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
@@ -215,16 +208,6 @@ class SolitaireVecEnv(WithGames, VecEnv):
             return "\n\n".join(map(self._picture, range(self.num_envs)))
         return super().render(mode)
 
-    def _picture(self, row: int) -> Any:
-        """The board of a game in the render mode."""
-        check_started(self._reset_once)
-        mode, batch = str(self.render_mode), self.batch
-        return render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
-
-    def __repr__(self) -> str:
-        """The game, and the number of games."""
-        return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
-
     # ------------------------------------------------------------ methods for single games in SB3
 
     def env_method(
@@ -236,21 +219,18 @@ class SolitaireVecEnv(WithGames, VecEnv):
             masks = self.action_masks()
             return [masks[row] for row in rows]
         if method_name == "deal":
-            return [self._row(row).deal for row in rows]
+            return [self._game(row).deal for row in rows]
         if method_name == "render":
             return [None if self.render_mode is None else self._picture(row) for row in rows]
         if method_name not in METHODS:
             allowed = ", ".join((*METHODS, "deal", "render"))
             raise AttributeError(f"no method {method_name!r} on single games, allowed: {allowed}")
         if method_name == "set_state":
-            check_started(self._reset_once)
+            self._need_start()
         return [self._call(method_name, row, *args, **kwargs) for row in rows]
 
     def _call(self, method_name: str, row: int, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._row(row), method_name)(*args, **kwargs)
-
-    def _row(self, row: int) -> BatchRow:
-        return BatchRow(self.batch, row, started=self._reset_once)
+        return getattr(self._game(row), method_name)(*args, **kwargs)
 
     def _get_indices(self, indices: VecEnvIndices) -> list[int]:
         """The rows that a user selected: all, one, or some."""
@@ -269,7 +249,7 @@ class SolitaireVecEnv(WithGames, VecEnv):
         if attr_name in METHODS:
             return [partial(self._call, attr_name, row) for row in rows]
         if attr_name in _PROPERTIES:
-            return [getattr(self._row(row), attr_name) for row in rows]
+            return [getattr(self._game(row), attr_name) for row in rows]
         return [getattr(self, attr_name)] * len(rows)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:

@@ -17,15 +17,13 @@ from solitaire_env.core.layout import PLAY
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     RESET_OPTIONS,
-    BatchRow,
     Games,
-    WithGames,
+    ManyGames,
     check_options,
-    check_started,
     read_start,
     spaces_of,
 )
-from solitaire_env.render import RENDER_FPS, VECTOR_RENDER_MODES, render
+from solitaire_env.render import RENDER_FPS, VECTOR_RENDER_MODES
 from solitaire_env.util.arguments import check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -59,7 +57,7 @@ def read_only(array: Array) -> Array:
 AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
 
 
-class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
+class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     """``num_envs`` games of one variant; row ``i`` plays like a single environment.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`, and:
@@ -148,7 +146,6 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
         # What the next step does to each game: a finished game is dealt again, or must be reset first.
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
         self._some_ended = False
-        self._started = False
 
     # ------------------------------------------------------------------------------- Gymnasium
 
@@ -209,21 +206,9 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
             )
             return None
         self._need_start()
-        mode, batch = self.render_mode, self.batch
-        return tuple(
-            render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
-            for row in range(self.num_envs)
-        )
+        return tuple(map(self._picture, range(self.num_envs)))
 
     # -------------------------------------------------------------------------------- the games
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The current legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib expects.
-
-        All actions of an ended game are marked, so that a policy can choose one, which is ignored.
-        """
-        self._need_start()
-        return self.batch.state.mask.astype(np.bool_)
 
     def position(self, row: int, hidden: bool = False) -> str:
         """Full position text of a game; with ``hidden=True`` as the player sees it."""
@@ -262,18 +247,6 @@ class SolitaireVectorEnv(WithGames, VectorEnv[Array, Array, Array]):
         self._set_todo(targets, self._todo[sources])
 
     # --------------------------------------------------------------------------------- details
-
-    def __repr__(self) -> str:
-        """The game, and the number of games."""
-        return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
-
-    def _game(self, row: int) -> BatchRow:
-        """One of the games, after the first reset."""
-        self._need_start()
-        return BatchRow(self.batch, self.batch.check_row(row))
-
-    def _need_start(self) -> None:
-        check_started(self._started)
 
     def _set_todo(self, rows: int | npt.NDArray[np.int64], todo: int | npt.NDArray[np.int8]) -> None:
         """Set what the next step does to the games in these rows."""
