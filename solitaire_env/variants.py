@@ -89,6 +89,12 @@ def _triangle(piles: int, *, from_right: bool = False, rows: int = 0) -> tuple[i
 
 _PYRAMID: Final = (1, 3, 5, 7, 9, 10, 8, 6, 4, 2)
 _FREECELL: Final = (7, 7, 7, 7, 6, 6, 6, 6)
+_AS_FREECELL: Final[dict[str, Any]] = {"build": "alternate color", "moves": "supermove"}
+"""The rules of FreeCell's relatives."""
+_AS_KLONDIKE: Final[dict[str, Any]] = {
+    "build": "alternate color", "spaces": "kings", "moves": "sequence", "passes": 0, "worrying_back": True,
+}  # fmt: skip
+"""The rules of Klondike's relatives."""
 _YUKON: Final = (1, 6, 7, 8, 9, 10, 11)
 
 VARIANTS: Final[tuple[Variant, ...]] = (
@@ -209,44 +215,30 @@ VARIANTS: Final[tuple[Variant, ...]] = (
     _pysol("Deuces", 109, decks=2, tableau=(1,) * 10, base=2, aces_home=True, aliases=("Les Deux", "Twos")),
     _pysol("Pluto", 847, decks=2, tableau=(1,) * 12, base=2, aliases=("Square",)),
     # FreeCell and relatives.
-    _pysol(
-        "FreeCell", 8, decks=1, tableau=_FREECELL, cells=4, build="alternate color", moves="supermove",
-        aliases=("Four Free",),
-    ),
+    _pysol("FreeCell", 8, decks=1, tableau=_FREECELL, cells=4, **_AS_FREECELL, aliases=("Four Free",)),
     _pysol(
         "FreeCell (Two Cells)", 1900, original="FreeCell (2 Reserves)", decks=1, tableau=_FREECELL, cells=2,
-        build="alternate color", moves="supermove", aliases=("FreeCell (2 Reserves)",),
+        **_AS_FREECELL, aliases=("FreeCell (2 Reserves)",),
     ),
     _pysol(
         "FreeCell (No Cells)", 1901, original="FreeCell (No Reserve)", decks=1, tableau=_FREECELL,
-        build="alternate color", moves="supermove", aliases=("FreeCell (No Reserve)",),
+        **_AS_FREECELL, aliases=("FreeCell (No Reserve)",),
     ),
     _pysol(
         "Relaxed FreeCell", 5, decks=1, tableau=_FREECELL, cells=4, build="alternate color", moves="sequence",
     ),
     _pysol(
-        "ForeCell", 46, decks=1, tableau=(6,) * 8, cells=4, cells_filled=4, build="alternate color",
-        spaces="kings", moves="supermove",
+        "ForeCell", 46, decks=1, tableau=(6,) * 8, cells=4, cells_filled=4, **_AS_FREECELL, spaces="kings",
     ),
     _pysol(
         "KingCell", 542, decks=1, tableau=_FREECELL, cells=4, build="any suit", spaces="kings",
         moves="supermove",
     ),
+    _pysol("Seven by Four", 364, decks=1, tableau=(8, 8, 8, 7, 7, 7, 7), cells=4, **_AS_FREECELL),
+    _pysol("Seven by Five", 365, decks=1, tableau=(8, 8, 8, 7, 7, 7, 7), cells=5, **_AS_FREECELL),
+    _pysol("Triple FreeCell", 265, decks=3, tableau=(12,) * 13, cells=10, **_AS_FREECELL),
     _pysol(
-        "Seven by Four", 364, decks=1, tableau=(8, 8, 8, 7, 7, 7, 7), cells=4, build="alternate color",
-        moves="supermove",
-    ),
-    _pysol(
-        "Seven by Five", 365, decks=1, tableau=(8, 8, 8, 7, 7, 7, 7), cells=5, build="alternate color",
-        moves="supermove",
-    ),
-    _pysol(
-        "Triple FreeCell", 265, decks=3, tableau=(12,) * 13, cells=10, build="alternate color",
-        moves="supermove",
-    ),
-    _pysol(
-        "Cell 11", 451, decks=3, tableau=(12, *(13,) * 10, 12), cells=11, cells_filled=2,
-        build="alternate color", moves="supermove",
+        "Cell 11", 451, decks=3, tableau=(12, *(13,) * 10, 12), cells=11, cells_filled=2, **_AS_FREECELL,
         differs=("PySolFC fills the first and the last cell at the deal; cells are alike.",),
     ),
     _pysol("Big Cell", 509, decks=3, tableau=(12,) * 13, cells=4, build="alternate color", moves="sequence"),
@@ -287,23 +279,20 @@ VARIANTS: Final[tuple[Variant, ...]] = (
     ),
     # Klondike and relatives.
     _pysol(
-        "Klondike", 2, decks=1, tableau=tuple(range(1, 8)), build="alternate color", spaces="kings",
-        moves="sequence", face_down=tuple(range(7)), passes=0, worrying_back=True,
+        "Klondike", 2, decks=1, tableau=tuple(range(1, 8)), **_AS_KLONDIKE, face_down=tuple(range(7)),
         pysol_order=_triangle(7, from_right=True), aliases=("American Patience", "Classic Solitaire"),
     ),
     _pysol(
-        "Klondike (Draw 3)", 18, decks=1, tableau=tuple(range(1, 8)), build="alternate color", spaces="kings",
-        moves="sequence", face_down=tuple(range(7)), draw=3, passes=0, worrying_back=True,
-        pysol_order=_triangle(7, from_right=True),
+        "Klondike (Draw 3)", 18, decks=1, tableau=tuple(range(1, 8)), **_AS_KLONDIKE,
+        face_down=tuple(range(7)), draw=3, pysol_order=_triangle(7, from_right=True),
     ),
     _pysol(
-        "Double Klondike", 21, decks=2, tableau=tuple(range(1, 10)), build="alternate color", spaces="kings",
-        moves="sequence", face_down=tuple(range(9)), passes=0, worrying_back=True, pysol_order=_triangle(9),
+        "Double Klondike", 21, decks=2, tableau=tuple(range(1, 10)), **_AS_KLONDIKE,
+        face_down=tuple(range(9)), pysol_order=_triangle(9),
     ),
     _pysol(
-        "Double Klondike (Draw 3)", 28, decks=2, tableau=tuple(range(1, 10)), build="alternate color",
-        spaces="kings", moves="sequence", face_down=tuple(range(9)), draw=3, passes=0, worrying_back=True,
-        pysol_order=_triangle(9),
+        "Double Klondike (Draw 3)", 28, decks=2, tableau=tuple(range(1, 10)), **_AS_KLONDIKE,
+        face_down=tuple(range(9)), draw=3, pysol_order=_triangle(9),
     ),
     _pysol(
         "Westcliff", 33, decks=1, tableau=(3,) * 10, build="alternate color", moves="sequence", face_down=2,

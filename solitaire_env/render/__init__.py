@@ -98,4 +98,4 @@ def _in_notebook(position: Position) -> str:
     return render_svg(position)
 
 
-Position._repr_html_ = _in_notebook  # type: ignore[attr-defined]
+setattr(Position, "_repr_html_", _in_notebook)  # noqa: B010  # the core knows nothing of pictures
