@@ -188,8 +188,11 @@ def pages() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write the pages. Those that have not changed are not touched: Sphinx does not read them again."""
-    for path, text in pages().items():
+    """Write the pages. Unchanged ones are not touched, so that Sphinx does not read them again."""
+    written = pages()
+    for path in {*(REFERENCE / "games").glob("*.md")} - {*written}:
+        path.unlink()
+    for path, text in written.items():
         path.parent.mkdir(exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
