@@ -106,10 +106,9 @@ test-gymnasium: $(READY)  ## the same with each Gymnasium that we support
 test-pythons: env  ## the same with each Python at hand
 	.ci/matrix pythons
 
-lint: $(READY)  ## style, and phrases to avoid
+lint: $(READY)  ## style
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
-	$(PY) -m docs.phrases
 
 types: $(READY)  ## mypy, strict
 	$(PY) -m mypy

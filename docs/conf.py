@@ -1,21 +1,16 @@
 """Sphinx: ``make docs``."""
 
-import contextlib
-import io
 import os
 import re
+import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
-os.environ["COLUMNS"] = "88"  # the width of --help
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from docutils import nodes
-from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 import solitaire_env
@@ -34,17 +29,27 @@ class Functions:
         return function
 
 
+# In another process, because the next line concerns this one and games are played.
+subprocess.run([sys.executable, "-m", "docs.generate"], cwd=sys.path[0], check=True)
 native.compiler = Functions()
 
 project = "solitaire-env"
 author = project_copyright = "solitaire-env authors"
 release = solitaire_env.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.apidoc", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = f"solitaire-env {release}"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "reference/api/*/modules.rst"]
 myst_heading_anchors = 4
 
+os.environ["SPHINX_APIDOC_OPTIONS"] = "members,ignore-module-all"  # packages ignore apidoc_automodule_options
+apidoc_module_first = True
+apidoc_max_depth = 1
+COMMANDS = [f"../agents/{name}" for name in ("commands", "evaluate.py", "solve.py", "train.py")]
+apidoc_modules = [
+    {"path": path, "destination": f"reference/api/{path[3:]}", "exclude_patterns": left_out}
+    for path, left_out in (("../solitaire_env", ["../solitaire_env/cli.py"]), ("../agents", COMMANDS))
+]
 autodoc_member_order = "bysource"
 autodoc_mock_imports = ["ray"]  # pins Gymnasium: it has an environment of its own
 napoleon_google_docstring = False
@@ -53,30 +58,6 @@ linkcheck_timeout = 20
 
 
 ARRAY = re.compile(r"[\w.~]*Annotated\[[\w.~]*ndarray\[.*?dtype\[(.*?)\]\], (.*?)\]")
-
-
-class CommandHelp(Directive):
-    """What a command prints with ``--help``: ``agents train`` is ``python -m agents train --help``."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        """The text as a block of code."""
-        text = help_text(*self.arguments[0].split())
-        return [nodes.literal_block(text, text, language="text")]
-
-
-def help_text(package: str, *arguments: str) -> str:
-    """The help of a command of a package, ``solitaire_env`` or ``agents``."""
-    module: Any = import_module("solitaire_env.cli" if package == "solitaire_env" else f"{package}.__main__")
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-        module.main([*arguments, "--help"])
-    text = printed.getvalue().strip("\n")
-    if not text:
-        raise ValueError(f"no help of python -m {package} {' '.join(arguments)}")
-    return text
 
 
 def headings(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -98,8 +79,7 @@ def without_docstring(app: Sphinx, what: str, name: str, obj: Any, skip: bool, o
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directive and the hooks."""
-    app.add_directive("command-help", CommandHelp)
+    """Register the hooks."""
     app.connect("autodoc-process-docstring", headings)
     app.connect("autodoc-process-signature", array_types)
     app.connect("autodoc-skip-member", without_docstring)

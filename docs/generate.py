@@ -1,18 +1,20 @@
-"""Write the generated pages: ``python -m docs.generate``.
+"""Write the pages made from the variants, the commands and the stored results: ``python -m docs.generate``.
 
-They are read from the variants (``reference/games.md``, ``reference/games/``), from the examples
-(``how-to/examples.md``, ``how-to/examples/``) and from the source code (:mod:`docs.sources`). They are
-committed; a test compares them with what this would write.
+Sphinx runs it at each build. Only the index of the games is committed; git ignores the other pages.
 """
 
-import ast
-from collections.abc import Callable, Iterable
+import contextlib
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from unittest.mock import patch
 
-from docs.sources import api_pages, configuration_page, map_page
-from docs.tables import table
-from solitaire_env.cli import SIZES, game_sizes
+from agents.__main__ import COMMANDS
+from agents.reports import family, leaderboard
 from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import action_text, parse_position
@@ -21,8 +23,31 @@ from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import VARIANTS, WORRIES, Variant
 
 DOCS: Final = Path(__file__).parent
-EXAMPLES: Final = sorted((DOCS.parent / "examples").glob("*.py"))
-NOTE: Final = "<!-- Written by `python -m docs.generate`: change that, or the variants. -->\n"
+REFERENCE: Final = DOCS / "reference"
+
+GAMES_PAGE: Final = """\
+<!-- Written by `python -m docs.generate` from the variants. -->
+
+# The games
+
+{count} published games. `python -m solitaire_env rules NAME` prints the rules of one, their sources and the
+differences from other programs; `list --json` prints this table with more sizes. In {worries} of them PySolFC
+lets cards leave the foundations again; here they stay. Apart from the listed differences, the legal moves are
+those of PySolFC in every position that was compared: see
+[how the rules are tested](../explanation/correctness.md).
+
+One-card games take `moves="supermove"`: the same game with
+[more actions](positions-and-actions.md#supermoves). The step limit is {steps} steps a card.
+
+{table}
+
+```{{toctree}}
+:glob:
+:maxdepth: 1
+
+games/*
+```
+"""
 
 KINDS: Final = {
     "draw": "the next cards of the stock to the waste",
@@ -35,37 +60,7 @@ KINDS: Final = {
 }
 """What the actions of each kind do."""
 
-GAMES_PAGE: Final = """
-# The games
-
-{count} published games. Each has a page with its rules, their sources and the differences in other programs.
-In {worries} of them PySolFC lets cards leave the foundations again; here they stay. Apart from the
-differences on the pages, the legal moves are those of PySolFC in every position that was compared: see
-[how the rules are tested](../explanation/correctness.md).
-
-{tables}
-
-Pile capacity is the most cards that a tableau pile can ever hold. Observation sizes are those of
-`information="player"`. One-card games take `moves="supermove"`: the same game with
-[more actions](positions-and-actions.md#supermoves). The step limit is {steps} steps a card.
-
-`python -m solitaire_env list --json` prints the table as JSON.
-
-```{{toctree}}
-:maxdepth: 1
-
-{pages}
-```
-"""
-
-GROUPS: Final[dict[str, Callable[[Variant], bool]]] = {
-    "Games with shipped policies": lambda variant: variant in VARIANTS[:5],
-    "Other games with a stock": lambda variant: variant.stock > 0,
-    "Other games without a stock": lambda variant: True,
-}
-"""The tables of the page, and their games; a game is in the first table that takes it."""
-
-GAME_PAGE: Final = """
+GAME_PAGE: Final = """\
 # {title}
 
 `{id}`
@@ -90,49 +85,22 @@ Deal 0, which `python -m solitaire_env show {name}` prints too:
 """
 
 
-EXAMPLES_NOTE: Final = "<!-- Written by `python -m docs.generate`: change the example. -->\n"
-
-EXAMPLES_PAGE: Final = """
-# Examples
-
-One file for each library, in `examples/` of the repository. Each trains for a minute or two on one core with
-illegal actions masked, plays deals that no training deals, and prints the win rate with its 95 % interval.
-
-```{{toctree}}
-:maxdepth: 1
-
-{pages}
-```
-"""
-
-EXAMPLE_PAGE: Final = """
-# {title}
-
-{text}
-
-```{{literalinclude}} ../../../examples/{name}
-:language: python
-:lines: {first}-
-:caption: examples/{name}
-```
-"""
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int) -> str:
+    """A table in Markdown; columns after the first ``texts`` are right-aligned."""
+    rules = ["---" if column < texts else "---:" for column in range(len(head))]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in (head, rules, *rows))
 
 
 def games_page() -> str:
-    """``reference/games.md``: the sizes of all games."""
-    left = list(VARIANTS)
-    tables = []
-    for title, takes in GROUPS.items():
-        games = [game_sizes(variant) for variant in left if takes(variant)]
-        left = [variant for variant in left if not takes(variant)]
-        rows = ([f"[{game['title']}](games/{game['name']}.md)", *map(game.get, SIZES)] for game in games)
-        tables.append(f"## {title}\n\n{table(['', *SIZES.values()], rows)}")
-    return NOTE + GAMES_PAGE.format(
+    """``reference/games.md``: the names and sizes of all games."""
+    rows = (
+        [v.title, f"`{v.name}`", v.decks, v.piles, v.cells, v.stock, action_layout(v).size] for v in VARIANTS
+    )
+    return GAMES_PAGE.format(
         count=len(VARIANTS),
         worries=sum(WORRIES in variant.differs for variant in VARIANTS),
-        tables="\n\n".join(tables),
         steps=STEPS_PER_CARD,
-        pages="\n".join(f"games/{variant.name}" for variant in VARIANTS),
+        table=table(["game", "name", "decks", "tableau piles", "cells", "stock", "actions"], rows, texts=2),
     )
 
 
@@ -146,7 +114,7 @@ def game_page(variant: Variant) -> str:
         if variant.moves == "one card" and variant.takes_supermoves
         else None
     )
-    return NOTE + GAME_PAGE.format(
+    return GAME_PAGE.format(
         title=title,
         id=env_id(variant),
         rules="\n".join(map(_rule, filter(None, rules))),
@@ -154,7 +122,7 @@ def game_page(variant: Variant) -> str:
         board=render_ansi(parse_position(env.position(hidden=True))),
         actions=table(["kind", "moves", "first", "last"], _action_rows(variant), texts=4),
         supermove=f'\nWith `moves="supermove"` there are {supermove}.\n' if supermove else "",
-        observation=table(["slice", "first", "last", "entries"], _observation_rows(variant)),
+        observation=table(["slice", "first", "last", "entries"], _observation_rows(variant), texts=1),
     )
 
 
@@ -163,13 +131,13 @@ def _rule(line: str) -> str:
     return f"- **{word}:** {rest}" if colon else f"- {line}"
 
 
-def _action_rows(variant: Variant) -> Iterable[list[object]]:
+def _action_rows(variant: Variant) -> Iterator[list[object]]:
     for kind, numbers in action_layout(variant).offsets.items():
         ends = (f"{number} `{action_text(variant, number)}`" for number in (numbers.start, numbers.stop - 1))
         yield [kind, KINDS[kind], *ends]
 
 
-def _observation_rows(variant: Variant) -> Iterable[list[object]]:
+def _observation_rows(variant: Variant) -> Iterator[list[object]]:
     layout = observation_layout(variant)
     last = layout[f"t{variant.piles}"]
     capacity = last.stop - last.start
@@ -179,41 +147,55 @@ def _observation_rows(variant: Variant) -> Iterable[list[object]]:
             yield [f"`{name}`", part.start, part.stop - 1, part.stop - part.start]
 
 
-def examples_page() -> str:
-    """``how-to/examples.md``: the list of the examples."""
-    return EXAMPLES_NOTE + EXAMPLES_PAGE.format(pages="\n".join(f"examples/{path.stem}" for path in EXAMPLES))
+def command_line_page() -> str:
+    """``reference/command-line.md``: the help of every command and subcommand."""
+    parts = ["# Command line\n\nThis page is what each command prints with `--help`.\n"]
+    for package in ("solitaire_env", "agents"):
+        for words, text in _helps(package):
+            parts.append(f"{'#' * (len(words) + 1)} {' '.join(words)}\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
 
 
-def example_page(path: Path) -> str:
-    """A page of one example: its docstring, then its code."""
-    module = ast.parse(path.read_text(encoding="utf-8"))
-    title, _, text = (ast.get_docstring(module) or "").replace("``", "`").partition("\n")
-    return EXAMPLES_NOTE + EXAMPLE_PAGE.format(
-        title=title.rstrip("."),
-        text=text.strip(),
-        name=path.name,
-        first=module.body[1].lineno,
-    )
+def _helps(*words: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The help of a command, then those of its subcommands, which its usage lists in braces."""
+    text = help_text(*words)
+    yield words, text
+    listed = re.match(r"usage: .*? \{([a-z,-]+)\}(?: |\n)", text)
+    for name in COMMANDS if words == ("agents",) else listed[1].split(",") if listed else ():
+        yield from _helps(*words, name)
+
+
+def help_text(package: str, *arguments: str) -> str:
+    """What ``python -m package arguments --help`` prints."""
+    module: Any = import_module("solitaire_env.cli" if package == "solitaire_env" else f"{package}.__main__")
+    printed = io.StringIO()
+    with (
+        patch.dict(os.environ, COLUMNS="88"),
+        contextlib.redirect_stdout(printed),
+        contextlib.suppress(SystemExit),
+    ):
+        module.main([*arguments, "--help"])
+    return printed.getvalue().strip("\n")
 
 
 def pages() -> dict[Path, str]:
-    """The text of every generated page, by its file."""
-    reference, how_to = DOCS / "reference", DOCS / "how-to"
-    out = {reference / "games.md": games_page()}
-    out |= {reference / "games" / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
-    out[reference / "configuration.md"] = configuration_page()
-    out |= api_pages()
-    out[how_to / "examples.md"] = examples_page()
-    out |= {how_to / "examples" / f"{path.stem}.md": example_page(path) for path in EXAMPLES}
-    out[DOCS / "explanation" / "where-is-what.md"] = map_page()
+    """The text of every written page, by its file. Sphinx itself writes those of the API."""
+    out = {REFERENCE / "games.md": games_page(), REFERENCE / "command-line.md": command_line_page()}
+    out |= {REFERENCE / "games" / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
+    out[REFERENCE / "leaderboard.md"] = leaderboard.pages()[leaderboard.PAGE]
+    out[REFERENCE / "family.md"] = family.page()
     return out
 
 
 def main() -> None:
-    """Write the pages."""
-    for path, text in pages().items():
+    """Write the pages. Unchanged ones are not touched, so that Sphinx does not read them again."""
+    written = pages()
+    for path in {*(REFERENCE / "games").glob("*.md")} - {*written}:
+        path.unlink()
+    for path, text in written.items():
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,4 @@
-"""Store a training of an ablation: ``python -m agents ablations add rewards runs/busy-aces-2 --what "..."``.
-
-``python -m agents leaderboard write`` writes the tables of
-``docs/explanation/what-was-tried.md`` from what is stored.
-"""
+"""Store a training of an ablation: ``python -m agents ablations add rewards RUN --what "..."``."""
 
 import sys
 from dataclasses import asdict, dataclass, replace

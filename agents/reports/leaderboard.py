@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from agents.reports import stored
-from agents.reports.ablations import ablation_table, ablations
 from agents.reports.model_card import NOTE, model_card
 from agents.reports.search_results import search_table, shipped_of
 from agents.reports.solver_results import SolverResult, contradictions, solver_results_of, solver_table
@@ -30,9 +29,6 @@ SEARCH_PAGE: Path = stored.ROOT / "docs" / "explanation" / "search-and-solver.md
 SEARCH_MARK: Final = "<!-- search -->\n"
 SOLVER_MARK: Final = "<!-- solver -->\n"
 """Before and after the solver's table."""
-TRAINING_PAGE: Path = stored.ROOT / "docs" / "explanation" / "what-was-tried.md"
-ABLATION_MARK: Final = "<!-- ablation {} -->\n"
-"""Before and after the table of an ablation."""
 
 
 PAGE_TEXT: Final = """# Leaderboard
@@ -54,7 +50,7 @@ each supermove is played as single moves, and those are counted.
 
 {policies}
 
-[Add a policy to the leaderboard](../how-to/add-to-the-leaderboard.md) says how to add yours.
+[How to add yours](../how-to/evaluate.md#ship-a-network-add-to-the-leaderboard).
 """
 
 
@@ -233,10 +229,6 @@ def pages() -> dict[Path, str]:
     text = SEARCH_PAGE.read_text(encoding="utf-8")
     text = _between(SEARCH_PAGE, text, SEARCH_MARK, search_table(entries))
     out[SEARCH_PAGE] = _between(SEARCH_PAGE, text, SOLVER_MARK, solver_table())
-    text = TRAINING_PAGE.read_text(encoding="utf-8")
-    for name in ablations():
-        text = _between(TRAINING_PAGE, text, ABLATION_MARK.format(name), ablation_table(name))
-    out[TRAINING_PAGE] = text
     for game in shipped_policy.shipped_games():
         folder = shipped_policy.SHIPPED / game
         entry = shipped_of(entries, game)

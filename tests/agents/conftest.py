@@ -21,7 +21,6 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(leaderboard, "PAGE", tmp_path / "leaderboard.md")
     pages = {
         "README": ("README.md", [leaderboard.MARK]),
-        "TRAINING_PAGE": ("what-was-tried.md", [leaderboard.ABLATION_MARK.format("rewards")]),
         "SEARCH_PAGE": ("search-and-solver.md", [leaderboard.SEARCH_MARK, leaderboard.SOLVER_MARK]),
     }
     for page, (name, marks) in pages.items():

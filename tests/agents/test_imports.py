@@ -40,7 +40,7 @@ COMMANDS = {
         ("fc-solve", "--help"),
         ("fit-linear", "--help"),
         ("imitate", "--help"),
-        ("leaderboard", "--check"),
+        ("leaderboard", "write", "--help"),
         ("leaderboard", "add", "--help"),
         ("leaderboard", "replay", "--help"),
         ("plot", "--help"),

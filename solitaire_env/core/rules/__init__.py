@@ -1,15 +1,15 @@
 """The rules: which moves are legal, what a move does, how a game starts. Compiled; one path for all games.
 
-==============  ============================================================================
-``building``    which cards fit on a card, which fill a space, and how many move together
-``foundations`` which cards go home and come back
-``moves``       what an action does to the cards: draw, redeal, home, cell, pile, space, back
-``legal``       the legal-action mask: which entries a change of the cards sets and clears
-``derive``      all that follows from the position rows
-``deal``        the position that a shuffled pack is dealt to (:mod:`~solitaire_env.core.shuffle`)
-``step``        a step: an action, then the mask and the status
-``state``       the arrays that all of these read and write
-==============  ============================================================================
+===============  ===========================================================================
+``building``     which cards fit on a card, which fill a space, and how many move together
+``foundations``  which cards go home and come back
+``moves``        what an action does to the cards: draw, redeal, home, cell, pile, space, back
+``legal``        the legal-action mask: which entries a change of the cards sets and clears
+``derive``       all that follows from the position rows
+``deal``         the position that a shuffled pack is dealt to (:mod:`~solitaire_env.core.shuffle`)
+``step``         a step: an action, then the mask and the status
+``state``        the arrays that all of these read and write
+===============  ===========================================================================
 
 A game is a row of each array of ``State``. ``rows`` is the position; the rest follows from it and is kept so
 that a step needs to look only at the places that it changes. In this position of Forty Thieves (pairs of

@@ -76,8 +76,10 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------- what is in the repository
 
 
-def test_the_page_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--check"]) == 0, capsys.readouterr().err
+def test_the_committed_pages_are_up_to_date() -> None:
+    """The page of the leaderboard is not committed: the docs' build writes it."""
+    for path, text in leaderboard.pages().items():
+        assert path == PAGE or path.read_text(encoding="utf-8") == text, path
 
 
 def test_every_game_has_the_baselines() -> None:
@@ -112,7 +114,7 @@ def test_shipped_policies_are_on_the_leaderboard(capsys: pytest.CaptureFixture[s
 
 
 def test_the_page_has_a_row_for_each_policy() -> None:
-    text = as_told(PAGE.read_text(encoding="utf-8"))
+    text = as_told(leaderboard.pages()[PAGE])
     for game, entries in read_store(results.STORE).items():
         for entry in entries:
             summary = summarize(read_games(results.STORE / game / f"{entry.about.policy}.jsonl")[:1000])
