@@ -24,8 +24,8 @@ from agents.runs.folders import BASELINES, HISTORY, history_of, init_records
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
-from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card
-from solitaire_env.util.files import read_json, write_json, write_text
+from solitaire_env.policies.model_files import CARD, WEIGHTS
+from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.messages import shown
 
 MAX_BYTES: Final = 2_000_000
@@ -130,8 +130,8 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        shutil.copyfile(run.folder / "model" / WEIGHTS, part / WEIGHTS)
-        write_json(part / CARD, parse_card(run.folder / "model" / CARD))
+        for name in (WEIGHTS, CARD):
+            shutil.copyfile(run.folder / "model" / name, part / name)
         records = init_records(run.folder, run.config)
         names = [record.relative_to(run.folder).as_posix() for record in records]
         _ship_records(run.folder, part, ",".join(names) or None)  # without paths of this machine
@@ -157,11 +157,9 @@ def _ship_records(source: Path, target: Path, init_from: str | None) -> None:
     target.mkdir(parents=True, exist_ok=True)
     config = load_config(source / "config.yaml")
     write_text(target / "config.yaml", dump_config(replace(config, init_from=init_from)))
-    for name in ("versions.json", "imitation.json"):
+    for name in ("versions.json", "imitation.json", CARD):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
-    if (source / CARD).is_file():
-        write_json(target / CARD, parse_card(source / CARD))
     if (source / "curve.csv").is_file():
         write_text(target / "curve.csv", thinned(source / "curve.csv"))
 

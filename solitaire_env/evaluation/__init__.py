@@ -3,7 +3,7 @@
 Policies are in :mod:`solitaire_env.policies`; ``agents/`` trains them.
 """
 
-from solitaire_env.evaluation.evaluator import Evaluation, evaluate, game_rules, transcript_name
+from solitaire_env.evaluation.evaluator import Evaluation, evaluate, game_rules
 from solitaire_env.evaluation.result_files import Game, read_games
 from solitaire_env.evaluation.runner import Decisions, Finished, Runner
 from solitaire_env.evaluation.statistics import (
@@ -34,6 +34,5 @@ __all__ = [
     "read_games",
     "summarize",
     "think",
-    "transcript_name",
     "wilson_interval",
 ]

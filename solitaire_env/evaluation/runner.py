@@ -20,7 +20,6 @@ from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation.random_streams import RandomStreams, random_stream
 from solitaire_env.evaluation.repeats import Repeats
 from solitaire_env.evaluation.thoughts import think
 from solitaire_env.notation import format_position
@@ -96,7 +95,7 @@ class _GameRows:
         self.numbers = np.zeros(rows, dtype=np.int64)
         self.positions = [""] * rows
         self.moves: list[list[Move]] = [[] for _ in range(rows)]
-        self.streams = RandomStreams(rows)
+        self.streams: list[np.random.Generator | None] = [None] * rows
         self.repeats = Repeats(spec.rules, rows)
         self.cycling = np.zeros(rows, dtype=np.bool_)
         """Games of a deterministic policy that have repeated a position."""
@@ -203,7 +202,7 @@ class Runner:
         for row, start in zip(rows.tolist(), starts, strict=True):
             games.starts[row], games.numbers[row] = start, next(_GAME_NUMBERS)
             if self.policy.stochastic:
-                games.streams.begin(row, random_stream(start, self.seed))
+                games.streams[row] = random_stream(start, self.seed)
             if self.record:
                 games.positions[row], games.moves[row] = format_position(self.played.position(row)), []
         if self.policy.stateful:
@@ -265,7 +264,10 @@ class Runner:
         if self.record if explain is None else explain:
             # Copies, because a policy may change its arguments.
             thoughts = think(self.policy, self.view, observations.copy(), masks.copy())
-        uniforms = self._games.streams.draw(rows) if self.policy.stochastic else None
+        uniforms = None
+        if self.policy.stochastic:
+            streams = self._games.streams
+            uniforms = np.array([streams[row].random() for row in rows.tolist()])  # type: ignore[union-attr]
         begin = time.process_time()
         actions = ask(self.policy, observations, masks, uniforms, self._games.numbers[rows])
         self.answer_seconds += time.process_time() - begin
@@ -350,9 +352,16 @@ class Runner:
         self._games.outdated[0] = True
         self._games.numbers[0] = number
         if self.policy.stochastic:
-            self._games.streams.begin(0, random_stream(start, self.seed, decision))
+            self._games.streams[0] = random_stream(start, self.seed, decision)
 
 
 def new_game_number() -> int:
     """A number that no other game of this process has."""
     return next(_GAME_NUMBERS)
+
+
+def random_stream(start: Start, seed: int, decision: int = 0) -> np.random.Generator:
+    """The random numbers of a game from a given decision. They depend on nothing else."""
+    key = format_position(start) if isinstance(start, Position) else str(start)
+    stream = np.random.PCG64([seed, *key.encode()])
+    return np.random.Generator(stream.advance(decision) if decision else stream)
