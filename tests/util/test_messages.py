@@ -35,9 +35,7 @@ def test_control_characters_are_escaped() -> None:
     assert one_line(ValueError("x" * 500)) == "x" * 197 + "..."
 
 
-@pytest.mark.parametrize(
-    ("value", "said"), [(None, True), ("", True), ("0", True), ("1", False), ("yes", False)]
-)
+@pytest.mark.parametrize(("value", "said"), [(None, True), ("0", True), ("1", False)])
 def test_notices_can_be_switched_off(
     value: str | None, said: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
