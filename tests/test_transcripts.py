@@ -42,7 +42,7 @@ from solitaire_env.transcripts import (
 from solitaire_env.variants import Build, Moves, Spaces, Variant, get_variant
 from tests.conftest import Refuses
 from tests.core.test_random_games import Taste
-from tests.games import ALL, COMPILED, EACH, EVERY, OPTIONS, PUBLISHED, SHOWN
+from tests.games import COMPILED, EACH, EVERY, OPTIONS, PUBLISHED, SHOWN
 from tests.recorded import FOLDER, RECORDED, actions_in, path_of, position_in, recorded_game
 from tests.reference import ReferenceGame, ReferenceRules
 
@@ -243,23 +243,6 @@ def test_recorded_games_are_replayed(name: str) -> None:
     text, transcript = path_of(name).read_text(), recorded_game(name)
     assert parse_transcript(format_transcript(transcript)) == transcript
     assert text.endswith(f"\n{replayed(transcript)}\n")
-
-
-def test_results_are_won_stuck_or_truncated() -> None:
-    """Also a deal that is stuck, which has no actions, and one of another program."""
-    transcripts = [
-        parse_transcript(text, variant)
-        for variant in (TINY, ALL["short-5, same suit, any, sequence"])
-        for text in played_at_random(variant, range(20), limit=60)
-    ]
-    assert {(t.result, t.steps > 0) for t in transcripts} == {
-        ("won", True), ("stuck", True), ("stuck", False), ("truncated", True)
-    }  # fmt: skip
-    for transcript in transcripts:
-        replayed(transcript)
-    named = parse_transcript(played_at_random(get_variant("eights-down"), ["ms:11982"])[0])
-    assert named.deal == "ms:11982"
-    replayed(named)
 
 
 def test_a_cycle_is_not_played_to_the_limit() -> None:
@@ -466,18 +449,6 @@ def test_replay_refuses_wrong_games(
     change: Callable[[Transcript], Transcript], words: list[str], refuses: Refuses
 ) -> None:
     refuses(lambda: list(replay(change(won_game()))), *words)
-
-
-def test_replay_yields_each_step() -> None:
-    game = won_game()
-    steps = list(replay(game))
-    env = SolitaireEnv("eights-down")
-    env.reset(options={"deal": game.deal})
-    for step in steps:
-        assert (step.action, step.words) == (env.parse_action(step.text), env.describe_action(step.action))
-        reward = env.step(step.action)[1]
-        assert (step.reward, step.position) == (reward, env.position())
-    assert replayed(cut(game, 5, result="truncated", cards_home=3)) == steps[4].position
 
 
 def main() -> None:

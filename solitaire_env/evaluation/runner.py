@@ -21,8 +21,7 @@ from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation.repeats import Repeats
-from solitaire_env.evaluation.thoughts import think
-from solitaire_env.notation import format_position
+from solitaire_env.notation import action_text, format_position
 from solitaire_env.policies.policy import Policy, ask, view_of
 from solitaire_env.transcripts import Thought
 from solitaire_env.util.arguments import check_count
@@ -32,6 +31,8 @@ Rows = npt.NDArray[np.int64]
 NUM_ENVS: Final = 1024
 """Default number of games in parallel. A round of decisions has a fixed cost, which more games share; a game
 takes some kilobytes of memory."""
+TOP_ACTIONS: Final = 5
+"""Maximum number of actions in a thought."""
 _GAME_NUMBERS: Final = count()
 """Game numbers, unique in a process."""
 
@@ -365,3 +366,27 @@ def random_stream(start: Start, seed: int, decision: int = 0) -> np.random.Gener
     key = format_position(start) if isinstance(start, Position) else str(start)
     stream = np.random.PCG64([seed, *key.encode()])
     return np.random.Generator(stream.advance(decision) if decision else stream)
+
+
+def think(
+    policy: Policy, view: GameSpec, observations: Array, masks: npt.NDArray[np.int8]
+) -> list[Thought | None]:
+    """The policy's thoughts about ``n`` positions of the game that it sees; None if it has none."""
+    if not policy.explains:
+        return [None] * len(masks)
+    probabilities, values = policy.explain(observations, masks)
+    thoughts: list[Thought | None] = []
+    for row in range(len(masks)):
+        top: tuple[tuple[str, float], ...] = ()
+        if probabilities is not None:
+            of_row = np.asarray(probabilities[row], dtype=np.float64)
+            likeliest = np.argsort(-of_row, kind="stable")[:TOP_ACTIONS]
+            # 32-bit probabilities may sum to a little more than 1.
+            top = tuple(
+                (action_text(view.variant, int(a)), min(1.0, float(of_row[a])))
+                for a in likeliest
+                if of_row[a] > 0
+            )
+        value = None if values is None else float(values[row])
+        thoughts.append(None if value is None and not top else Thought(value, top))
+    return thoughts

@@ -36,22 +36,24 @@ from solitaire_env.move_features.columns import (
     WAY,
     position_names,
 )
-from solitaire_env.move_features.dig_outs import planning_rules
+from solitaire_env.move_features.dig_outs import planning_rules, write_dig_outs
 from solitaire_env.move_features.family import family_rules, write_family, write_family_move
 from solitaire_env.move_features.lookahead import Passed, look_ahead, make_passed
 from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
     AFTER,
+    BEST,
+    PLAN,
     ROWS,
+    TRIAL,
     Notes,
     make_notes,
     note_pile,
     note_unseen,
     write_plain,
-    write_position,
-    write_reach,
 )
+from solitaire_env.move_features.reachability import write_reachability
 
 Array = npt.NDArray[Any]
 
@@ -306,45 +308,31 @@ def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
-    """Move the cards of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
+def _make_move(rules, state, events, action, playing, notes):  # type: ignore[no-untyped-def]
+    """Make the move of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
 
-    That row then has no mask and no status.
+    That row has mask and status only if the game is ``playing`` on from there.
     """
     source, target, count = decode(rules, state, GAME, action)
-    copy_cards(rules, state, GAME, AFTER)
-    if rules.fill:
-        # A card of the stock may fill a space.
-        for place in range(rules.row_stock, rules.row_size):
-            state.rows[AFTER, place] = state.rows[GAME, place]
-    move_cards(rules, state, AFTER, action, source, target, count)
-    for other in range(rules.sources):
-        state.tops[AFTER, other] = playable(rules, state, AFTER, other)
-    _note_after(rules, state, source, target, notes)
-    if _changes_unseen(rules, action):
-        note_unseen(rules, state, AFTER, notes.unseen)
-
-
-@inner
-def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
-    """Play an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there."""
-    source, target, _ = decode(rules, state, GAME, action)
-    copy(rules, state, GAME, AFTER)
-    step(rules, state, events, AFTER, action)
-    _note_after(rules, state, source, target, notes)
-    if _changes_unseen(rules, action):
-        note_unseen(rules, state, AFTER, notes.unseen)
-
-
-@inner
-def _note_after(rules, state, source, target, notes):  # type: ignore[no-untyped-def]
-    """Note the piles after a move from a source to a target."""
+    if playing:
+        copy(rules, state, GAME, AFTER)
+        step(rules, state, events, AFTER, action)
+    else:
+        copy_cards(rules, state, GAME, AFTER)
+        if rules.fill:
+            # A card of the stock may fill a space.
+            for place in range(rules.row_stock, rules.row_size):
+                state.rows[AFTER, place] = state.rows[GAME, place]
+        move_cards(rules, state, AFTER, action, source, target, count)
+        for other in range(rules.sources):
+            state.tops[AFTER, other] = playable(rules, state, AFTER, other)
     for pile in range(rules.piles):
         if pile in (source, target):
             note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
         else:
-            for column in range(notes.piles.shape[2]):
-                notes.piles[AFTER, pile, column] = notes.piles[GAME, pile, column]
+            write_row(notes.piles[GAME, pile], notes.piles[AFTER, pile])
+    if _changes_unseen(rules, action):
+        note_unseen(rules, state, AFTER, notes.unseen)
 
 
 @inner
@@ -379,7 +367,7 @@ def _read_end(rules, plans, state, notes, reach, out):  # type: ignore[no-untype
         note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
     write_plain(rules, plans, state, AFTER, 0, notes, out[:NUM_PLAIN])
     if reach:
-        write_reach(plans, state, AFTER, notes, out[NUM_PLAIN:way])
+        write_reachability(plans, state, AFTER, TRIAL, notes.unseen, notes.hand, out[NUM_PLAIN:way])
     out[way + WAY.home] = (state.home[AFTER] - state.home[GAME]) / 13
 
 
@@ -426,13 +414,11 @@ def _read(
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:
                 b = AFTER
-                if limit:
-                    _play(rules, state, events, action, notes)
-                else:
-                    _move_cards(rules, state, action, notes)
-            write_position(rules, plans, state, b, drawn, notes, out[:size])
+                _make_move(rules, state, events, action, limit > 0, notes)
+            write_plain(rules, plans, state, b, drawn, notes, out[:NUM_PLAIN])
+            write_dig_outs(plans, state, PLAN, TRIAL, BEST, out[NUM_PLAIN:size])
             if reach:
-                write_reach(plans, state, b, notes, out[size:ahead])
+                write_reachability(plans, state, b, TRIAL, notes.unseen, notes.hand, out[size:ahead])
             if family:
                 write_family(rules, state, b, drawn, notes.unseen, constants, out[of_family:])
                 if action >= 0:

@@ -16,7 +16,6 @@ import pytest
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import (
     TOP_ACTIONS,
@@ -27,13 +26,12 @@ from solitaire_env.evaluation import (
     mcnemar,
     read_games,
     summarize,
-    think,
     wilson_interval,
 )
 from solitaire_env.evaluation.runner import random_stream
 from solitaire_env.notation import parse_action
-from solitaire_env.policies import as_policy, load_policy, view_of
-from solitaire_env.registration import env_id, step_limit
+from solitaire_env.policies import load_policy
+from solitaire_env.registration import env_id
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
@@ -322,7 +320,6 @@ def test_deterministic_policies_give_the_same_results_in_less_time(name: str, mo
 
 
 TINY = Variant("tiny", "Tiny", decks=1, tableau=(5, 5, 5, 5), ranks=5)
-ACES = Variant("aces", "Aces", decks=1, tableau=(1, 1, 1, 1), ranks=1)
 
 
 @pytest.mark.parametrize("moves", ["one card", "supermove"])
@@ -337,19 +334,6 @@ def test_a_deal_may_be_stuck(moves: str) -> None:
         env = gym.make("solitaire_env:Solitaire/BusyAces-v0", variant=TINY)
         env.reset(options={"deal": game.deal})
         assert env.step(0)[2], "not stuck"
-
-
-@pytest.mark.parametrize("moves", ["one card", "supermove"])
-def test_won_games_are_counted(moves: str) -> None:
-    game = evaluate(Whim(moves=moves), ACES, [0]).games[0]
-    assert (game.won, game.cards_home, game.steps, game.truncated) == (True, 4, 4, False)
-
-
-def test_the_registered_step_limit_is_the_default() -> None:
-    done = evaluate(Whim(deterministic=True), "forty-thieves", range(4))
-    limit = step_limit(get_variant("forty-thieves"))
-    assert {game.steps for game in done.games if game.truncated} == {limit}
-    assert done.games[0].rules == f"same suit, any, one card, {limit} steps"
 
 
 def test_functions_and_lists_are_accepted() -> None:
@@ -426,11 +410,6 @@ def test_unknown_parts_of_thoughts_are_left_out() -> None:
         assert re.search(f"(?m)^{line}$", text), text
     silent = Whim(explain=lambda observations, masks: (None, None))
     assert "#" not in evaluate(silent, "eights-down", [1], **KEPT).transcripts[1]
-    spec = GameSpec(get_variant("eights-down"))
-    assert think(as_policy(silent, spec), spec, np.zeros((2, 1)), np.ones((2, 1), np.int8)) == [
-        None,
-        None,
-    ]
 
 
 def answers(answer: Callable[[Any], Any], **attributes: Any) -> Callable[[], Any]:
@@ -486,14 +465,6 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
 )
 def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)
-
-
-def test_policies_get_the_view_that_they_declare() -> None:
-    spec = GameSpec(get_variant("busy-aces"))
-    view = view_of(as_policy(Whim(moves="supermove", observation="features"), spec), spec)
-    assert view.settings.observation == "features" and view.layout["space_counts"] == 13
-    assert view_of(as_policy(Whim(), spec), spec) == spec and spec.layout["space_counts"] == 1
-    assert json.loads(json.dumps(view.layout)) == view.layout
 
 
 # ------------------------------------------------------------------------------------ results file
@@ -611,16 +582,6 @@ def test_rows_of_a_stochastic_policy_have_the_seed(tmp_path: Path, refuses: Refu
     assert run(path, policy, seed=1).answers == 0
 
 
-@pytest.mark.parametrize("line", ["[]", "not JSON", '{"env": "x", "wings": 2}'])
-def test_other_files_are_refused(tmp_path: Path, line: str, refuses: Refuses) -> None:
-    path = tmp_path / "games.jsonl"
-    run(path, deals=[1])
-    path.write_text(f"{line}\n{path.read_text()}")
-    before = path.read_bytes()
-    refuses(lambda: run(path), f"{path}, line 1", "not a game")
-    assert path.read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -639,12 +600,6 @@ def test_rows_with_invalid_values_are_refused(
     text = line if isinstance(line, str) else json.dumps({**vars(games_won("w")[0]), **line})
     path.write_text(f"{text}\n\n")
     refuses(lambda: read_games(path), f"{path}, line 1", "not a game", *words)
-
-
-def test_files_that_are_not_text_are_refused(tmp_path: Path, refuses: Refuses) -> None:
-    path = tmp_path / "games.jsonl"
-    path.write_bytes(b"\xff\xfe")
-    refuses(lambda: read_games(path), str(path), "not text")
 
 
 def test_transcripts_are_written_as_games_end(tmp_path: Path) -> None:
