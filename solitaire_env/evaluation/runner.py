@@ -96,7 +96,7 @@ class _GameRows:
         self.numbers = np.zeros(rows, dtype=np.int64)
         self.positions = [""] * rows
         self.moves: list[list[Move]] = [[] for _ in range(rows)]
-        self.streams: list[np.random.Generator | None] = [None] * rows
+        self.streams: dict[int, np.random.Generator] = {}
         self.repeats = Repeats(spec.rules, rows)
         self.cycling = np.zeros(rows, dtype=np.bool_)
         """Games of a deterministic policy that have repeated a position."""
@@ -268,7 +268,7 @@ class Runner:
         uniforms = None
         if self.policy.stochastic:
             streams = self._games.streams
-            uniforms = np.array([streams[row].random() for row in rows.tolist()])  # type: ignore[union-attr]
+            uniforms = np.array([streams[row].random() for row in rows.tolist()])
         begin = time.process_time()
         actions = ask(self.policy, observations, masks, uniforms, self._games.numbers[rows])
         self.answer_seconds += time.process_time() - begin

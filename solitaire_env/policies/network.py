@@ -87,17 +87,6 @@ class Weights(NamedTuple):
     """Weights of the linear policy that the rollout lookahead follows, ``[NUM_MOVE]``; unused without one."""
 
 
-class _Choice(NamedTuple):
-    """The network's output for ``n`` games."""
-
-    probabilities: Floats
-    """Probabilities of the actions, ``[n, actions]``."""
-    highest: Floats
-    """The highest score of a move, ``[n]``."""
-    positions: Floats
-    """The features of the positions, ``[n, features]``."""
-
-
 class CompiledNetwork(Policy):
     """A network as a policy: it draws a legal action from its probabilities.
 
@@ -155,7 +144,7 @@ class CompiledNetwork(Policy):
             kept = self._keep(observations, masks)
             [several] = np.nonzero(np.count_nonzero(kept, axis=1) > 1)
             probabilities = kept.astype(np.float64)
-            probabilities[several] = self._choose(observations[several], kept[several]).probabilities
+            probabilities[several], _, _ = self._choose(observations[several], kept[several])
         return draw(probabilities, self._random.random(len(masks)) if uniforms is None else uniforms)
 
     def explain(self, observations: Array, masks: Array) -> Explanation:
@@ -165,54 +154,59 @@ class CompiledNetwork(Policy):
         """
         explanation = self._stored(observations, masks)
         if explanation[0] is None:
-            choice = self._choose(observations, self._keep(observations, masks))
-            values = choice.highest if self.temperature is not None else self._values(choice.positions)
-            explanation = choice.probabilities, values
+            kept = self._keep(observations, masks)
+            probabilities, highest, positions = self._choose(observations, kept)
+            values = highest if self.temperature is not None else self._values(positions)
+            explanation = probabilities, values
             self._explained = observations.copy(), masks.copy(), explanation
         return explanation
 
     def _stored(self, observations: Array, masks: Array) -> Explanation:
         """The last explanation, if it was of these positions."""
         stored = self._explained  # read once: other threads may ask at the same time
-        if (
-            stored is None
-            or not np.array_equal(stored[0], observations)
-            or not np.array_equal(stored[1], masks)
-        ):
-            return None, None
-        return stored[2]
+        if stored is not None:
+            seen, legal, explanation = stored
+            if np.array_equal(seen, observations) and np.array_equal(legal, masks):
+                return explanation
+        return None, None
 
     def _keep(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
         return masks if self._autoplay is None else self._autoplay.keep(observations, masks)
 
-    def _choose(self, observations: Array, masks: Array) -> _Choice:
-        """The network's output for games, in parts on several threads."""
-        n, positions = len(masks), self._reader.sizes[1]
-        choice = _Choice(np.zeros(masks.shape), np.full(n, -np.inf), np.empty((n, positions)))
+    def _choose(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
+        """The probabilities of the actions ``[n, actions]``, the highest score of a move ``[n]``, and the
+        features of the positions ``[n, features]``; computed in parts on several threads.
+        """
+        n = len(masks)
+        probabilities, highest = np.zeros(masks.shape), np.full(n, -np.inf)
+        positions = np.empty((n, self._reader.sizes[1]))
 
         def choose(part: slice) -> None:
-            self._choose_part(observations[part], masks[part], _Choice(*(array[part] for array in choice)))
+            self._choose_part(
+                observations[part], masks[part], probabilities[part], highest[part], positions[part]
+            )
 
         run_parts(choose, list(split_evenly(n, SMALLEST_PART)))
-        return choice
+        return probabilities, highest, positions
 
-    def _choose_part(self, observations: Array, masks: Array, choice: _Choice) -> None:
+    def _choose_part(
+        self, observations: Array, masks: Array, probabilities: Floats, highest: Floats, positions: Floats
+    ) -> None:
         """Write the network's output for some games."""
         seen = self._reader.read(observations, masks, self._weights.lookahead)
-        choice.positions[:] = seen.positions
+        positions[:] = seen.positions
         of_position = np.zeros((len(masks), len(self._weights.move.bias)))
-        _multiply(choice.positions, self._weights.position, of_position)
+        _multiply(positions, self._weights.position, of_position)
         scores = np.empty(len(seen.games))
         for first in range(0, len(scores), ROWS):
             part = slice(first, first + ROWS)
             games, moves = seen.games[part], seen.moves[part].astype(np.float64)
-            moves[:, NUM_MOVE:] -= choice.positions[games]
+            moves[:, NUM_MOVE:] -= positions[games]
             self._score(of_position[games], moves, scores[part])
         temperature = 1.0 if self.temperature is None else float(self.temperature)
         _softmax(
-            scores, seen.games, seen.actions, temperature, choice.probabilities, choice.highest,
-            np.zeros(len(masks)),
+            scores, seen.games, seen.actions, temperature, probabilities, highest, np.zeros(len(masks))
         )  # fmt: skip
 
     def _score(self, rows: Floats, moves: Floats, scores: Floats) -> None:
