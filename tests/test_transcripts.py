@@ -62,7 +62,8 @@ def changed(before: list[str], after: list[str]) -> list[str]:
 
 def actions_at_random(variant: Variant) -> list[str]:
     """The first actions of deal 1, for a new game."""
-    env, rng, actions = SolitaireEnv(variant), random.Random(1), []
+    env, rng = SolitaireEnv(variant), random.Random(1)
+    actions: list[str] = []
     env.reset(options={"deal": 1})
     while len(actions) < 50 and (legal := env.legal_actions()):
         actions.append(WHIM.choose([env.action_text(action) for action in legal], rng))
