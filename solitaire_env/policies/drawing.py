@@ -45,7 +45,7 @@ def _draw_legal(
         mask = masks[n]
         ones = 0
         for action in range(mask.shape[0]):
-            ones += mask[action]
+            ones += mask[action] != 0
         left = min(uniforms[n], NEARLY_ONE) * ones
         action = 0
         while left >= mask[action] and action < mask.shape[0] - 1:
