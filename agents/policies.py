@@ -1,7 +1,6 @@
 """Policies that only ``agents`` can load: search, networks in torch, zips of Stable-Baselines3.
 
-The package finds the first two by name through the entry points ``solitaire_env.policies`` of
-``pyproject.toml``.
+``solitaire_env.policies.load`` calls the first two in a checkout.
 """
 
 from pathlib import Path

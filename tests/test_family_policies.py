@@ -90,13 +90,6 @@ def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
             batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
 
 
-def test_family_features_have_the_same_columns_in_every_game() -> None:
-    names = {MoveReader(GameSpec(variant), family=True).move_names for variant in VARIANTS}
-    assert len(names) == 1
-    plain = MoveReader(GameSpec(VARIANTS[0])).move_names
-    assert names.pop()[:-NUM_FAMILY] == plain
-
-
 @pytest.mark.parametrize("name", EACH)
 def test_family_features_after_a_move_are_those_of_the_position_it_leads_to(name: str) -> None:
     """Except for moves that turn up a hidden card."""
@@ -232,16 +225,3 @@ def test_safe_moves_follow_further_rules() -> None:
     rest = "foundations: C 0 D 0 H 0 S 0|t1: 2D|t2: 3S|redeals: 1"
     assert safe("threes", f"variant: threes|stock: 3H 2C AC 3C 3D AH|waste: 2S 2H AD AS|{rest}") == "none"
     assert not has_safe_moves(get_variant("zebra")) and has_safe_moves(get_variant("penguin"))
-
-
-def test_greedy_never_worries_back_nor_redeals_first() -> None:
-    """And no card leaves one that it fits onto by the rules of the game."""
-    for name in ("klondike", "whitehead", "double-klondike"):
-        batch, player = dealt(get_variant(name), 8), load_policy("greedy", name)
-        for _ in range(100 if COMPILED else 30):
-            going = (batch.state.status == PLAYING).astype(np.int8)
-            chosen = player(batch.observations(), batch.state.mask)
-            worries = batch.rules.worry_actions
-            others = batch.state.mask[:, :worries].any(axis=1)
-            assert (chosen[others & (going == 1)] < worries).all()
-            batch.step(np.where(going, chosen, 0), going)

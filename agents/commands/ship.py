@@ -24,7 +24,7 @@ from agents.runs.folders import BASELINES, HISTORY, history_of, init_records
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
-from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card
+from solitaire_env.policies.model_files import CARD, WEIGHTS
 from solitaire_env.util.files import read_json, write_json, write_text
 from solitaire_env.util.messages import shown
 
@@ -100,11 +100,11 @@ class Run:
         )
 
 
-def thinned(curve: Path) -> str:
-    """A learning curve with at most :data:`CURVE_ROWS` evenly spaced rows, including the first and last."""
+def thinned(curve: Path, most: int = CURVE_ROWS) -> str:
+    """A learning curve with at most ``most`` evenly spaced rows, including the last."""
     with curve.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
-    kept = np.unique(np.linspace(0, len(rows) - 1, min(CURVE_ROWS, len(rows))).round().astype(int))
+    kept = np.unique(np.linspace(len(rows) - 1, 0, min(most, len(rows))).round().astype(int))
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([head, *(rows[k] for k in kept)])
     return out.getvalue()
@@ -130,14 +130,13 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        shutil.copyfile(run.folder / "model" / WEIGHTS, part / WEIGHTS)
-        write_json(part / CARD, parse_card(run.folder / "model" / CARD))
+        for name in (WEIGHTS, CARD):
+            shutil.copyfile(run.folder / "model" / name, part / name)
         records = init_records(run.folder, run.config)
         names = [record.relative_to(run.folder).as_posix() for record in records]
         _ship_records(run.folder, part, ",".join(names) or None)  # without paths of this machine
         for record in history_of(run.folder):
-            init_from = load_config(record / "config.yaml").init_from
-            _ship_records(record, part / record.relative_to(run.folder), init_from)
+            _ship_earlier(record, part / record.relative_to(run.folder))
         for other in others:
             seed = other.config.seed
             write_text(part / f"curve-seed-{seed}.csv", thinned(other.folder / "curve.csv"))
@@ -154,16 +153,22 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
 
 def _ship_records(source: Path, target: Path, init_from: str | None) -> None:
     """Write the record of a training: configuration, versions, curve."""
-    target.mkdir(parents=True, exist_ok=True)
     config = load_config(source / "config.yaml")
     write_text(target / "config.yaml", dump_config(replace(config, init_from=init_from)))
     for name in ("versions.json", "imitation.json"):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
-    if (source / CARD).is_file():
-        write_json(target / CARD, parse_card(source / CARD))
     if (source / "curve.csv").is_file():
         write_text(target / "curve.csv", thinned(source / "curve.csv"))
+
+
+def _ship_earlier(source: Path, target: Path) -> None:
+    """Write what the model card needs of an earlier training: configuration, steps and minutes."""
+    target.mkdir(parents=True)
+    shutil.copyfile(source / "config.yaml", target / "config.yaml")
+    write_json(target / CARD, {"steps": read_json(source / CARD)["steps"]})
+    if (source / "curve.csv").is_file():
+        write_text(target / "curve.csv", thinned(source / "curve.csv", 1))
 
 
 def _learned(config: TrainConfig) -> dict[str, Any]:

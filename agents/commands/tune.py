@@ -30,7 +30,6 @@ from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.evaluation import Summary
 from solitaire_env.evaluation.deals import parse_deals
-from solitaire_env.policies.renamed_keys import RENAMED, rename_keys
 from solitaire_env.util.files import locked, write_text
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.util.progress import ProgressLine
@@ -144,7 +143,7 @@ def suggest(trial: optuna.Trial, config: TrainConfig) -> TrainConfig:
 
 def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
     """A configuration with the values of a trial."""
-    values = {RENAMED.get(name, name): value for name, value in values.items()}
+    values = dict(values)
     rate_end = values["learning_rate"] * values.pop("final_rate")
     values["learning_rate_end"] = float(f"{rate_end:.6g}")
     if "hidden" in values:
@@ -265,8 +264,7 @@ def open_study(a: Arguments) -> optuna.Study:
     if not study.user_attrs:
         study.set_user_attr("settings", settings)
     # Keys that are newer than the study have their defaults.
-    [stored] = rename_keys(a.study, study.user_attrs["settings"])
-    before = {**asdict(TrainConfig()), **stored}
+    before = {**asdict(TrainConfig()), **study.user_attrs["settings"]}
     for name, value in settings.items():
         if before[name] != value:
             raise ConfigError(

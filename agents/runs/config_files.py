@@ -8,7 +8,6 @@ import yaml
 
 from agents.config import ConfigError, TrainConfig, make_config
 from solitaire_env.core.variant import Variant
-from solitaire_env.policies.renamed_keys import rename_keys
 from solitaire_env.registration import env_variant, is_family
 from solitaire_env.util.messages import one_line, shown
 
@@ -94,7 +93,7 @@ def _game_of(env: str) -> Variant | None:
 
 
 def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:
-    """The blocks of a YAML file by name. Old names of keys are replaced."""
+    """The blocks of a YAML file by name."""
     try:
         text = path.read_text(encoding="utf-8")
         if len(text) > MAX_TEXT:
@@ -114,11 +113,7 @@ def _read_blocks(path: Path) -> dict[str, dict[str, Any]]:
                 f"{path}: block {shown(name)}: its name is the env, allowed: 'default' or an env id, and no "
                 "key 'env' in it"
             )
-    try:
-        blocks = rename_keys(path, *(block or {} for block in data.values()))
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-    return dict(zip(data, blocks, strict=True))
+    return {name: block or {} for name, block in data.items()}
 
 
 def dump_config(config: TrainConfig) -> str:

@@ -3,9 +3,9 @@
 Policies are in :mod:`solitaire_env.policies`; ``agents/`` trains them.
 """
 
-from solitaire_env.evaluation.evaluator import Evaluation, evaluate, game_rules, transcript_name
+from solitaire_env.evaluation.evaluator import Evaluation, evaluate, game_rules
 from solitaire_env.evaluation.result_files import Game, read_games
-from solitaire_env.evaluation.runner import Decisions, Finished, Runner
+from solitaire_env.evaluation.runner import TOP_ACTIONS, Decisions, Finished, Runner, think
 from solitaire_env.evaluation.statistics import (
     Summary,
     bootstrap_interval,
@@ -13,7 +13,6 @@ from solitaire_env.evaluation.statistics import (
     summarize,
     wilson_interval,
 )
-from solitaire_env.evaluation.thoughts import TOP_ACTIONS, think
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.policy import Policy
 
@@ -34,6 +33,5 @@ __all__ = [
     "read_games",
     "summarize",
     "think",
-    "transcript_name",
     "wilson_interval",
 ]

@@ -182,44 +182,35 @@ class _Transcripts:
 
     def has(self, deal: Deal) -> bool:
         """Whether the transcript of a deal's game exists, or is not needed."""
-        return self.folder is None or (self.folder / transcript_name(deal)).is_file()
+        return self.folder is None or (self.folder / _file_name(deal)).is_file()
 
     def add(self, game: Game, end: Finished) -> None:
         """Store a game."""
         if not self.enabled:
             return
-        self.texts[game.deal] = text = format_transcript(
-            transcript_of(self.variant, self.policy, game.deal, end, self.information)
+        thoughts = tuple(move.thought for move in end.moves)
+        transcript = Transcript(
+            variant=self.variant,
+            policy=self.policy,
+            deal=game.deal,
+            result="won" if end.won else "truncated" if end.truncated else "stuck",
+            cards_home=end.cards_home,
+            steps=end.steps,
+            start=end.position,
+            actions=tuple(action_text(self.variant, move.action) for move in end.moves),
+            thoughts=thoughts if any(thoughts) else (),
+            information=self.information,
         )
+        self.texts[game.deal] = text = format_transcript(transcript)
         if self.folder is not None:
-            write_text(self.folder / transcript_name(game.deal), text)
+            write_text(self.folder / _file_name(game.deal), text)
 
 
-def transcript_of(
-    variant: Variant, policy: str, deal: Deal | None, end: Finished, information: str | None
-) -> Transcript:
-    """A recorded game as a transcript."""
-    thoughts = tuple(move.thought for move in end.moves)
-    return Transcript(
-        variant=variant,
-        policy=policy,
-        deal=deal,
-        result="won" if end.won else "truncated" if end.truncated else "stuck",
-        cards_home=end.cards_home,
-        steps=end.steps,
-        start=end.position,
-        actions=tuple(action_text(variant, move.action) for move in end.moves),
-        thoughts=thoughts if any(thoughts) else (),
-        information=information,
-    )
+def _file_name(deal: Deal) -> str:
+    return f"{str(deal).replace(':', '-')}.txt"
 
 
 def game_rules(variant: Variant, max_episode_steps: int | None = None) -> str:
     """Building, spaces, moves and step limit of a game, in the format of result rows."""
     limit = max_episode_steps or step_limit(variant)
     return f"{variant.build}, {variant.spaces}, {variant.moves}, {limit} steps"
-
-
-def transcript_name(deal: Deal) -> str:
-    """The file name of the transcript of a deal."""
-    return f"{str(deal).replace(':', '-')}.txt"

@@ -31,9 +31,9 @@ class Game:
     repeated: int
     """Number of positions before an action that had occurred before in the game."""
     seed: int | None = field(default=None, compare=False)
-    """Seed of a stochastic policy; None for others, and in older files."""
+    """Seed of a stochastic policy; None if it is not known, or the policy is not stochastic."""
     fingerprint: str | None = field(default=None, compare=False)
-    """Fingerprint of the policy (:attr:`~solitaire_env.policies.Policy.fingerprint`); None in older files."""
+    """:attr:`~solitaire_env.policies.Policy.fingerprint` of the policy; None if it is not known."""
 
 
 _GAME_TYPES = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Game).items()}
@@ -140,9 +140,7 @@ class ResultFile:
     def _check(self, game: Game) -> None:
         for key, value in self.about.items():
             stored = getattr(game, key)
-            if key == "seed" and stored is None:
-                stored = 0 if value is not None else None  # older files: the default seed
-            if stored != value and not (key == "fingerprint" and stored is None):
+            if stored not in (value, None):
                 raise ValueError(
                     f"{self.path} contains games with {key} {shown(stored)}, not {value!r}; "
                     "choose another file"

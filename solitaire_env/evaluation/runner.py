@@ -20,10 +20,8 @@ from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation.random_streams import RandomStreams, random_stream
 from solitaire_env.evaluation.repeats import Repeats
-from solitaire_env.evaluation.thoughts import think
-from solitaire_env.notation import format_position
+from solitaire_env.notation import action_text, format_position
 from solitaire_env.policies.policy import Policy, ask, view_of
 from solitaire_env.transcripts import Thought
 from solitaire_env.util.arguments import check_count
@@ -33,6 +31,8 @@ Rows = npt.NDArray[np.int64]
 NUM_ENVS: Final = 1024
 """Default number of games in parallel. A round of decisions has a fixed cost, which more games share; a game
 takes some kilobytes of memory."""
+TOP_ACTIONS: Final = 5
+"""Maximum number of actions in a thought."""
 _GAME_NUMBERS: Final = count()
 """Game numbers, unique in a process."""
 
@@ -96,7 +96,7 @@ class _GameRows:
         self.numbers = np.zeros(rows, dtype=np.int64)
         self.positions = [""] * rows
         self.moves: list[list[Move]] = [[] for _ in range(rows)]
-        self.streams = RandomStreams(rows)
+        self.streams: dict[int, np.random.Generator] = {}
         self.repeats = Repeats(spec.rules, rows)
         self.cycling = np.zeros(rows, dtype=np.bool_)
         """Games of a deterministic policy that have repeated a position."""
@@ -203,7 +203,7 @@ class Runner:
         for row, start in zip(rows.tolist(), starts, strict=True):
             games.starts[row], games.numbers[row] = start, next(_GAME_NUMBERS)
             if self.policy.stochastic:
-                games.streams.begin(row, random_stream(start, self.seed))
+                games.streams[row] = random_stream(start, self.seed)
             if self.record:
                 games.positions[row], games.moves[row] = format_position(self.played.position(row)), []
         if self.policy.stateful:
@@ -265,7 +265,10 @@ class Runner:
         if self.record if explain is None else explain:
             # Copies, because a policy may change its arguments.
             thoughts = think(self.policy, self.view, observations.copy(), masks.copy())
-        uniforms = self._games.streams.draw(rows) if self.policy.stochastic else None
+        uniforms = None
+        if self.policy.stochastic:
+            streams = self._games.streams
+            uniforms = np.array([streams[row].random() for row in rows.tolist()])
         begin = time.process_time()
         actions = ask(self.policy, observations, masks, uniforms, self._games.numbers[rows])
         self.answer_seconds += time.process_time() - begin
@@ -350,9 +353,40 @@ class Runner:
         self._games.outdated[0] = True
         self._games.numbers[0] = number
         if self.policy.stochastic:
-            self._games.streams.begin(0, random_stream(start, self.seed, decision))
+            self._games.streams[0] = random_stream(start, self.seed, decision)
 
 
 def new_game_number() -> int:
     """A number that no other game of this process has."""
     return next(_GAME_NUMBERS)
+
+
+def random_stream(start: Start, seed: int, decision: int = 0) -> np.random.Generator:
+    """The random numbers of a game from a given decision. They depend on nothing else."""
+    key = format_position(start) if isinstance(start, Position) else str(start)
+    stream = np.random.PCG64([seed, *key.encode()])
+    return np.random.Generator(stream.advance(decision) if decision else stream)
+
+
+def think(
+    policy: Policy, view: GameSpec, observations: Array, masks: npt.NDArray[np.int8]
+) -> list[Thought | None]:
+    """The policy's thoughts about ``n`` positions of the game that it sees; None if it has none."""
+    if not policy.explains:
+        return [None] * len(masks)
+    probabilities, values = policy.explain(observations, masks)
+    thoughts: list[Thought | None] = []
+    for row in range(len(masks)):
+        top: tuple[tuple[str, float], ...] = ()
+        if probabilities is not None:
+            of_row = np.asarray(probabilities[row], dtype=np.float64)
+            likeliest = np.argsort(-of_row, kind="stable")[:TOP_ACTIONS]
+            # 32-bit probabilities may sum to a little more than 1.
+            top = tuple(
+                (action_text(view.variant, int(a)), min(1.0, float(of_row[a])))
+                for a in likeliest
+                if of_row[a] > 0
+            )
+        value = None if values is None else float(values[row])
+        thoughts.append(None if value is None and not top else Thought(value, top))
+    return thoughts

@@ -9,8 +9,8 @@ import numpy as np
 
 from solitaire_env.core.deals import Deal
 from solitaire_env.evaluation.result_files import Game, check_distinct
+from solitaire_env.util.arguments import check_count
 from solitaire_env.util.messages import shown
-from solitaire_env.util.numbers import whole_number
 
 MAX_RESAMPLES: Final = 1_000_000
 """Maximum number of resamples of a bootstrap interval."""
@@ -45,11 +45,8 @@ class Summary:
 
 def wilson_interval(wins: int, games: int) -> tuple[float, float]:
     """Wilson's 95 % score interval of a win rate (Wilson, JASA 22, 1927)."""
-    won, played = whole_number(wins), whole_number(games)
-    if won is None or played is None or not 0 <= won <= played:
-        raise ValueError(
-            f"wins is {shown(wins)} and games {shown(games)}, allowed: whole numbers, wins from 0 to games"
-        )
+    games = check_count("games", games)
+    wins = check_count("wins", wins, 0, games)
     if games == 0:
         return (0.0, 1.0)
     z2 = 1.959963984540054**2
@@ -60,15 +57,8 @@ def wilson_interval(wins: int, games: int) -> tuple[float, float]:
 
 def bootstrap_interval(values: Sequence[float], resamples: int = 2000) -> tuple[float, float]:
     """95 % percentile bootstrap interval of a mean, from a fixed seed."""
-    count = whole_number(resamples)
-    if count is None or not 1 <= count <= MAX_RESAMPLES:
-        raise ValueError(
-            f"resamples is {shown(resamples)}, allowed: a whole number from 1 to {MAX_RESAMPLES:,}"
-        )
-    try:
-        data = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        data = np.array(math.nan)
+    count = check_count("resamples", resamples, 1, MAX_RESAMPLES)
+    data = np.asarray(values, dtype=np.float64)
     if data.ndim != 1 or not np.isfinite(data).all():
         raise ValueError(f"values are {shown(values)}, allowed: one row of finite numbers")
     if len(data) == 0:

@@ -71,33 +71,7 @@ def autoplay_safe(rules: Rules, state: State, events: Events, b: int) -> int:
 
 
 @kernel
-def _autoplay_safe_moves(rules: Rules, state: State, chosen: Annotated[Int64, "batch"]) -> None:
-    for b in range(chosen.shape[0]):
-        if state.status[b] == PLAYING:
-            chosen[b] = autoplay_safe_move(rules, state, b)
-
-
-def autoplay_safe_moves(rules: Any, state: State) -> Array:
-    """The first safe move home of each game of a batch, int64 ``[batch]``, -1 if there is none."""
-    chosen = np.full(len(state.status), -1, dtype=np.int64)
-    _autoplay_safe_moves(rules, state, chosen)
-    return chosen
-
-
-def keep_safe_moves(masks: Array, safe: Array) -> Array:
-    """Copies of masks ``[n, actions]``, with only the safe move of each game that has one.
-
-    ``safe``, int64 ``[n]``, is the result of :func:`autoplay_safe_moves`.
-    """
-    masks = masks.copy()
-    [rows] = np.nonzero(safe >= 0)
-    masks[rows] = 0
-    masks[rows, safe[rows]] = 1
-    return masks
-
-
-@kernel
-def _autoplay_seen(
+def _find_safe_moves(
     rules: Rules,
     state: State,
     observations: Annotated[Int8, "n size"],
@@ -106,6 +80,7 @@ def _autoplay_seen(
 ) -> None:
     for game in range(observations.shape[0]):
         place_cards(rules, state, GAME, observations[game])
+        chosen[game] = -1
         for source in range(rules.sources):
             if (
                 masks[game, rules.home_actions + source] != 0
@@ -138,12 +113,31 @@ class SafeAutoplay:
         masks
             int8 or bool ``[n, actions]``; of finished games no action is safe.
         """
-        chosen = np.full(len(masks), -1, dtype=np.int64)
+        chosen = np.empty(len(masks), dtype=np.int64)
         observations = np.ascontiguousarray(observations, dtype=np.int8)
         masks = np.ascontiguousarray(masks).view(np.int8)
-        _autoplay_seen(self.rules, make_state(self.rules, 1), observations, masks, chosen)
+        _find_safe_moves(self.rules, make_state(self.rules, 1), observations, masks, chosen)
         return chosen
 
     def keep(self, observations: Array, masks: Array) -> Array:
         """Copies of the masks, with only the safe move of each game that has one."""
         return keep_safe_moves(masks, self.moves(observations, masks))
+
+
+def autoplay_safe_moves(rules: Any, state: State) -> Array:
+    """The first safe move home of each game of a batch, int64 ``[batch]``, -1 if there is none."""
+    chosen = np.empty(len(state.status), dtype=np.int64)
+    _find_safe_moves(rules, make_state(rules, 1), state.rows, state.mask, chosen)
+    return chosen
+
+
+def keep_safe_moves(masks: Array, safe: Array) -> Array:
+    """Copies of masks ``[n, actions]``, with only the safe move of each game that has one.
+
+    ``safe``, int64 ``[n]``, is the result of :func:`autoplay_safe_moves`.
+    """
+    masks = masks.copy()
+    [rows] = np.nonzero(safe >= 0)
+    masks[rows] = 0
+    masks[rows, safe[rows]] = 1
+    return masks

@@ -17,11 +17,10 @@ from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
 from solitaire_env.core.rules.building import base_rank, follows, is_in, last_rank, next_lower
 from solitaire_env.core.rules.foundations import home_suits, place_home
 from solitaire_env.core.rules.state import copy_cards
-from solitaire_env.move_features.columns import NUM_PLAIN, PLAIN
-from solitaire_env.move_features.dig_outs import send_all_home, write_dig_outs
+from solitaire_env.move_features.columns import PLAIN
+from solitaire_env.move_features.dig_outs import send_all_home
 from solitaire_env.move_features.moves import cards_after_next, cards_in_sight, lowest_foundation
 from solitaire_env.move_features.observed import GAME, write_seen
-from solitaire_env.move_features.reachability import write_reachability
 
 Array = npt.NDArray[Any]
 
@@ -391,7 +390,22 @@ def _play(plans, state, sets, out):  # type: ignore[no-untyped-def]
 
 @inner(inline=False)
 def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
-    """Write the plain features; copy the cards of the position to row ``PLAN``."""
+    """Write the plain features of the position in row ``b`` of a state with ``ROWS`` rows; copy its cards to
+    row ``PLAN``.
+
+    Parameters
+    ----------
+    plans
+        The result of :func:`~solitaire_env.move_features.dig_outs.planning_rules`.
+    b
+        ``GAME`` or ``AFTER``; mask and status are not read.
+    drawn
+        For the position after a draw: the number of unknown cards drawn; else 0.
+    notes
+        Must contain the unseen cards and the piles of row ``b``.
+    out
+        float32 ``[NUM_PLAIN]``.
+    """
     piles = notes.piles[b]
     sets = _find_sets(rules, state, b, drawn)
     _counts(rules, state, b, drawn, out)
@@ -407,33 +421,3 @@ def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-u
         # The card on the waste is unknown, so plans do not use the waste.
         state.waste[PLAN] = 0
     _play(plans, state, sets, out)
-
-
-@inner
-def write_position(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
-    """Write the features of the position in row ``b`` of a state with ``ROWS`` rows, without reachability.
-
-    Parameters
-    ----------
-    plans
-        The result of :func:`~solitaire_env.move_features.dig_outs.planning_rules`.
-    b
-        ``GAME`` or ``AFTER``; mask and status are not read.
-    drawn
-        For the position after a draw: the number of unknown cards drawn; else 0.
-    notes
-        Must contain the unseen cards and the piles of row ``b``.
-    out
-        float32 ``[NUM_PLAIN + rounds of dig-outs * NUM_DIG]``.
-    """
-    write_plain(rules, plans, state, b, drawn, notes, out)
-    write_dig_outs(plans, state, PLAN, TRIAL, BEST, out[NUM_PLAIN:])
-
-
-@inner
-def write_reach(plans, state, b, notes, out):  # type: ignore[no-untyped-def]
-    """Write the relaxed reachability from the position in row ``b``; the unseen cards must be in the notes.
-
-    A card that was just drawn is one of the unseen ones, and is available like them.
-    """
-    write_reachability(plans, state, b, TRIAL, notes.unseen, notes.hand, out)

@@ -36,37 +36,33 @@ from solitaire_env.move_features.columns import (
     WAY,
     position_names,
 )
-from solitaire_env.move_features.dig_outs import planning_rules
+from solitaire_env.move_features.dig_outs import planning_rules, write_dig_outs
 from solitaire_env.move_features.family import family_rules, write_family, write_family_move
 from solitaire_env.move_features.lookahead import Passed, look_ahead, make_passed
 from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
     AFTER,
+    BEST,
+    PLAN,
     ROWS,
+    TRIAL,
     Notes,
     make_notes,
     note_pile,
     note_unseen,
     write_plain,
-    write_position,
-    write_reach,
 )
+from solitaire_env.move_features.reachability import write_reachability
 
 Array = npt.NDArray[Any]
 
-NONE: Final = 0
-"""No draw; no trust in the mask."""
 NOTHING: Final = -1
 """No action."""
-
 DIG_OUT_ROUNDS: Final = 2
 """Default number of rounds of dig-outs."""
-
-
 NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 """Weights of the linear policy if it is not followed; with them it plays the first legal move."""
-
 SMALLEST_PART: Final = 16
 """Minimum number of games of a thread."""
 
@@ -113,22 +109,16 @@ class MoveReader:
             raise ValueError(
                 f"observation is {spec.settings.observation!r}, allowed for move features: 'cards'"
             )
-        if rollout_lookahead and spec.variant.build != "same suit":
-            raise ValueError(
-                f"rollout_lookahead is {rollout_lookahead} with build {spec.variant.build!r}, allowed: 0"
-            )
         if rollout_lookahead and not has_safe_moves(spec.variant):
             raise ValueError(
-                f"rollout_lookahead is {rollout_lookahead} with foundation_build "
-                f"{spec.variant.foundation_build!r}, allowed: 0"
+                f"rollout_lookahead is {rollout_lookahead} with build {spec.variant.build!r} and "
+                f"foundation_build {spec.variant.foundation_build!r}, allowed: 0"
             )
         self.rules = spec.rules
         self.plans = planning_rules(spec.rules, own_build=family)
-        self.dig_out = dig_out
-        self.relaxed_reachability = relaxed_reachability
         self.rollout_lookahead = rollout_lookahead
-        self.family = family
-        self.family_rules = family_rules(spec.rules)
+        self._numbers = dig_out, relaxed_reachability, rollout_lookahead, int(family)
+        self._family_rules = family_rules(spec.rules)
         self._free: list[Scratch] = []
         self.position_names = position_names(dig_out, relaxed_reachability, rollout_lookahead, family)
         """The names of the features of a position, in order."""
@@ -153,32 +143,24 @@ class MoveReader:
         weights
             The linear policy's, float64 ``[NUM_MOVE]``, for the rollout lookahead; zeros by default.
         """
-        observations, masks, features = self._room(observations, masks, self.sizes)
         weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
 
         def read_part(arrays: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
-            state, events, scratch, notes, passed = arrays
-            game = (self.rules, self.plans, state)
-            games = (scratch, notes, observations, masks)
-            if self.rollout_lookahead:
-                limits = (self.dig_out, self.relaxed_reachability, self.rollout_lookahead)
-                _read_ahead(*game, events, passed, *games, *limits, weights, *features)
-            else:
-                _read(*game, *games, self.dig_out, self.relaxed_reachability, weights, *features)
-            if self.family:
-                _read_family(self.rules, state, notes, self.family_rules, *games[2:], *features[2:])
+            _read(
+                self.rules, self.plans, *arrays, observations, masks, *self._numbers, weights,
+                self._family_rules, *features,
+            )  # fmt: skip
 
-        return self._in_parts(read_part, observations, masks, features)
+        return self._in_parts(read_part, observations, masks, self.sizes)
 
     def read_moves(self, observations: Array, masks: Array) -> MoveFeatures:
         """The features of the moves only, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
-        observations, masks, features = self._room(observations, masks, (NUM_MOVE, 0))
 
         def read_part(arrays: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
             state, _, scratch, *_ = arrays
             _read_moves(self.rules, state, scratch, NO_WEIGHTS, observations, masks, *features[:3])
 
-        return self._in_parts(read_part, observations, masks, features)
+        return self._in_parts(read_part, observations, masks, (NUM_MOVE, 0))
 
     def read_table(self, observations: Array) -> Array:
         """The features of the moves only, with a row per action, float32 ``[n, actions, NUM_MOVE]``.
@@ -188,18 +170,34 @@ class MoveReader:
         masks = np.ones((len(observations), self.rules.actions), dtype=np.int8)
         return self.read_moves(observations, masks).moves.reshape(*masks.shape, NUM_MOVE)
 
+    def read_positions(self, observations: Array, weights: Array | None = None) -> Array:
+        """The features of the positions only, float32 ``[n, features]``."""
+        nothing = np.zeros((len(observations), 0), dtype=np.int8)
+        return self.read(observations, nothing, weights).positions
+
     def _in_parts(
         self, read_part: Callable[[Scratch, Array, Array, MoveFeatures], None], observations: Array,
-        masks: Array, features: MoveFeatures,
+        masks: Array, sizes: tuple[int, int],
     ) -> MoveFeatures:  # fmt: skip
-        """Read games, in parts on several threads."""
+        """Read games, in parts on several threads; ``sizes`` as in :attr:`sizes`."""
+        observations = np.ascontiguousarray(observations, dtype=np.int8)
+        masks = np.ascontiguousarray(masks).view(np.int8)
         ends = np.zeros(len(masks) + 1, dtype=np.int64)
         np.cumsum(np.count_nonzero(masks, axis=1), out=ends[1:])
+        features = MoveFeatures(
+            np.empty(ends[-1], dtype=np.int64),
+            np.empty(ends[-1], dtype=np.int64),
+            np.empty((ends[-1], sizes[0]), dtype=np.float32),
+            np.empty((len(observations), sizes[1]), dtype=np.float32),
+        )
 
         def read(part: slice) -> None:
             moves = slice(ends[part.start], ends[part.stop])
             games = features.games[moves]
-            arrays = self._take_arrays()
+            try:
+                arrays = self._free.pop()
+            except IndexError:
+                arrays = _make_scratch(self.rules)
             read_part(
                 arrays, observations[part], masks[part],
                 MoveFeatures(games, features.actions[moves], features.moves[moves], features.positions[part]),
@@ -210,46 +208,18 @@ class MoveReader:
         run_parts(read, list(split_evenly(len(masks), SMALLEST_PART)))
         return features
 
-    def read_positions(self, observations: Array, weights: Array | None = None) -> Array:
-        """The features of the positions only, float32 ``[n, features]``."""
-        nothing = np.zeros((len(observations), 0), dtype=np.int8)
-        return self.read(observations, nothing, weights).positions
 
-    def _take_arrays(self) -> Scratch:
-        """Scratch arrays that no other thread uses meanwhile; the caller returns them."""
-        try:
-            return self._free.pop()
-        except IndexError:
-            return self._make_scratch()
-
-    def _make_scratch(self) -> Scratch:
-        rules = self.rules
-        return (
-            make_state(rules, ROWS),
-            make_events(ROWS),
-            make_move_scratch(rules),
-            make_notes(rules),
-            make_passed(rules),
-        )
-
-    def _room(
-        self, observations: Array, masks: Array, sizes: tuple[int, int]
-    ) -> tuple[Array, Array, MoveFeatures]:
-        """The arguments in the types of the kernels, and arrays for the results."""
-        masks = np.ascontiguousarray(masks).view(np.int8)
-        moves = np.count_nonzero(masks)
-        features = MoveFeatures(
-            np.empty(moves, dtype=np.int64),
-            np.empty(moves, dtype=np.int64),
-            np.empty((moves, sizes[0]), dtype=np.float32),
-            np.empty((len(observations), sizes[1]), dtype=np.float32),
-        )
-        return np.ascontiguousarray(observations, dtype=np.int8), masks, features
+def _make_scratch(rules: Rules) -> Scratch:
+    return (
+        make_state(rules, ROWS),
+        make_events(ROWS),
+        make_move_scratch(rules),
+        make_notes(rules),
+        make_passed(rules),
+    )
 
 
 # ----------------------------------------------------------------------------------------- kernels
-#
-# There is a kernel for each kind of reader, which calls no more than it needs.
 
 
 @inner
@@ -319,7 +289,7 @@ def _place_game(  # type: ignore[no-untyped-def]
     for pile in range(rules.piles):
         note_pile(rules, state, GAME, pile, notes.piles[GAME, pile])
     return _write_moves(
-        rules, state, scratch, mask, NONE, game, first, weights, games, actions, moves
+        rules, state, scratch, mask, 0, game, first, weights, games, actions, moves
     )  # fmt: skip
 
 
@@ -338,52 +308,31 @@ def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _move_cards(rules, state, action, notes):  # type: ignore[no-untyped-def]
-    """Move the cards of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
+def _make_move(rules, state, events, action, playing, notes):  # type: ignore[no-untyped-def]
+    """Make the move of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
 
-    That row then has no mask and no status.
+    That row has mask and status only if the game is ``playing`` on from there.
     """
     source, target, count = decode(rules, state, GAME, action)
-    copy_cards(rules, state, GAME, AFTER)
-    if rules.fill:
-        # A card of the stock may fill a space.
-        for place in range(rules.row_stock, rules.row_size):
-            state.rows[AFTER, place] = state.rows[GAME, place]
-    move_cards(rules, state, AFTER, action, source, target, count)
-    for other in range(rules.sources):
-        state.tops[AFTER, other] = playable(rules, state, AFTER, other)
-    _note_after(rules, state, source, target, notes)
-    if _changes_unseen(rules, action):
-        note_unseen(rules, state, AFTER, notes.unseen)
-
-
-@inner
-def _play(rules, state, events, action, notes):  # type: ignore[no-untyped-def]
-    """Play an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there."""
-    source, target, _ = decode(rules, state, GAME, action)
-    copy(rules, state, GAME, AFTER)
-    step(rules, state, events, AFTER, action)
-    _note_after(rules, state, source, target, notes)
-    if _changes_unseen(rules, action):
-        note_unseen(rules, state, AFTER, notes.unseen)
-
-
-@inner
-def _restore_unseen(rules, state, action, notes):  # type: ignore[no-untyped-def]
-    """Restore the unseen cards of row ``GAME`` after an action that changed them; ``NOTHING`` is allowed."""
-    if action >= 0 and _changes_unseen(rules, action):
-        note_unseen(rules, state, GAME, notes.unseen)
-
-
-@inner
-def _note_after(rules, state, source, target, notes):  # type: ignore[no-untyped-def]
-    """Note the piles after a move from a source to a target."""
+    if playing:
+        copy(rules, state, GAME, AFTER)
+        step(rules, state, events, AFTER, action)
+    else:
+        copy_cards(rules, state, GAME, AFTER)
+        if rules.fill:
+            # A card of the stock may fill a space.
+            for place in range(rules.row_stock, rules.row_size):
+                state.rows[AFTER, place] = state.rows[GAME, place]
+        move_cards(rules, state, AFTER, action, source, target, count)
+        for other in range(rules.sources):
+            state.tops[AFTER, other] = playable(rules, state, AFTER, other)
     for pile in range(rules.piles):
         if pile in (source, target):
             note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
         else:
-            for column in range(notes.piles.shape[2]):
-                notes.piles[AFTER, pile, column] = notes.piles[GAME, pile, column]
+            write_row(notes.piles[GAME, pile], notes.piles[AFTER, pile])
+    if _changes_unseen(rules, action):
+        note_unseen(rules, state, AFTER, notes.unseen)
 
 
 @inner
@@ -408,86 +357,46 @@ def _start_after(rules, state, action, here, out):  # type: ignore[no-untyped-de
     return is_legal(state, GAME, action)
 
 
-@kernel
-def _read(
-    rules: Rules,
-    plans: Rules,
-    state: State,
-    scratch: MoveScratch,
-    notes: Notes,
-    observations: Annotated[Int8, "n size"],
-    masks: Annotated[Int8, "n masked"],
-    digs: int,
-    reach: int,
-    weights: Annotated[Float64, "own_features"],
-    games: Annotated[Int64, "moves"],
-    actions: Annotated[Int64, "moves"],
-    moves: Annotated[Float32, "moves all_features"],
-    positions: Annotated[Float32, "n features"],
-) -> None:
-    """Read games without rollout lookahead."""
-    size = NUM_PLAIN + digs * NUM_DIG
-    k = 0
-    for game in range(observations.shape[0]):
-        first = k
-        k = _place_game(
-            rules, state, scratch, notes, observations[game], masks[game], game, first, weights, games,
-            actions, moves,
-        )  # fmt: skip
-        here = positions[game, :]
-        for move in range(first - 1, k):
-            action, out = _place_of(move, first, actions, moves, here)
-            if not _start_after(rules, state, action, here, out):
-                continue
-            b = GAME
-            drawn = cards_drawn(rules, state, action)
-            if action >= 0 and not drawn:
-                _move_cards(rules, state, action, notes)
-                b = AFTER
-            write_position(rules, plans, state, b, drawn, notes, out[:size])
-            if reach:
-                write_reach(plans, state, b, notes, out[size : size + reach])
-            if not drawn:
-                _restore_unseen(rules, state, action, notes)
-
-
 @inner
-def _read_end(rules, plans, state, scratch, notes, reach, out):  # type: ignore[no-untyped-def]
+def _read_end(rules, plans, state, notes, reach, out):  # type: ignore[no-untyped-def]
     """Write the features of the position in row ``AFTER`` at the end of a lookahead, and the number of cards
     that went home during it.
     """
     way = NUM_PLAIN + reach
     for pile in range(rules.piles):
         note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
-    write_plain(rules, plans, state, AFTER, NONE, notes, out[:NUM_PLAIN])
+    write_plain(rules, plans, state, AFTER, 0, notes, out[:NUM_PLAIN])
     if reach:
-        write_reach(plans, state, AFTER, notes, out[NUM_PLAIN:way])
+        write_reachability(plans, state, AFTER, TRIAL, notes.unseen, notes.hand, out[NUM_PLAIN:way])
     out[way + WAY.home] = (state.home[AFTER] - state.home[GAME]) / 13
 
 
 @kernel
-def _read_ahead(
+def _read(
     rules: Rules,
     plans: Rules,
     state: State,
     events: Events,
-    passed: Passed,
     scratch: MoveScratch,
     notes: Notes,
+    passed: Passed,
     observations: Annotated[Int8, "n size"],
     masks: Annotated[Int8, "n masked"],
     digs: int,
     reach: int,
     limit: int,
+    family: int,
     weights: Annotated[Float64, "own_features"],
+    constants: Annotated[Float32, "family"],
     games: Annotated[Int64, "moves"],
     actions: Annotated[Int64, "moves"],
     moves: Annotated[Float32, "moves all_features"],
     positions: Annotated[Float32, "n features"],
 ) -> None:
-    """The same with the rollout lookahead."""
+    """Read games: for each, the position itself, then the position after each move."""
     size = NUM_PLAIN + digs * NUM_DIG
     ahead = size + reach
+    of_family = positions.shape[1] - family * NUM_FAMILY
     k = 0
     for game in range(observations.shape[0]):
         first = k
@@ -504,60 +413,30 @@ def _read_ahead(
             b = GAME
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:
-                _play(rules, state, events, action, notes)
                 b = AFTER
-            write_position(rules, plans, state, b, drawn, notes, out[:size])
+                _make_move(rules, state, events, action, limit > 0, notes)
+            write_plain(rules, plans, state, b, drawn, notes, out[:NUM_PLAIN])
+            write_dig_outs(plans, state, PLAN, TRIAL, BEST, out[NUM_PLAIN:size])
             if reach:
-                write_reach(plans, state, b, notes, out[size:ahead])
+                write_reachability(plans, state, b, TRIAL, notes.unseen, notes.hand, out[size:ahead])
+            if family:
+                write_family(rules, state, b, drawn, notes.unseen, constants, out[of_family:])
+                if action >= 0:
+                    write_family_move(rules, state, GAME, action, out[of_family:])
             if drawn:
                 # A draw has the lookahead of the position itself.
                 continue
-            if action < 0:
-                copy(rules, state, GAME, AFTER)
-            end, made = look_ahead(
-                rules, state, events, AFTER, move, weights, limit, scratch, passed
-            )  # fmt: skip
-            if end == move:
-                _read_end(rules, plans, state, scratch, notes, reach, out[ahead:])
-            else:
-                _, known = _place_of(end, first, actions, moves, here)
-                write_row(known[ahead:], out[ahead:])
-            out[ahead + NUM_PLAIN + reach + WAY.moves] = made / limit
-            _restore_unseen(rules, state, action, notes)
-
-
-@kernel
-def _read_family(
-    rules: Rules,
-    state: State,
-    notes: Notes,
-    constants: Annotated[Float32, "family"],
-    observations: Annotated[Int8, "n size"],
-    masks: Annotated[Int8, "n masked"],
-    moves: Annotated[Float32, "moves all_features"],
-    positions: Annotated[Float32, "n features"],
-) -> None:
-    """Write the family's features of games that were read, after the others."""
-    family = positions.shape[1] - NUM_FAMILY
-    k = 0
-    for game in range(observations.shape[0]):
-        place_seen(rules, state, GAME, observations[game])
-        note_unseen(rules, state, GAME, notes.unseen)
-        here = positions[game, family:]
-        write_family(rules, state, GAME, 0, notes.unseen, constants, here)
-        for action in range(masks.shape[1]):
-            if masks[game, action] == 0:
-                continue
-            out = moves[k, NUM_MOVE + family :]
-            k += 1
-            if not is_legal(state, GAME, action):
-                write_row(here, out)
-                continue
-            b = GAME
-            drawn = cards_drawn(rules, state, action)
-            if not drawn:
-                _move_cards(rules, state, action, notes)
-                b = AFTER
-            write_family(rules, state, b, drawn, notes.unseen, constants, out)
-            write_family_move(rules, state, GAME, action, out)
-            _restore_unseen(rules, state, action, notes)
+            if limit:
+                if action < 0:
+                    copy(rules, state, GAME, AFTER)
+                end, made = look_ahead(
+                    rules, state, events, AFTER, move, weights, limit, scratch, passed
+                )  # fmt: skip
+                if end == move:
+                    _read_end(rules, plans, state, notes, reach, out[ahead:])
+                else:
+                    _, known = _place_of(end, first, actions, moves, here)
+                    write_row(known[ahead:of_family], out[ahead:of_family])
+                out[ahead + NUM_PLAIN + reach + WAY.moves] = made / limit
+            if action >= 0 and _changes_unseen(rules, action):
+                note_unseen(rules, state, GAME, notes.unseen)

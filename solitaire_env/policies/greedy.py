@@ -3,7 +3,6 @@
 from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from solitaire_env.core import Rules, State, make_state
 from solitaire_env.core.cards import SUITS
@@ -48,13 +47,8 @@ class Greedy(Policy):
         self.rules = spec.rules
 
     def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
+    ) -> Array:
         """Actions ``[n]``."""
         actions = np.empty(len(masks), dtype=np.int64)
         _choose(

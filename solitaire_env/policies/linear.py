@@ -45,13 +45,8 @@ class Linear(Policy):
         self.reader = MoveReader(spec)
 
     def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
+    ) -> Array:
         """Actions int64 ``[n]``, all by the first set of weights."""
         return self.best(observations, masks, np.zeros(len(masks), dtype=np.int64))
 

@@ -1,12 +1,12 @@
 """Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, a model folder, ``module:Class``.
 
-Names work the same in every command and function. Other packages can add some through the entry point group
-``solitaire_env.policies``; the project's ``agents`` add ``search`` and networks that need torch.
+Names work the same in every command and function. In a checkout of the project, ``agents`` add ``search`` and
+networks that need torch.
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,11 +28,8 @@ BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
     "shipped": load_shipped,
 }
 """The policies of the package."""
-CHECKOUT: Final = ("search", "folder")
-"""The policies of the folder ``agents``, which an installed package does not have."""
-GROUP: Final = "solitaire_env.policies"
-"""Entry points: a name, and a function that makes the policy from the name and a :class:`GameSpec`. The entry
-point ``folder`` reads model folders that the package itself cannot play."""
+AGENTS: Final = Path(__file__).parents[2] / "agents" / "policies.py"
+"""Loads ``search`` and networks that need torch; an installed package does not have it."""
 
 
 def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Moves | None = None) -> Policy:
@@ -41,8 +38,8 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     Parameters
     ----------
     name
-        One of :data:`BUILT_IN` or of the installed entry points (``search``), a run or model folder, or
-        ``module:Class``, which is called with the game as a :class:`GameSpec`.
+        One of :data:`BUILT_IN`, in a checkout ``search``, a run or model folder, or ``module:Class``, which
+        is called with the game as a :class:`GameSpec`.
     game
         An id, a variant's name, a variant or a spec.
     moves
@@ -57,19 +54,16 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     text = str(name) if isinstance(name, Path) else check_kind("policy", name, str, "a name or a folder")
     if text in BUILT_IN:
         return _create(text, BUILT_IN[text], _view_for(BUILT_IN[text], spec, moves))
-    added = _added()
-    if text in added and text != "folder":
-        return _create(text, lambda seen: _load_point(added[text])(text, seen), spec)
+    if text == "search":
+        return _create(text, partial(_from_agents("load_search"), text), spec)
     if _is_folder(text):
-        return _load_folder(Path(text), spec, added)
+        return _load_folder(Path(text), spec)
     if ":" in text:
         made = load_class(text)
         return with_moves(_create(text, made, _view_for(made, spec, moves)), moves)
-    if text in CHECKOUT:
-        raise ValueError(f"policy {text!r} is in the folder 'agents': run from a checkout of the project")
-    names = (*BUILT_IN, *(name for name in added if name != "folder"))
     raise ValueError(
-        f"unknown policy {shown(text)}, allowed: {', '.join(names)}, a run or model folder, or module:Class"
+        f"unknown policy {shown(text)}, allowed: {', '.join(BUILT_IN)}, search, a run or model folder, or "
+        "module:Class"
     )
 
 
@@ -129,13 +123,14 @@ def _view_for(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
     )
 
 
-def _added() -> dict[str, EntryPoint]:
-    """Policies of other packages; and in a checkout, of the folder ``agents``."""
-    points = {point.name: point for point in entry_points(group=GROUP)}
-    if (Path(__file__).parents[2] / "agents" / "policies.py").is_file():
-        for name in CHECKOUT:
-            points[name] = EntryPoint(name, f"agents.policies:load_{name}", GROUP)
-    return points
+def _from_agents(function: str) -> Callable[..., Policy]:
+    """A function of ``agents.policies``."""
+    if not AGENTS.is_file():
+        raise ValueError(f"{function} is in the folder 'agents': run from a checkout of the project")
+    try:
+        return getattr(import_module("agents.policies"), function)  # type: ignore[no-any-return]
+    except ImportError as error:
+        raise ValueError(f"{function} needs {one_line(error)}: install the extra 'train'") from None
 
 
 def _is_folder(text: str) -> bool:
@@ -145,23 +140,12 @@ def _is_folder(text: str) -> bool:
         return False
 
 
-def _load_folder(path: Path, spec: GameSpec, added: dict[str, Any]) -> Policy:
+def _load_folder(path: Path, spec: GameSpec) -> Policy:
     from solitaire_env.policies.network import load_network, playable  # reads safetensors
 
-    if playable(path) or "folder" not in added:
+    if playable(path) or not AGENTS.is_file():
         return load_network(path, spec)
-    policy: Policy = _load_point(added["folder"])(str(path), spec)
-    return policy
-
-
-def _load_point(point: Any) -> Callable[..., Any]:
-    try:
-        return point.load()  # type: ignore[no-any-return]
-    except ImportError as error:
-        raise ValueError(
-            f"policy {point.name!r} needs {one_line(error)}: "
-            "run from a checkout of the project with the extra 'train'"
-        ) from None
+    return _from_agents("load_folder")(str(path), spec)
 
 
 def _create(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:

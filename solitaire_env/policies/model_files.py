@@ -17,7 +17,6 @@ from safetensors import SafetensorError, safe_open
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.move_features.columns import MOVE_NAMES, position_names
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS
-from solitaire_env.policies.renamed_keys import rename_keys
 from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import one_line, shown
 
@@ -34,6 +33,14 @@ MAX_ROLLOUT_LOOKAHEAD: Final = 1000
 """Maximum of the network size ``rollout_lookahead``, in moves."""
 MAX_RELAXED_REACHABILITY: Final = 100
 """Maximum of the network size ``relaxed_reachability``, in features."""
+LIMITS: Final = {
+    "width": (2, 2**20),
+    "cards_per_pile": (0, 2**20),
+    "rollout_lookahead": (1, MAX_ROLLOUT_LOOKAHEAD),
+    "relaxed_reachability": (1, MAX_RELAXED_REACHABILITY),
+    "family": (1, 1),
+}
+"""Lowest and highest value of a network's sizes; of others 1, and the number of weights."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +73,6 @@ class Model:
         return ValueError(f"{self.folder / WEIGHTS}: not weights of this network ({one_line(error)})")
 
 
-def parse_card(path: Path) -> dict[str, Any]:
-    """The card in a file, not validated. Old names of keys are replaced (:mod:`.renamed_keys`)."""
-    card = read_json(path)
-    sizes = card.get("sizes")
-    if isinstance(sizes, dict) and ":" not in str(card.get("network")):
-        card, card["sizes"] = rename_keys(path, card, sizes)
-    else:  # a custom network names its own sizes
-        [card] = rename_keys(path, card)
-    return card
-
-
 def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     """The card of a model folder, validated as far as possible without the weights.
 
@@ -86,7 +82,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         If it cannot be read, is damaged, or its network is not one of ``kinds``.
     """
     path = folder / CARD
-    card = parse_card(path)
+    card = read_json(path)
     missing = [key for key in CARD_KEYS if key not in card]
     if missing or card["format"] != 1:
         raise ValueError(f"{path}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})")
@@ -211,20 +207,13 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         if isinstance(size, list) != (name == "hidden"):
             allowed = "a list of sizes" if name == "hidden" else "a number"
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: {allowed}")
-        least = {"width": 2, "cards_per_pile": 0}.get(name, 1)
-        if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
-            raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
-    for name, most in (
-        ("rollout_lookahead", MAX_ROLLOUT_LOOKAHEAD),
-        ("relaxed_reachability", MAX_RELAXED_REACHABILITY),
-        ("family", 1),
-    ):
-        if sizes.get(name, 1) > most:
-            raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
-    width, embedding, rounds, dig_out = (
-        sizes.get(name, 1) for name in ("width", "embedding", "context_rounds", "dig_out")
-    )
+        least, most = LIMITS.get(name, (1, numbers))
+        for n in size if isinstance(size, list) else [size]:
+            if type(n) is not int or not least <= n <= most:
+                raise ValueError(
+                    f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} to {most}"
+                )
+    width, embedding, rounds = (sizes.get(name, 1) for name in ("width", "embedding", "context_rounds"))
     hidden = sizes.get("hidden", [])
-    layers = sum(a * b for a, b in pairwise([dig_out, *(hidden or [1])]))
-    if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
+    if width * (embedding + rounds * width) + sum(a * b for a, b in pairwise(hidden)) > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")

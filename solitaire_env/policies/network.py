@@ -17,7 +17,7 @@ from solitaire_env.core.native import Float64, Int64, inner, kernel
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import SafeAutoplay
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
 from solitaire_env.policies.policy import Explanation, Policy
@@ -50,39 +50,6 @@ class Sizes(NamedTuple):
     """Number of relaxed-reachability features."""
     family: int = 0
     """Whether the family's features are read, 0 or 1."""
-
-
-class Features:
-    """Features of positions and legal moves that a network reads.
-
-    Parameters
-    ----------
-    spec
-        The game as the network sees it.
-    sizes
-        Sizes of the network.
-    safe_autoplay
-        Whether safe autoplay is played first.
-    """
-
-    def __init__(self, spec: GameSpec, sizes: Sizes, safe_autoplay: bool) -> None:
-        self.reader = MoveReader(
-            spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead, bool(sizes.family)
-        )
-        self.sizes = self.reader.sizes
-        """Number of features of a move, and of a position."""
-        self.autoplay = SafeAutoplay(spec) if safe_autoplay else None
-
-    def keep(self, observations: Array, masks: Array) -> Array:
-        """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
-        return masks if self.autoplay is None else self.autoplay.keep(observations, masks)
-
-    def read(self, observations: Array, masks: Array, policy_weights: Floats) -> MoveFeatures:
-        """The features of the moves that the network chooses from, and of the positions.
-
-        ``policy_weights`` are those of the linear policy that the rollout lookahead follows.
-        """
-        return self.reader.read(observations, self.keep(observations, masks), policy_weights)
 
 
 class Layer(NamedTuple):
@@ -120,17 +87,6 @@ class Weights(NamedTuple):
     """Weights of the linear policy that the rollout lookahead follows, ``[NUM_MOVE]``; unused without one."""
 
 
-class _Choice(NamedTuple):
-    """The network's output for ``n`` games."""
-
-    probabilities: Floats
-    """Probabilities of the actions, ``[n, actions]``."""
-    highest: Floats
-    """The highest score of a move, ``[n]``."""
-    positions: Floats
-    """The features of the positions, ``[n, features]``."""
-
-
 class CompiledNetwork(Policy):
     """A network as a policy: it draws a legal action from its probabilities.
 
@@ -161,10 +117,14 @@ class CompiledNetwork(Policy):
         self.information = model.spec.settings.information
         self.temperature = model.temperature
         try:
-            self._features = Features(model.spec, sizes, model.safe_autoplay)
+            self._reader = MoveReader(
+                model.spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead,
+                bool(sizes.family),
+            )  # fmt: skip
         except ValueError as error:
             raise model.wrong_sizes(error) from None
-        self._weights = _lay_out(model, _shapes(sizes, *self._features.sizes), len(sizes.hidden))
+        self._autoplay = SafeAutoplay(model.spec) if model.safe_autoplay else None
+        self._weights = _lay_out(model, weight_shapes(sizes, *self._reader.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
         self._explained: tuple[Array, Array, Explanation] | None = None
@@ -175,74 +135,78 @@ class CompiledNetwork(Policy):
         return self._fingerprint
 
     def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
+    ) -> Array:
         """Actions int64 ``[n]``."""
         probabilities = self._stored(observations, masks)[0]
         if probabilities is None:
             # If only one move is left to choose from, its features are not needed.
-            kept = self._features.keep(observations, masks)
+            kept = self._keep(observations, masks)
             [several] = np.nonzero(np.count_nonzero(kept, axis=1) > 1)
             probabilities = kept.astype(np.float64)
-            probabilities[several] = self._choose(observations[several], kept[several]).probabilities
+            probabilities[several], _, _ = self._choose(observations[several], kept[several])
         return draw(probabilities, self._random.random(len(masks)) if uniforms is None else uniforms)
 
-    def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
+    def explain(self, observations: Array, masks: Array) -> Explanation:
         """The probabilities of the actions, ``[n, actions]``, and the expected returns, ``[n]`` or None.
 
         A second call with the same positions returns the stored result.
         """
         explanation = self._stored(observations, masks)
         if explanation[0] is None:
-            choice = self._choose(observations, self._features.keep(observations, masks))
-            values = choice.highest if self.temperature is not None else self._values(choice.positions)
-            explanation = choice.probabilities, values
+            kept = self._keep(observations, masks)
+            probabilities, highest, positions = self._choose(observations, kept)
+            values = highest if self.temperature is not None else self._values(positions)
+            explanation = probabilities, values
             self._explained = observations.copy(), masks.copy(), explanation
         return explanation
 
     def _stored(self, observations: Array, masks: Array) -> Explanation:
         """The last explanation, if it was of these positions."""
         stored = self._explained  # read once: other threads may ask at the same time
-        if (
-            stored is None
-            or not np.array_equal(stored[0], observations)
-            or not np.array_equal(stored[1], masks)
-        ):
-            return None, None
-        return stored[2]
+        if stored is not None:
+            seen, legal, explanation = stored
+            if np.array_equal(seen, observations) and np.array_equal(legal, masks):
+                return explanation
+        return None, None
 
-    def _choose(self, observations: Array, masks: Array) -> "_Choice":
-        """The network's output for games, in parts on several threads."""
-        n, positions = len(masks), self._features.sizes[1]
-        choice = _Choice(np.zeros(masks.shape), np.full(n, -np.inf), np.empty((n, positions)))
+    def _keep(self, observations: Array, masks: Array) -> Array:
+        """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
+        return masks if self._autoplay is None else self._autoplay.keep(observations, masks)
+
+    def _choose(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
+        """The probabilities of the actions ``[n, actions]``, the highest score of a move ``[n]``, and the
+        features of the positions ``[n, features]``; computed in parts on several threads.
+        """
+        n = len(masks)
+        probabilities, highest = np.zeros(masks.shape), np.full(n, -np.inf)
+        positions = np.empty((n, self._reader.sizes[1]))
 
         def choose(part: slice) -> None:
-            self._choose_part(observations[part], masks[part], _Choice(*(array[part] for array in choice)))
+            self._choose_part(
+                observations[part], masks[part], probabilities[part], highest[part], positions[part]
+            )
 
         run_parts(choose, list(split_evenly(n, SMALLEST_PART)))
-        return choice
+        return probabilities, highest, positions
 
-    def _choose_part(self, observations: Array, masks: Array, choice: "_Choice") -> None:
+    def _choose_part(
+        self, observations: Array, masks: Array, probabilities: Floats, highest: Floats, positions: Floats
+    ) -> None:
         """Write the network's output for some games."""
-        seen = self._features.reader.read(observations, masks, self._weights.lookahead)
-        choice.positions[:] = seen.positions
+        seen = self._reader.read(observations, masks, self._weights.lookahead)
+        positions[:] = seen.positions
         of_position = np.zeros((len(masks), len(self._weights.move.bias)))
-        _multiply(choice.positions, self._weights.position, of_position)
+        _multiply(positions, self._weights.position, of_position)
         scores = np.empty(len(seen.games))
         for first in range(0, len(scores), ROWS):
             part = slice(first, first + ROWS)
             games, moves = seen.games[part], seen.moves[part].astype(np.float64)
-            moves[:, NUM_MOVE:] -= choice.positions[games]
+            moves[:, NUM_MOVE:] -= positions[games]
             self._score(of_position[games], moves, scores[part])
         temperature = 1.0 if self.temperature is None else float(self.temperature)
         _softmax(
-            scores, seen.games, seen.actions, temperature, choice.probabilities, choice.highest,
-            np.zeros(len(masks)),
+            scores, seen.games, seen.actions, temperature, probabilities, highest, np.zeros(len(masks))
         )  # fmt: skip
 
     def _score(self, rows: Floats, moves: Floats, scores: Floats) -> None:
@@ -327,7 +291,7 @@ def _read_sizes(model: Model) -> Sizes:
     return Sizes(**{"hidden": [64, 32], **model.sizes})
 
 
-def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]]:
+def weight_shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]]:
     """The shapes of the weights by their names in torch; ``move`` and ``position`` are the numbers of
     features.
     """
@@ -356,17 +320,13 @@ def _shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]
 
 def _check_shapes(model: Model, shapes: dict[str, tuple[int, ...]]) -> None:
     """Check for missing or unknown weights, and wrong shapes; both of the value head may be missing."""
-    present = model.weights.keys()
-    needed = {name for name in shapes if not name.startswith(VALUE)}
-    if any(name.startswith(VALUE) for name in present):
-        needed = set(shapes)
-    for what, names in (("missing", needed - present), ("unexpected", present - needed)):
-        if names:
-            raise model.wrong_weights(f"{what}: {', '.join(sorted(names))}")
-    for name in sorted(present):
-        if model.weights[name].shape != shapes[name]:
+    present = {name: tensor.shape for name, tensor in model.weights.items()}
+    if not any(name.startswith(VALUE) for name in present):
+        shapes = {name: shape for name, shape in shapes.items() if not name.startswith(VALUE)}
+    for name in sorted(present.keys() | shapes.keys()):
+        if present.get(name) != shapes.get(name):
             raise model.wrong_weights(
-                f"size mismatch for {name}: {model.weights[name].shape}, allowed: {shapes[name]}"
+                f"{name} has shape {present.get(name)}, allowed: {shapes.get(name)}; None: without it"
             )
 
 
@@ -449,42 +409,27 @@ def _normalize(rows: Annotated[Float64, "n size"], norm: Annotated[Float64, "2 s
     """Layer normalization and ReLU in place: rows float64 ``[n, size]``, scale and shift ``[2, size]``."""
     size = rows.shape[1]
     for n in range(rows.shape[0]):
-        mean = _sum(rows[n]) / size
+        mean = _sum(rows[n], False) / size
         for j in range(size):
             rows[n, j] -= mean
-        variance = _sum_of_squares(rows[n]) / size
+        variance = _sum(rows[n], True) / size
         factor = 1.0 / np.sqrt(variance + EPSILON)
         for j in range(size):
             rows[n, j] = max(rows[n, j] * factor * norm[0, j] + norm[1, j], 0.0)
 
 
 @inner
-def _sum(row):  # type: ignore[no-untyped-def]
-    """The sum of a row, by four sums that the processor computes in parallel."""
+def _sum(row, squared):  # type: ignore[no-untyped-def]
+    """The sum of a row or of its squares, by four sums that the processor computes in parallel."""
     a = b = c = d = 0.0
     last = row.shape[0] - row.shape[0] % 4
     for j in range(0, last, 4):
-        a += row[j]
-        b += row[j + 1]
-        c += row[j + 2]
-        d += row[j + 3]
+        a += row[j] * (row[j] if squared else 1.0)
+        b += row[j + 1] * (row[j + 1] if squared else 1.0)
+        c += row[j + 2] * (row[j + 2] if squared else 1.0)
+        d += row[j + 3] * (row[j + 3] if squared else 1.0)
     for j in range(last, row.shape[0]):
-        a += row[j]
-    return (a + b) + (c + d)
-
-
-@inner
-def _sum_of_squares(row):  # type: ignore[no-untyped-def]
-    """The sum of the squares of a row."""
-    a = b = c = d = 0.0
-    last = row.shape[0] - row.shape[0] % 4
-    for j in range(0, last, 4):
-        a += row[j] * row[j]
-        b += row[j + 1] * row[j + 1]
-        c += row[j + 2] * row[j + 2]
-        d += row[j + 3] * row[j + 3]
-    for j in range(last, row.shape[0]):
-        a += row[j] * row[j]
+        a += row[j] * (row[j] if squared else 1.0)
     return (a + b) + (c + d)
 
 

@@ -1,5 +1,6 @@
 """The interface of policies: one class, one call signature, and its requirements as data."""
 
+import contextlib
 import copy
 import hashlib
 import inspect
@@ -7,7 +8,8 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, TypeGuard
+from types import NoneType
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +20,6 @@ from solitaire_env.core.variant import Moves
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.drawing import draw
-from solitaire_env.util.messages import shown
 
 Array = npt.NDArray[Any]
 Explanation = tuple[Array | None, Array | None]
@@ -55,13 +56,8 @@ class Policy:
     its game is truncated."""
 
     def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
+    ) -> Array:
         """Choose an action in each game.
 
         Parameters
@@ -92,52 +88,44 @@ class Policy:
     def ended(self, games: Sequence[int]) -> None:
         """Games have ended: forget them. Only called for stateful policies."""
 
-    def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
+    def explain(self, observations: Array, masks: Array) -> Explanation:
         """The probabilities of its actions, and its expected returns, if known."""
         return None, None
 
     @property
     def explains(self) -> bool:
         """Whether :meth:`explain` is overridden."""
-        return type(self).explain is not Policy.explain
+        return getattr(self.explain, "__func__", None) is not Policy.explain
 
     @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits, a hash of the policy's source code and of its public attributes that
         are plain values or arrays. A result file refuses rows of a policy with another fingerprint.
         """
-        return _digest(_identity(self))
+        return _fingerprint(self)
 
 
 class FunctionPolicy(Policy):
     """A plain function ``f(observations, masks) -> actions`` as a policy, or another callable object.
 
-    Attributes that a policy declares (``moves``, ``observation``, ``stochastic``, ...) are read from the
+    What a policy declares (``moves``, ``observation``, ``stochastic``, ``explain``, ...) is read from the
     object. If it is ``stochastic`` or ``stateful``, it is called like :meth:`Policy.__call__`, otherwise with
     two arguments.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        for old, new in _OLD_NAMES.items():
-            if hasattr(function, old):
-                raise TypeError(f"policy {shown(function)} declares {old}, which is now called {new}")
         self.function = function
         self.name = str(
             getattr(function, "name", None) or getattr(function, "__name__", None) or type(function).__name__
         )
-        for attribute in ("observation", "information", "moves", "stochastic", "stateful", "deterministic"):
+        for attribute in _DECLARED:
             value = getattr(function, attribute, None)
             if value is not None:
                 setattr(self, attribute, value)
 
     def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
+    ) -> Array:
         """Call the function."""
         if self.stochastic or self.stateful:
             actions: Any = self.function(observations, masks, uniforms=uniforms, games=games)
@@ -145,40 +133,17 @@ class FunctionPolicy(Policy):
             actions = self.function(observations, masks)
         return actions  # type: ignore[no-any-return]  # checked by ``ask``
 
-    def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
-        """Call the object's method, if it has one."""
-        if hasattr(self.function, "begun"):
-            self.function.begun(games, starts)
-
-    def ended(self, games: Sequence[int]) -> None:
-        """Call the object's method, if it has one."""
-        if hasattr(self.function, "ended"):
-            self.function.ended(games)
-
-    def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
-        """The object's explanation, if it has one."""
-        if not self.explains:
-            return None, None
-        explanation: Explanation = self.function.explain(observations, masks)  # type: ignore[attr-defined]
-        return explanation
-
-    @property
-    def explains(self) -> bool:
-        """Whether the object has an ``explain``."""
-        return getattr(self.function, "explain", None) is not None
-
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the function."""
         given = getattr(self.function, "fingerprint", None)
-        return str(given) if isinstance(given, str) else _digest(_identity(self.function))
+        return given if isinstance(given, str) else _fingerprint(self.function)
 
 
-_OLD_NAMES: Final = {
-    "by_chance": "stochastic",
-    "remembers": "stateful",
-    "memoryless": "deterministic",
-}
+_DECLARED: Final = (
+    "observation", "information", "moves", "stochastic", "stateful", "deterministic", "begun", "ended",
+    "explain",
+)  # fmt: skip
 
 
 class SB3Policy(Policy):
@@ -241,13 +206,8 @@ class SB3Policy(Policy):
         ]
 
     def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
+    ) -> Array:
         """Actions drawn from the model's probabilities; a model without any, such as DQN, predicts
         them.
         """
@@ -260,7 +220,7 @@ class SB3Policy(Policy):
         actions, _ = self.model.predict(self._seen(observations), deterministic=True)
         return np.asarray(actions)
 
-    def explain(self, observations: Array, masks: npt.NDArray[np.int8]) -> Explanation:
+    def explain(self, observations: Array, masks: Array) -> Explanation:
         """The model's probabilities and values, if it has them."""
         if not self.stochastic:
             return None, None
@@ -287,7 +247,7 @@ class SB3Policy(Policy):
         if self._normalizer is not None:
             known = self._normalizer
             parts += [known.obs_rms.mean, known.obs_rms.var, known.clip_obs, known.epsilon]
-        return _digest(parts)
+        return digest(parts)
 
 
 def _check_model(model: Any) -> None:
@@ -375,58 +335,32 @@ def ask(
 # ------------------------------------------------------------------------------- fingerprints
 
 
-def _digest(parts: Any) -> str:
-    digest = hashlib.sha256()
-    _feed(digest, parts)
-    return digest.hexdigest()[:16]
-
-
-def _feed(digest: "hashlib._Hash", value: Any) -> None:
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        digest.update(f"{value.dtype}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, (list, tuple)):
-        digest.update(b"(")
-        for item in value:
-            _feed(digest, item)
-        digest.update(b")")
-    elif isinstance(value, dict):
-        _feed(digest, sorted(value.items(), key=lambda item: str(item[0])))
-    else:
-        digest.update(f"{type(value).__name__}:{value}\0".encode())
-
-
-_PLAIN: Final = (bool, int, float, str, bytes, type(None), np.generic, np.ndarray)
-
-
-def _identity(x: Any) -> list[Any]:
-    """Data that identifies a callable: its source and the plain values that it holds."""
+def _fingerprint(x: Any) -> str:
+    """A hash of an object's source code, and of the plain values that it holds."""
+    held: list[Any] = []
     if isinstance(x, partial):
-        return [_identity(x.func), _plain(x.args), _plain(x.keywords.items())]
+        x, held = x.func, [x.args, sorted(x.keywords.items())]
     kind = x if inspect.isroutine(x) or inspect.isclass(x) else type(x)
-    parts: list[Any] = [getattr(kind, "__module__", ""), getattr(kind, "__qualname__", repr(kind))]
-    parts.append(_source(kind))
-    code = getattr(x, "__code__", None)
-    if code is not None:
+    source = ""
+    with contextlib.suppress(OSError, TypeError):
+        source = textwrap.dedent(inspect.getsource(kind))
+    if inspect.isfunction(x):
         # Several lambdas may be on a line.
-        parts += [code.co_code, _plain(code.co_consts), _plain(x.__defaults__ or ())]
-        parts.append(_plain(cell.cell_contents for cell in x.__closure__ or ()))
-    parts.append(
-        sorted((key, value) for key, value in getattr(x, "__dict__", {}).items() if _is_plain(value))
-    )
-    return parts
+        code, cells = x.__code__, x.__closure__ or ()
+        held += [code.co_code, code.co_consts, x.__defaults__, [cell.cell_contents for cell in cells]]
+    held.append(sorted(getattr(x, "__dict__", {}).items()))
+    return digest([kind.__module__, kind.__qualname__, source, held])
 
 
-def _source(kind: Any) -> str:
-    try:
-        return textwrap.dedent(inspect.getsource(kind))
-    except (OSError, TypeError):
-        return ""
+def digest(value: Any) -> str:
+    """Sixteen hexadecimal digits of a hash of plain values, arrays, and lists of them."""
+    return hashlib.sha256(repr(_plain(value)).encode()).hexdigest()[:16]
 
 
-def _is_plain(value: Any) -> TypeGuard[Any]:
-    return isinstance(value, _PLAIN) or (isinstance(value, (list, tuple)) and all(map(_is_plain, value)))
-
-
-def _plain(values: Any) -> list[Any]:
-    return [value for value in values if _is_plain(value)]
+def _plain(value: Any) -> Any:
+    """A value whose text depends on nothing else; of other objects, the name of their type."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype != object:
+        return str(value.dtype), value.shape, value.tobytes()
+    return value if isinstance(value, (bool, int, float, str, bytes, NoneType)) else type(value).__name__

@@ -1,7 +1,6 @@
 """A policy that plays a random legal move."""
 
 import numpy as np
-import numpy.typing as npt
 
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies.drawing import draw_legal
@@ -27,12 +26,7 @@ class Random(Policy):
         self._random = np.random.Generator(np.random.PCG64(seed))
 
     def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
+    ) -> Array:
         """Actions int64 ``[n]``."""
         return draw_legal(masks, self._random.random(len(masks)) if uniforms is None else uniforms)

@@ -65,13 +65,8 @@ class Scripted(Policy):
         return action
 
     def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
+    ) -> Array:
         """The next action of each game."""
         assert games is not None  # the runner passes it to stateful policies
         pairs = zip(games.tolist(), masks, strict=True)

@@ -23,35 +23,19 @@ def usable_cores(system: Path = Path("/")) -> int:
 
 
 def cpu_quota(system: Path = Path("/")) -> float:
-    """CPU seconds that the control groups of this process may use in a second; infinite without a limit.
-
-    Both versions of Linux's control groups are read, and the groups around that of the process.
+    """CPU seconds that the control groups of this process (version 2) may use in a second; infinite without a
+    limit.
     """
     lowest = math.inf
     for line in _read(system / "proc/self/cgroup").splitlines():
-        _, controllers, group = line.split(":", 2)
-        if controllers == "":
-            mounts = ["", "unified"]  # version 2
-        elif "cpu" in controllers.split(","):
-            mounts = [controllers, "cpu"]
-        else:
-            continue
-        path = PurePosixPath(group.lstrip("/"))
-        for mount in mounts:
-            for folder in (path, *path.parents):
-                lowest = min(lowest, _quota_of(system / "sys/fs/cgroup" / mount / folder))
+        if line.startswith("0::/"):
+            path = PurePosixPath(line.removeprefix("0::/"))
+            for group in (path, *path.parents):
+                numbers = _read(system / "sys/fs/cgroup" / group / "cpu.max").split()
+                # Without a limit, the first is "max".
+                if len(numbers) == 2 and all(map(str.isdecimal, numbers)) and int(numbers[1]):
+                    lowest = min(lowest, int(numbers[0]) / int(numbers[1]))
     return lowest
-
-
-def _quota_of(folder: Path) -> float:
-    """The quota in the files of one control group."""
-    numbers = _read(folder / "cpu.max").split()
-    if not numbers:
-        numbers = [_read(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
-    # Without a limit: "max" in version 2, -1 in version 1.
-    if len(numbers) == 2 and all(number.isdecimal() for number in numbers) and int(numbers[1]):
-        return int(numbers[0]) / int(numbers[1])
-    return math.inf
 
 
 def _read(path: Path) -> str:

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from agents.config import TrainConfig, make_config
 from agents.runs.config_files import dump_config, load_config
-from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
@@ -80,40 +78,12 @@ def test_a_dumped_configuration_loads_unchanged(values: dict[str, Any], tmp_path
     assert load_config(written(tmp_path, dump_config(config))) == config
 
 
-@pytest.mark.parametrize("old", RENAMED)
-def test_an_old_key_is_read_with_one_notice(
-    old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
-    config = TrainConfig(width=8)
-    value = getattr(config, RENAMED[old])
-    path = written(tmp_path, yaml.safe_dump({config.env: {"width": 8, old: value}}))
-    assert load_config(path) == load_config(path) == config
-    assert capsys.readouterr().err == f"{path}: {old!r} is now {RENAMED[old]!r}\n"
-
-
-def test_old_keys_of_a_file_share_a_notice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refuses: Refuses
-) -> None:
-    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
-    path = written(tmp_path, "default: {sure_home: true}\nbusy-aces: {digs: 3}")
-    config = load_config(path)
-    assert config.safe_autoplay and config.dig_out == 3
-    words = "'sure_home' is now 'safe_autoplay', 'digs' is now 'dig_out'"
-    assert capsys.readouterr().err == f"{path}: {words}\n"
-    path = written(tmp_path, "busy-aces: {sure_home: true, safe_autoplay: true}")
-    refuses(lambda: load_config(path), str(path), "'sure_home' and 'safe_autoplay'", "only 'safe_autoplay'")
-
-
-def test_stored_configurations_have_no_old_keys(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
-    stored = [*ROOT.glob("results/**/*.yaml"), *ROOT.glob("solitaire_env/policies/weights/**/config.yaml")]
-    assert len(stored) > 20
-    for path in [*CONFIGS, *stored]:
+@pytest.mark.parametrize("folder", ["results", "solitaire_env/policies/weights"])
+def test_stored_configurations_are_read(folder: str) -> None:
+    stored = [*(ROOT / folder).glob("**/*.yaml")]
+    assert len(stored) > 5
+    for path in stored:
         load_config(path)
-    assert capsys.readouterr().err == ""
 
 
 def test_network_sizes_depend_on_the_network() -> None:

@@ -22,14 +22,9 @@ def test_deals_are_parsed(text: str, deals: list[int | str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a", "-1", "1.5", "3:3", "4:2", "0:", ":5", "0:10:2", "ms:", "ms:a", "klondike:4", "1,,2", "1;2"],
+    ["", "a", "-1", "3:3", "0:", "0:10:2", "ms:", "klondike:4", "1,,2", "\u0661", "9" * 20, "\x1b[7m"],
 )
 def test_unknown_deals_raise_an_error(text: str, refuses: Refuses) -> None:
-    refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
-
-
-@pytest.mark.parametrize("text", ["\u0661", "9" * 20, "9" * 5000, "ms:" + "9" * 21, "\x1b[7m", "x" * 5000])
-def test_other_texts_raise_an_error(text: str, refuses: Refuses) -> None:
     refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
 
 

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from solitaire_env.core.batch import IllegalActionError
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.env import SolitaireEnv
+from solitaire_env.core.deals import Deal
 from solitaire_env.evaluation import (
     TOP_ACTIONS,
     Game,
@@ -26,15 +25,14 @@ from solitaire_env.evaluation import (
     mcnemar,
     read_games,
     summarize,
-    think,
-    transcript_name,
     wilson_interval,
 )
+from solitaire_env.evaluation.runner import random_stream
 from solitaire_env.notation import parse_action
-from solitaire_env.policies import as_policy, load_policy, view_of
-from solitaire_env.registration import env_id, step_limit
+from solitaire_env.policies import load_policy
+from solitaire_env.registration import env_id
 from solitaire_env.transcripts import parse_transcript, replay
-from solitaire_env.variants import Variant, get_variant
+from solitaire_env.variants import Variant
 from tests.conftest import Refuses
 from tests.games import COMPILED, PLAYED, THE_FIVE
 
@@ -89,10 +87,7 @@ class Interrupted(Whim):
         (0, 10, 0.0, 0.2775328),
         (5, 10, 0.236593091, 0.763406909),
         (10, 10, 0.7224672, 1.0),
-        (1, 1, 0.206549314, 1.0),
-        (30, 1000, 0.021093739, 0.042503414),
         (331, 1000, 0.302529514, 0.360763931),
-        (999, 1000, 0.994357441, 0.999823454),
         (0, 0, 0.0, 1.0),
     ],
 )
@@ -103,30 +98,12 @@ def test_wilson_interval_equals_scipy(wins: int, games: int, low: float, high: f
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        *(
-            (
-                lambda wins=wins, games=games: wilson_interval(wins, games),
-                [f"wins is {wins!r}", f"{games!r},"],
-            )
-            for wins, games in (
-                (3, 2),
-                (-1, 2),
-                (0, -1),
-                (0.5, 2),
-                (1, math.nan),
-                ("1", 2),
-                (None, 2),
-                (True, 2),
-            )
-        ),
-        *(
-            (lambda count=count: bootstrap_interval([1, 2], count), ["resamples is", "from 1 to 1,000,000"])
-            for count in (0, -1, 1.5, True, "9", None, 10**12)
-        ),
-        *(
-            (lambda values=values: bootstrap_interval(values), ["values are", "one row of finite numbers"])
-            for values in (["x"], [[1, 2]], [[1], [1, 2]], [math.nan], [1, math.inf], 5, None)
-        ),
+        (lambda: wilson_interval(3, 2), ["wins is 3", "from 0 to 2"]),
+        (lambda: wilson_interval(0, -1), ["games is -1"]),
+        (lambda: wilson_interval(0.5, 2), ["wins is 0.5"]),  # type: ignore[arg-type]
+        (lambda: bootstrap_interval([1, 2], 0), ["resamples is 0", "from 1 to 1000000"]),
+        (lambda: bootstrap_interval([[1, 2]]), ["values are [[1, 2]]", "one row of finite numbers"]),  # type: ignore[list-item]
+        (lambda: bootstrap_interval([1, math.inf]), ["values are [1, inf]"]),
     ],
 )
 def test_invalid_numbers_of_statistics_are_refused(call: Any, words: list[str], refuses: Refuses) -> None:
@@ -282,21 +259,13 @@ def test_random_numbers_depend_only_on_the_game(attributes: dict[str, Any]) -> N
     assert [game.repeated for game in anew] != [game.repeated for game in runs[0]]
 
 
-def test_random_numbers_are_uniform() -> None:
+def test_random_numbers_are_those_of_numpy_for_the_start_and_the_seed() -> None:
     policy = Chance()
-    done = evaluate(policy, BUSY_ACES, range(100), max_episode_steps=LIMIT)
-    assert len(policy.asked) == len(set(policy.asked)) == done.answers
-    assert 0 < done.answer_seconds < done.seconds
-    shares = np.histogram(policy.asked, 10, (0, 1))[0] / len(policy.asked)
-    assert shares == pytest.approx(np.full(10, 0.1), abs=5 * math.sqrt(0.09 / done.answers))
-
-
-def test_draw_follows_the_weights() -> None:
-    weights = np.array([[0.0, 1.0, 3.0, 0.0, 4.0, 0.0]])
-    for chance, action in ((0.0, 1), (0.1249, 1), (0.125, 2), (0.499, 2), (0.5, 4), (1 - 2**-53, 4)):
-        assert draw(weights, np.array([chance])).tolist() == [action]
-    ones = np.ones((300, 300), dtype=np.int8)
-    assert draw(ones, (np.arange(300) + 0.5) / 300).tolist() == [*range(300)]
+    done = evaluate(policy, BUSY_ACES, ["ms:9"], seed=4, max_episode_steps=LIMIT)
+    numbers = np.random.Generator(np.random.PCG64([4, *b"ms:9"]))
+    assert policy.asked == numbers.random(done.answers).tolist()
+    later = random_stream("ms:9", 4, decision=10)
+    assert later.random() == policy.asked[10] and 0 < done.answer_seconds < done.seconds
 
 
 @pytest.mark.parametrize("name", ONE_CARD)
@@ -350,7 +319,6 @@ def test_deterministic_policies_give_the_same_results_in_less_time(name: str, mo
 
 
 TINY = Variant("tiny", "Tiny", decks=1, tableau=(5, 5, 5, 5), ranks=5)
-ACES = Variant("aces", "Aces", decks=1, tableau=(1, 1, 1, 1), ranks=1)
 
 
 @pytest.mark.parametrize("moves", ["one card", "supermove"])
@@ -367,19 +335,6 @@ def test_a_deal_may_be_stuck(moves: str) -> None:
         assert env.step(0)[2], "not stuck"
 
 
-@pytest.mark.parametrize("moves", ["one card", "supermove"])
-def test_won_games_are_counted(moves: str) -> None:
-    game = evaluate(Whim(moves=moves), ACES, [0]).games[0]
-    assert (game.won, game.cards_home, game.steps, game.truncated) == (True, 4, 4, False)
-
-
-def test_the_registered_step_limit_is_the_default() -> None:
-    done = evaluate(Whim(deterministic=True), "forty-thieves", range(4))
-    limit = step_limit(get_variant("forty-thieves"))
-    assert {game.steps for game in done.games if game.truncated} == {limit}
-    assert done.games[0].rules == f"same suit, any, one card, {limit} steps"
-
-
 def test_functions_and_lists_are_accepted() -> None:
     def first_legal(observations: Any, masks: Any) -> list[int]:
         return [int(mask.argmax()) for mask in masks]
@@ -387,17 +342,6 @@ def test_functions_and_lists_are_accepted() -> None:
     done = evaluate(first_legal, "eights-down", range(3), max_episode_steps=50)
     assert [game.policy for game in done.games] == ["first_legal"] * 3
     assert evaluate(first_legal, "eights-down", [], name="none").games == []
-
-
-def test_progress_is_called_after_each_step() -> None:
-    seen: list[tuple[int, int]] = []
-    evaluate(
-        Whim(), "busy-aces", range(7), num_envs=2, max_episode_steps=20,
-        progress=lambda games, total: seen.append((len(games), total)),
-    )  # fmt: skip
-    assert [total for _, total in seen] == [7] * len(seen)
-    assert [n for n, _ in seen] == sorted(n for n, _ in seen) and (seen[0][0], seen[-1][0]) == (0, 7)
-    assert len(seen) >= 20
 
 
 class Sure(Whim):
@@ -433,26 +377,14 @@ def test_transcripts_contain_thoughts() -> None:
 
 def test_the_thought_of_a_supermove_is_at_its_first_card() -> None:
     games = evaluate(Sure(moves="supermove"), "busy-aces", range(5), **KEPT).transcripts.values()
-    seen = get_variant("busy-aces").with_rules(moves="supermove")
-    expanded = 0
+    further = 0
     for transcript in map(parse_transcript, games):
-        env, rest = SolitaireEnv(seen), iter(zip(transcript.actions, transcript.thoughts, strict=True))
-        single = SolitaireEnv(transcript.variant)
-        single.reset(options={"deal": transcript.deal})
-        for action, thought in rest:
-            env.reset(options={"position": single.position()})
-            assert thought is not None
-            moves = [single.action_text(move) for move in env.expand(env.parse_action(thought.actions[0][0]))]
-            expanded += len(moves) > 1
-            assert moves[0] == action
-            single.step(single.parse_action(action))
-            for move in moves[1:]:
-                more = next(rest, None)
-                if more is None:  # the step limit was reached within it
-                    break
-                assert more == (move, None)
-                single.step(single.parse_action(move))
-    assert expanded
+        for action, thought in zip(transcript.actions, transcript.thoughts, strict=True):
+            if thought is None:
+                further += 1
+            else:  # the pile that the supermove leaves
+                assert re.split("[x>]", thought.actions[0][0])[0] == action.split(">")[0]
+    assert further
 
 
 def test_unknown_parts_of_thoughts_are_left_out() -> None:
@@ -465,11 +397,6 @@ def test_unknown_parts_of_thoughts_are_left_out() -> None:
         assert re.search(f"(?m)^{line}$", text), text
     silent = Whim(explain=lambda observations, masks: (None, None))
     assert "#" not in evaluate(silent, "eights-down", [1], **KEPT).transcripts[1]
-    spec = GameSpec(get_variant("eights-down"))
-    assert think(as_policy(silent, spec), spec, np.zeros((2, 1)), np.ones((2, 1), np.int8)) == [
-        None,
-        None,
-    ]
 
 
 def answers(answer: Callable[[Any], Any], **attributes: Any) -> Callable[[], Any]:
@@ -495,18 +422,13 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
     ("call", "words"),
     [
         (answers(lambda masks: masks.argmax(1) + 0.0), ["(2,)", "float64", "whole numbers"]),
-        (answers(lambda masks: masks.argmax(1) > 0), ["bool", "whole numbers"]),
         (answers(lambda masks: masks.argmax(1)[:1]), ["(1,)", "(2,)"]),
-        (answers(lambda masks: masks), ["(2, 171)", "(2,)"]),
         (answers(lambda masks: None), ["object"]),
         (answers(lambda masks: [171, 171]), ["171", "0..170"]),
-        (answers(lambda masks: [-1, -1]), ["-1", "0..170"]),
         (answers(lambda masks: [-1, -1], moves="supermove"), ["-1", "outside"]),
         (answers(lambda masks: masks.argmax(1), moves="sequence"), ["'sequence'", "'supermove'"]),
-        (answers(lambda masks: masks.argmax(1), moves="fly"), ["'fly'", "'supermove'"]),
         (answers(lambda masks: masks.argmax(1), observation="pixels"), ["'pixels'", "'cards'"]),
         (lambda: evaluate(Whim(), "busy-ace"), ["busy-ace", "busy-aces"]),
-        (lambda: evaluate(Whim(), "Solitaire/BusyAce-v0"), ["BusyAce-v0", BUSY_ACES]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1, 2, 1]), ["1 more than once"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [-1]), ["-1"]),
         (lambda: evaluate(Whim(), BUSY_ACES, ["xyz:1"]), ["xyz"]),
@@ -514,34 +436,22 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
         (lambda: evaluate(Whim(), BUSY_ACES, [1], seed=-1), ["seed is -1", "a whole number from 0"]),
         *(
             (lambda name=name: evaluate(Whim(), BUSY_ACES, [1], name=name), ["policy is", "a line of text"])
-            for name in (5, "", " a", "a\nb", b"a", ["a"])
+            for name in (5, " a", "a\nb")
         ),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
         (lambda: evaluate(Whim, BUSY_ACES, [1]), ["is a class", "an SB3 model or a function"]),
         (lambda: evaluate(7, BUSY_ACES, [1]), ["is a int", "a Policy, a name"]),
-        (
-            lambda: evaluate(Whim(by_chance=True), BUSY_ACES, [1]),
-            ["by_chance, which is now called stochastic"],
-        ),
         *(
             (
                 lambda limit=limit: evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=limit),
                 ["max_episode_steps is", "None or a whole number from 1"],
             )
-            for limit in (0, -5, 1.5, True, "9", 2**63)
+            for limit in (0, 1.5, True)
         ),
     ],
 )
 def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)
-
-
-def test_policies_get_the_view_that_they_declare() -> None:
-    spec = GameSpec(get_variant("busy-aces"))
-    view = view_of(as_policy(Whim(moves="supermove", observation="features"), spec), spec)
-    assert view.settings.observation == "features" and view.layout["space_counts"] == 13
-    assert view_of(as_policy(Whim(), spec), spec) == spec and spec.layout["space_counts"] == 1
-    assert json.loads(json.dumps(view.layout)) == view.layout
 
 
 # ------------------------------------------------------------------------------------ results file
@@ -623,11 +533,6 @@ def test_an_incomplete_last_line_is_ignored(tmp_path: Path, cut: int) -> None:
     [
         ({"policy": Whim(name="Other")}, ["policy 'Whim', not 'Other'"]),
         ({"policy": Whim(moves="supermove")}, ["moves 'one card', not 'supermove'"]),
-        ({"policy": Whim(moves="supermove"), "moves": "supermove"}, ["moves 'one card', not 'supermove'"]),
-        (
-            {"build": "any suit"},
-            ["'same suit, any, one card, 40 steps', not 'any suit, any, one card, 40 steps'"],
-        ),
         ({"max_episode_steps": 41}, ["40 steps", "41 steps", "choose another file"]),
     ],
 )
@@ -662,40 +567,16 @@ def test_rows_of_a_stochastic_policy_have_the_seed(tmp_path: Path, refuses: Refu
     assert {game.seed for game in done.games} == {1}
     refuses(lambda: run(path, policy, seed=2), str(path), "seed 1, not 2", "choose another file")
     assert run(path, policy, seed=1).answers == 0
-    # Older files have no seed: it was 0.
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    path.write_text("".join(json.dumps({k: v for k, v in row.items() if k != "seed"}) + "\n" for row in rows))
-    refuses(lambda: run(path, policy, seed=1), "seed 0, not 1")
-    assert run(path, policy).answers == 0
-
-
-def test_numpy_limits_and_seeds_are_accepted() -> None:
-    done = evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=np.int64(7), seed=np.int64(3))  # type: ignore[arg-type]
-    assert done.games[0].steps == 7 and "7 steps" in done.games[0].rules
-
-
-@pytest.mark.parametrize("line", ["{}", "[]", "7", "not JSON", '{"env": "x", "wings": 2}'])
-def test_other_files_are_refused(tmp_path: Path, line: str, refuses: Refuses) -> None:
-    path = tmp_path / "games.jsonl"
-    run(path, deals=[1])
-    path.write_text(f"{line}\n{path.read_text()}")
-    before = path.read_bytes()
-    refuses(lambda: run(path), f"{path}, line 1", "not a game")
-    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
         ("[" * 100_000, ["not JSON", "recursion"]),
-        ("9" * 5000, ["not JSON"]),
         ('{"\\u202e": 1}', ["it has ['\\u202e']", "an object with env, policy"]),
         ({"deal": [7]}, ["its deal is [7]", "a whole number from 0", "text"]),
         ({"won": 1}, ["its won is 1", "true or false"]),
-        ({"steps": True}, ["its steps is True", "a whole number"]),
         ({"steps": -1}, ["its steps is -1", "a whole number from 0"]),
-        ({"cards_home": math.nan}, ["its cards_home is nan", "a whole number"]),
-        ({"policy": None}, ["its policy is None", "text"]),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -708,14 +589,12 @@ def test_rows_with_invalid_values_are_refused(
     refuses(lambda: read_games(path), f"{path}, line 1", "not a game", *words)
 
 
-def test_files_that_are_not_text_are_refused(tmp_path: Path, refuses: Refuses) -> None:
-    path = tmp_path / "games.jsonl"
-    path.write_bytes(b"\xff\xfe")
-    refuses(lambda: read_games(path), str(path), "not text")
-
-
 def test_transcripts_are_written_as_games_end(tmp_path: Path) -> None:
     """Ctrl-C loses only the games that have not ended; a missing transcript is played again."""
+
+    def file_name(deal: Deal) -> str:
+        return f"{str(deal).replace(':', '-')}.txt"
+
     files: dict[str, Any] = {"results": tmp_path / "games.jsonl", "transcripts": tmp_path / "texts"}
 
     def stop(kept: list[Game], _: int) -> None:
@@ -727,10 +606,10 @@ def test_transcripts_are_written_as_games_end(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         evaluate(Whim(), "busy-aces", deals, progress=stop, **files, **keywords)
     folder, ended = files["transcripts"], [game.deal for game in read_games(files["results"])]
-    written = {deal: (folder / transcript_name(deal)).read_text() for deal in ended}
+    written = {deal: (folder / file_name(deal)).read_text() for deal in ended}
     assert len(written) == len(list(folder.iterdir())) >= 3
     gone, kept = ended[:2]
-    (folder / transcript_name(gone)).unlink()
+    (folder / file_name(gone)).unlink()
     done = evaluate(Whim(), "busy-aces", deals, **files, **keywords)
     assert [game.deal for game in done.games] == deals == [game.deal for game in read_games(files["results"])]
     assert done.transcripts[gone] == written[gone] and kept not in done.transcripts

@@ -14,7 +14,6 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import repeats
 from solitaire_env.evaluation.repeats import Repeats
 from solitaire_env.policies.drawing import draw
-from solitaire_env.variants import VARIANTS
 from tests.games import PLAYED
 
 Array = npt.NDArray[Any]
@@ -49,15 +48,3 @@ def test_repetitions_are_counted_in_games_of_any_length(
         batch.step(draw(batch.state.mask, random.random(size)), todo)
     assert [seen.count(row) for row in range(size)] == [len(own) - len(set(own)) for own in positions]
     assert any(len(own) > len(set(own)) for own in positions)
-
-
-def test_games_do_not_share_positions() -> None:
-    """The same position in two rows is new in each; a game without positions has no repeats."""
-    batch = Batch(GameSpec(VARIANTS[0]), 3)
-    batch.deal(np.arange(3), [7, 7, 7])
-    seen, both = Repeats(batch.rules, 3), np.array([0, 1])
-    seen.add(batch.state.rows, both)
-    assert seen.is_repetition(both).tolist() == [False, False]
-    seen.add(batch.state.rows, np.array([1]))
-    assert seen.is_repetition(both).tolist() == [False, True]
-    assert [seen.count(row) for row in range(3)] == [0, 1, 0]

@@ -86,7 +86,6 @@ def test_a_hint_is_the_likeliest_action() -> None:
     session = new_session(get_variant("busy-aces"), deal=3)
     env = session.env
     policy = says(env.variant, "draw")
-    adviser = Adviser(policy, env.variant)
     likely = policy.explain
     other = env.parse_action("t1>f")
 
@@ -96,6 +95,7 @@ def test_a_hint_is_the_likeliest_action() -> None:
         return chances, values
 
     policy.explain = explain  # type: ignore[method-assign]
+    adviser = Adviser(policy, env.variant)
     for likeliest, text in ((False, "draw"), (True, "t1>f")):
         advice = adviser.advise(session, likeliest)
         assert advice is not None and advice.text == text

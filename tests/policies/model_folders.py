@@ -10,8 +10,9 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from solitaire_env.core import Batch, GameSpec
+from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.model_files import CARD, WEIGHTS
-from solitaire_env.policies.network import Features, Sizes
+from solitaire_env.policies.network import Sizes, weight_shapes
 from solitaire_env.variants import get_variant
 
 SIZES: dict[str, Any] = {
@@ -27,41 +28,22 @@ def spec_of(game: str, moves: Any = None) -> GameSpec:
     return GameSpec(get_variant(game)).seen(moves=moves)
 
 
-def shapes(spec: GameSpec, sizes: dict[str, Any], value: bool) -> dict[str, tuple[int, ...]]:
-    """The shapes of a network's weights, written a second time."""
-    hidden, width = sizes["hidden"], sizes["width"]
-    move, position = Features(spec, Sizes(**sizes), False).sizes
-    found: dict[str, tuple[int, ...]] = {
-        "read_move.weight": (hidden[0], move), "read_move.bias": (hidden[0],),
-        "read_position.weight": (hidden[0], position),
-        "head.weight": (1, hidden[-1]), "linear.weight": (1, 28),
-        "to_value.0.weight": (width, position), "to_value.0.bias": (width,),
-        "to_value.2.weight": (width, width), "to_value.2.bias": (width,),
-    }  # fmt: skip
-    for n, size in enumerate(hidden):
-        found |= {f"norms.{n}.weight": (size,), f"norms.{n}.bias": (size,)}
-        if n:
-            found |= {f"body.{n - 1}.weight": (size, hidden[n - 1]), f"body.{n - 1}.bias": (size,)}
-    if value:
-        found |= {"value_head.weight": (1, width), "value_head.bias": (1,)}
-    return found | ({"habit": (28,)} if sizes.get("rollout_lookahead") else {})
-
-
 def write_model(
     folder: Path,
     spec: GameSpec,
     sizes: dict[str, Any] = SIZES,
     *,
-    value: bool = True,
     seed: int = 0,
     **card: Any,
 ) -> Path:
     """A model folder for a game as the network sees it; ``card`` replaces what its card says."""
     random = np.random.default_rng(seed)
     folder.mkdir(parents=True)
+    reads = ("dig_out", "relaxed_reachability", "rollout_lookahead")
+    reader = MoveReader(spec, *(sizes.get(name, 0) for name in reads))
     tensors = {
         name: random.standard_normal(shape).astype(np.float32)
-        for name, shape in shapes(spec, sizes, value).items()
+        for name, shape in weight_shapes(Sizes(**sizes), *reader.sizes).items()
     }
     save_file(tensors, folder / WEIGHTS)
     about = {

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solitaire_env.evaluation import evaluate
 from solitaire_env.policies.network import CompiledNetwork, load_network, playable
 from tests.games import COMPILED
 from tests.policies.model_folders import SIZES, edit_card, edit_weights, played, spec_of, write_model
@@ -35,7 +34,7 @@ def positions(steps: int = 40, size: int = 32) -> tuple[Array, Array]:
 def slow(network: CompiledNetwork, observations: Array, masks: Array) -> tuple[Array, Array]:
     """The same forward pass in NumPy, directly from the definition: probabilities and values."""
     w = network._weights
-    seen = network._features.read(observations, masks, w.lookahead)
+    seen = network._reader.read(observations, network._keep(observations, masks), w.lookahead)
     difference = seen.moves.astype(np.float64)
     difference[:, 28:] -= seen.positions[seen.games]
     rows = difference @ w.move.weight + w.move.bias + (seen.positions @ w.position)[seen.games]
@@ -63,7 +62,7 @@ def softmax(scores: Array) -> Array:
 @pytest.mark.parametrize(
     "sizes", [SIZES, PLAIN, {**PLAIN, "hidden": [7, 6, 5], "relaxed_reachability": 1}], ids=str
 )
-@pytest.mark.parametrize("temperature", [None, 0.3, 2])
+@pytest.mark.parametrize("temperature", [None, 0.3])
 def test_outputs_equal_the_definition(
     tmp_path: Path, sizes: dict[str, Any], temperature: float | None
 ) -> None:
@@ -88,15 +87,6 @@ def test_a_position_is_scored_the_same_in_any_batch(folder: Path) -> None:
         alone = load(folder).explain(observations[row : row + 1], masks[row : row + 1])
         assert alone[0] is not None and alone[1] is not None
         assert (alone[0][0] == probabilities[row]).all() and alone[1][0] == values[row]
-
-
-@pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
-def test_a_game_is_the_same_in_any_batch(folder: Path) -> None:
-    runs = [
-        evaluate(load(folder), "busy-aces", deals, max_episode_steps=60, num_envs=num_envs).games
-        for num_envs, deals in ((1, range(6)), (4, range(6)), (256, range(5, -1, -1)), (256, range(2, 4)))
-    ]
-    assert runs[0] == runs[1] == runs[2][::-1] and runs[0][2:4] == runs[3]
 
 
 def test_finished_games_and_empty_batches_are_accepted(folder: Path) -> None:

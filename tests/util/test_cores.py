@@ -14,44 +14,20 @@ from solitaire_env.util.cores import cpu_quota, usable_cores
 
 CASES = {
     "no groups": ({}, math.inf),
-    "version 2": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "150000 100000\n"}, 1.5),
-    "version 2, no limit": (
+    "a limit": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "150000 100000\n"}, 1.5),
+    "no limit": (
         {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, math.inf,
     ),
-    "version 2, its own group": (
+    "a limit of its own group": (
         {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "300000 100000\n"}, 3.0,
     ),
-    "version 2, a group around it": (
+    "a limit of a group around it": (
         {
             "proc/self/cgroup": "0::/a/b\n",
             "sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
             "sys/fs/cgroup/a/cpu.max": "50000 100000\n",
         },
         0.5,
-    ),
-    "version 1": (
-        {
-            "proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/x\n0::/\n",
-            "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "200000\n",
-            "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000\n",
-        },
-        2.0,
-    ),
-    "version 1, the host's path": (
-        {
-            "proc/self/cgroup": "1:cpu:/docker/0123\n",
-            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "100000\n",
-            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "50000\n",
-        },
-        2.0,
-    ),
-    "version 1, no limit": (
-        {
-            "proc/self/cgroup": "1:cpu:/\n",
-            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
-            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-        },
-        math.inf,
     ),
     "a path outside": ({"proc/self/cgroup": "0::/../../other\n"}, math.inf),
     "damaged": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "1 0\n"}, math.inf),

@@ -121,12 +121,6 @@ def test_errors_of_a_full_disk_name_the_file(
     assert not list(tmp_path.glob("data.*"))
 
 
-def test_errors_of_a_missing_folder_name_the_file(tmp_path: Path) -> None:
-    for write in (write_text, append_text):
-        with pytest.raises(FileNotFoundError, match=r"none/data: cannot be written \(No such file"):
-            write(tmp_path / "none" / "data", "x")
-
-
 def test_a_run_folder_gives_its_model_folder(tmp_path: Path) -> None:
     assert model_folder(tmp_path) == tmp_path
     (tmp_path / "model").mkdir()

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
 
 from solitaire_env.util.messages import one_line, say, shown
 from tests.fuzz import ODD_VALUES, ODDER_VALUES
-
-
-@pytest.mark.parametrize("value", ["t1>f", 5, None, True, 1.5, [1, "a"], ("x", None), {"b": [1]}, 10**40])
-def test_short_values_are_shown_as_repr(value: Any) -> None:
-    assert shown(value) == repr(value)
 
 
 def test_any_value_fits_in_one_line() -> None:
@@ -35,9 +29,7 @@ def test_control_characters_are_escaped() -> None:
     assert one_line(ValueError("x" * 500)) == "x" * 197 + "..."
 
 
-@pytest.mark.parametrize(
-    ("value", "said"), [(None, True), ("", True), ("0", True), ("1", False), ("yes", False)]
-)
+@pytest.mark.parametrize(("value", "said"), [(None, True), ("0", True), ("1", False)])
 def test_notices_can_be_switched_off(
     value: str | None, said: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,11 +88,4 @@ def test_a_dumb_terminal_gets_lines_like_a_file(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_clock_formats_seconds() -> None:
-    assert [clock(s) for s in (-1, 0, 59.4, 59.6, 3599, 3661)] == [
-        "0:00",
-        "0:00",
-        "0:59",
-        "1:00",
-        "59:59",
-        "1:01:01",
-    ]
+    assert [clock(s) for s in (-1, 59.6, 3599, 3661)] == ["0:00", "1:00", "59:59", "1:01:01"]

@@ -248,9 +248,9 @@ ODD = {"observation": "cards"}
         (lambda folder: edit(folder, sizes={"length": 3}), [CARD, "{'length': 3}", "'piles'"]),
         (lambda folder: edit(folder, sizes=[3]), [CARD, "[3]"]),
         (lambda folder: edit(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
-        (lambda folder: edit(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 on"]),
-        (lambda folder: edit(folder, sizes={"hidden": [16, 0]}), [CARD, "hidden is [16, 0]", "from 1 on"]),
-        (lambda folder: edit(folder, sizes={"hidden": [16], "dig_out": 2**40}), [CARD, "more numbers"]),
+        (lambda folder: edit(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 to"]),
+        (lambda folder: edit(folder, sizes={"hidden": [16, 0]}), [CARD, "hidden is [16, 0]", "from 1 to"]),
+        (lambda folder: edit(folder, sizes={"hidden": [16], "dig_out": 2**40}), [CARD, "dig_out is"]),
         (
             lambda folder: edit(folder, sizes={"rollout_lookahead": 1001}),
             [CARD, "rollout_lookahead is 1001", "1 to 1000"],
@@ -261,11 +261,8 @@ ODD = {"observation": "cards"}
         ),
         # A network of these sizes would fill the memory before the mismatch is found.
         (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
-        (
-            lambda folder: edit(folder, sizes={"context_rounds": 10**9}),
-            [CARD, "more numbers than the weights"],
-        ),
-        (lambda folder: edit(folder, sizes={"embedding": 10**40}), [CARD, "more numbers than the weights"]),
+        (lambda folder: edit(folder, sizes={"context_rounds": 10**9}), [CARD, "context_rounds is"]),
+        (lambda folder: edit(folder, sizes={"embedding": 10**40}), [CARD, "embedding is"]),
         (lambda folder: change(folder, lambda t: t * th.nan), [WEIGHTS, "finite 32-bit floats"]),
         (lambda folder: change(folder, th.Tensor.double), [WEIGHTS, "finite 32-bit floats"]),
         (lambda folder: (folder / CARD).write_text("[" * 100_000), [CARD, "not JSON"]),
