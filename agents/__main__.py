@@ -8,7 +8,6 @@ COMMANDS: Final = {
     "ablations": ("agents.commands.ablations", "store trainings that are compared"),
     "evaluate": ("agents.evaluate", "play numbered deals with a policy"),
     "family-table": ("agents.commands.family_table", "play every game with a network, and write the table"),
-    "fc-solve": ("agents.commands.fc_solve", "write fc-solve's solutions of Eights Down as transcripts"),
     "fit-linear": ("agents.commands.fit_linear", "fit the weights of the linear policy"),
     "imitate": ("agents.commands.imitate", "train a policy from transcripts"),
     "leaderboard": ("agents.commands.leaderboard", "write the leaderboard, add to it, replay stored games"),

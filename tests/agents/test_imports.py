@@ -37,7 +37,6 @@ COMMANDS = {
         ("--help",),
         ("ablations",),
         ("family-table", "--help"),
-        ("fc-solve", "--help"),
         ("fit-linear", "--help"),
         ("imitate", "--help"),
         ("leaderboard", "--check"),
