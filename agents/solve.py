@@ -1,8 +1,8 @@
 """Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
 
 Prints a winning line, action by action, or the best line found. With ``--deals``, writes the result of
-each deal, as a JSON line, to ``results/solver/<game>.jsonl`` or another file; deals with a stored result
-other than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
+each deal to the stored results (:mod:`agents.reports.stored`) or to another file; deals with a result other
+than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
 """
 
 import json
@@ -19,7 +19,8 @@ import tyro
 from agents.cluster import Cluster, connect, for_workers
 from agents.commands.options import INTERRUPTED, RayAddress, run_command
 from agents.policies import torch_network
-from agents.reports.solver_results import SOLVER_RESULTS, SolverResult, read_solver_results
+from agents.reports import stored
+from agents.reports.solver_results import SolverResult, read_solver_results
 from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Position, Settings
@@ -64,7 +65,7 @@ class Arguments:
     """Network that ranks the positions of beam search: shipped (the game's, if any), a run or model folder,
     or none."""
     out: Path | None = None
-    """JSON-lines file of the results; by default results/solver/<game>.jsonl."""
+    """JSON-lines file of the results; by default they are stored in results/solver.jsonl.xz."""
     ray: RayAddress = None
     """Solve --deals on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this
     machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
@@ -160,7 +161,7 @@ def solve_one(variant: Variant, a: Arguments) -> int:
 
 def solve_many(variant: Variant, a: Arguments) -> int:
     """Solve deals and write their results."""
-    path = a.out or SOLVER_RESULTS / f"{variant.name}.jsonl"
+    path = a.out or stored.unfinished("solver", variant.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     known = _tidy(path, variant)
     deals = parse_deals(str(a.deals))
@@ -178,6 +179,8 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             line.count(done, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
     line.close()
     known = _tidy(path, variant)
+    if a.out is None:
+        stored.finish("solver", variant.name)
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
     return 130 if stopped else 0
 

@@ -1,17 +1,16 @@
 """Ship a trained policy: ``python -m agents ship runs/busy-aces-1`` makes it ``shipped``.
 
 Its network, configuration, versions and curve are copied to ``solitaire_env/policies/weights/<game>/``. It
-plays the deals of the leaderboard, and its model card and the leaderboard are updated. Further runs with
-other seeds show the variance between seeds: their curves and games are copied too.
+plays the deals of the leaderboard, and its model card is written.
 """
 
 import csv
 import io
 import shutil
 import sys
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import tyro
@@ -32,8 +31,6 @@ MAX_BYTES: Final = 2_000_000
 """Maximum size of a shipped file."""
 CURVE_ROWS: Final = 300
 """Maximum number of rows of a shipped curve."""
-FREE: Final = ("seed", "threads", "eval_deals", "checkpoint_minutes")
-"""Keys in which the configurations of several seeds may differ."""
 
 
 @dataclass
@@ -42,8 +39,6 @@ class Arguments:
 
     run: tyro.conf.Positional[Path]
     """Run folder of agents.train."""
-    others: tyro.conf.Positional[tuple[Path, ...]] = ()
-    """Runs of the same configuration with other seeds, whose curves and games are shipped too."""
     deals: str = "0:1000"
     """Deals to play: the standard ones, or 0:1000,100000:101000 for the final test too."""
     force: bool = False
@@ -58,8 +53,6 @@ class Run:
 
     folder: Path
     config: TrainConfig = field(init=False)
-    games: Path = field(init=False)
-    """The games that its policy played at the end."""
 
     def __post_init__(self) -> None:
         """Read the folder. Raises an error if the run is not finished or cannot be shipped."""
@@ -70,7 +63,6 @@ class Run:
                 f"{self.folder}: not a finished run, it has no curve or no evaluation; to finish it, run "
                 f"python -m agents.train --resume {self.folder}"
             )
-        self.games = played[0]
         read_json(self.folder / "versions.json")
         if not self._recorded():
             raise ValueError(
@@ -110,22 +102,11 @@ def thinned(curve: Path) -> str:
     return out.getvalue()
 
 
-def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
+def ship(run: Run, *, force: bool = False) -> Path:
     """Write the folder of a shipped policy, atomically; it has no model card yet."""
     folder = shipped.SHIPPED / run.config.variant.name
     if folder.exists() and not force:
         raise ValueError(f"{folder}: exists; --force replaces it")
-    seeds = [of.config.seed for of in (run, *others)]
-    if len(set(seeds)) < len(seeds):
-        raise ValueError(f"the seeds of the runs are {shown(seeds)}, allowed: different ones")
-    mine = _learned(run.config)
-    for other in others:
-        differ = [key for key, value in _learned(other.config).items() if value != mine[key]]
-        if differ:
-            raise ValueError(
-                f"{other.folder}: its {', '.join(differ)} differs from {run.folder}, "
-                "allowed: another seed only"
-            )
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -138,10 +119,6 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
         for record in history_of(run.folder):
             init_from = load_config(record / "config.yaml").init_from
             _ship_records(record, part / record.relative_to(run.folder), init_from)
-        for other in others:
-            seed = other.config.seed
-            write_text(part / f"curve-seed-{seed}.csv", thinned(other.folder / "curve.csv"))
-            shutil.copyfile(other.games, part / f"games-seed-{seed}.jsonl")
         for path in part.rglob("*.*"):
             if path.stat().st_size > MAX_BYTES:
                 raise ValueError(f"{path.name} has {path.stat().st_size:,} bytes, allowed: {MAX_BYTES:,}")
@@ -166,22 +143,17 @@ def _ship_records(source: Path, target: Path, init_from: str | None) -> None:
         write_text(target / "curve.csv", thinned(source / "curve.csv"))
 
 
-def _learned(config: TrainConfig) -> dict[str, Any]:
-    """The configuration keys that affect a network, except its seed."""
-    return {key: value for key, value in asdict(config).items() if key not in FREE}
-
-
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
     a = tyro.cli(Arguments, args=args, prog="python -m agents ship", config=(tyro.conf.FlagCreatePairsOff,))
     try:
         run = Run(a.run)
-        folder = ship(run, [Run(other) for other in a.others], force=a.force)
+        folder = ship(run, force=a.force)
         print(f"shipped: {folder}", flush=True)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    play = ["add", "--policy", "shipped", "--env", run.config.variant.name, "--deals", a.deals, "--force"]
+    play = ["add", "leaderboard", "shipped", "--env", run.config.variant.name, "--deals", a.deals, "--force"]
     status = leaderboard.main([*play, *(["--quiet"] if a.quiet else [])])
     return status or leaderboard.main(["write"])
 

@@ -194,7 +194,7 @@ def _train(
     """Train in a run folder; return the summary of its policy."""
     with locked(run, timeout_s=0), tracked(config, run, quiet=a.quiet):
         ended = learn(config, run, resume=False, quiet=a.quiet, on_update=on_update)
-    plot([run], run, names=("curve",), quiet=a.quiet)
+    plot([run], run / "curve.png")
     if not ended:
         raise KeyboardInterrupt
     scored = replace(config, eval_deals=a.deals)

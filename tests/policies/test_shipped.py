@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from itertools import islice
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import solitaire_env
+from agents.reports.stored import Rows, read_rows
 from solitaire_env.evaluation import evaluate
 from solitaire_env.policies import shipped
 from solitaire_env.policies.network import CompiledNetwork
@@ -19,14 +19,16 @@ from tests.conftest import Refuses
 from tests.games import COMPILED
 from tests.policies.model_folders import spec_of
 
-STORED = Path(__file__).parents[2] / "results" / "leaderboard"
+
+@cache
+def leaderboard_rows() -> dict[str, Rows]:
+    return read_rows("leaderboard")
 
 
 @pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
 @pytest.mark.parametrize("game", shipped_games())
 def test_shipped_policies_play_the_stored_games(game: str) -> None:
-    with (STORED / game / "shipped.jsonl").open(encoding="utf-8") as file:
-        stored = [json.loads(line) for line in islice(file, 12)]
+    stored = leaderboard_rows()[f"{game}/shipped"][:12]
     policy = solitaire_env.load_policy("shipped", game)
     assert isinstance(policy, CompiledNetwork) and policy.name == "shipped"
     games = evaluate(policy, game, [row["deal"] for row in stored]).games
