@@ -85,7 +85,7 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
 def _print_next(config: TrainConfig, run: Path) -> None:
     """Print commands to use a run."""
     if config.is_family:
-        print(f"\nnext: python -m agents leaderboard add family {run}")
+        print(f"\nnext: python -m agents leaderboard add family network --policy {run}")
         print(f"      python -m solitaire_env watch GAME --policy {run}")
         return
     moves = f" --moves '{config.moves}'" if config.moves else ""

@@ -59,7 +59,7 @@ No training game has a number below 1,048,576, and deals {held_out} were not use
 
 ```sh
 python -m agents.evaluate --policy shipped --env {env} --deals 0:1000
-python -m agents leaderboard replay --policy shipped --env {game}    # compare with the stored games
+python -m agents leaderboard replay {game}/shipped    # compare with the stored games
 {again}
 ```
 

@@ -59,7 +59,7 @@ def stored_pages() -> dict[Path, str]:
         if entry is not None and entry.about.weights != weights_hash(folder):
             raise ValueError(
                 f"leaderboard, {game}/shipped: played by another network than that in {folder}; "
-                f"python -m agents leaderboard add leaderboard shipped --env {game} --force plays it again"
+                f"python -m agents leaderboard add leaderboard {game}/shipped --force plays it again"
             )
         out[folder / "README.md"] = model_card(folder, entry)
     return out

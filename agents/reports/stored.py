@@ -17,7 +17,6 @@ from typing import Annotated, Any, Final, Literal
 import pydantic.dataclasses
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from agents.search.budget import Budget
 from solitaire_env.evaluation import Game, Summary, deals, game_rules, summarize
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import locked, model_folder, write_bytes, write_json, write_text
@@ -70,8 +69,8 @@ class About:
     """:func:`weights_hash` of a network's folder."""
     games: tuple[str, ...] | None = None
     """The games that a network for many games was trained on."""
-    budget: Budget | None = None
-    """Of a search."""
+    budget: dict[str, Any] | None = None
+    """Search budget."""
     config: dict[str, Any] | None = None
     """The configuration of an ablation, as ``agents.train`` reads it."""
     ms_per_move: Amount | None = None
@@ -200,12 +199,13 @@ def read_entries(table: Table) -> dict[str, list[Entry]]:
             raise ValueError(f"{RESULTS / table}.json: has no entry {name!r}")
         group, _, rest = name.partition("/")
         entry = Entry(group, rest, abouts[name], tuple(Game(**row) for row in rows))
-        _check(table, name, entry.games)
+        check_games(table, name, entry.games)
         entries.setdefault(group, []).append(entry)
     return entries
 
 
-def _check(table: Table, name: str, games: Sequence[Game]) -> None:
+def check_games(table: Table, name: str, games: Sequence[Game]) -> None:
+    """Raise an error if games were played by old rules, or some are missing."""
     for env, rules in {(game.env, game.rules) for game in games}:
         if rules != game_rules(env_variant(env)):
             raise ValueError(
@@ -220,6 +220,11 @@ def _check(table: Table, name: str, games: Sequence[Game]) -> None:
             f"{table}, {name}: has {len(played)} deals, allowed: {STANDARD[0]}-{STANDARD[-1]}, with or "
             f"without {HELD_OUT[0]}-{HELD_OUT[-1]}; python -m agents leaderboard add plays them"
         )
+
+
+def read_games(table: Table, entry: str) -> list[Game]:
+    """The games of an entry; empty if there is none."""
+    return [Game(**row) for row in read_rows(table).get(entry, ())]
 
 
 def read_leaderboard() -> dict[str, list[Entry]]:
@@ -246,13 +251,16 @@ def sentence(error: ValidationError) -> str:
     return f"{key + ': ' if key else ''}{first['msg']}, not {shown(first['input'])}"
 
 
-def check_name(name: str) -> str:
-    """Check the name of a policy or ablation, which is also part of a file name."""
-    if not re.fullmatch("[a-z0-9][a-z0-9.-]{0,39}", name) or name.endswith("."):
+def check_entry(table: Table, entry: str) -> tuple[str, str]:
+    """The group and the name of an entry, which are also parts of file names."""
+    name = "[a-z0-9][a-z0-9.-]{0,39}"
+    if not re.fullmatch(name if table == "family" else f"{name}/{name}", entry) or entry.endswith("."):
         raise ValueError(
-            f"name is {shown(name)}, allowed: at most 40 small letters, digits, - and ., such as my-policy"
+            f"entry is {shown(entry)}, allowed in the table {table}: "
+            f"{'NAME' if table == 'family' else 'GROUP/NAME'}, each at most 40 small letters, digits, - and ."
         )
-    return name
+    group, _, rest = entry.partition("/")
+    return group, rest or group
 
 
 def weights_hash(folder: Path) -> str | None:

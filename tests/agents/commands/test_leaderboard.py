@@ -13,7 +13,7 @@ import pytest
 
 from agents.commands.leaderboard import main
 from agents.evaluate import main as evaluate_main
-from agents.reports import family, pages, stored, strength
+from agents.reports import family, pages, stored
 from agents.reports.model_card import model_card
 from agents.reports.solver_results import SolverResult, contradictions, solver_results
 from agents.reports.stored import About, read_entries, read_leaderboard, read_rows
@@ -23,7 +23,7 @@ from solitaire_env.policies import shipped
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
 
-MINE = ("tests.agents.commands.test_leaderboard:Mine", "--name", "mine", "--author", "Me")
+MINE = ("mine", "--policy", "tests.agents.commands.test_leaderboard:Mine", "--author", "Me")
 MADE = ("--made", "the first legal move")
 
 
@@ -54,12 +54,12 @@ def board(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Empty results, and a leaderboard of few deals; returns the folder of the results."""
     monkeypatch.setattr(stored, "STANDARD", range(12))
     monkeypatch.setattr(stored, "HELD_OUT", range(100, 104))
-    monkeypatch.setattr(strength, "draw_strength", None)
     return stored.RESULTS
 
 
-def add(*args: str, table: str = "leaderboard", env: str = "eights-down", deals: str = "0:12") -> int:
-    return main(["add", table, *args, "--env", env, "--quiet", "--deals", deals])
+def add(name: str, *args: str, table: str = "leaderboard", game: str = "eights-down") -> int:
+    deals = () if "--deals" in args else ("--deals", "0:12")
+    return main(["add", table, f"{game}/{name}", *args, "--quiet", *deals])
 
 
 # ------------------------------------------------------------------------- what is in the repository
@@ -82,18 +82,17 @@ def test_whole_pages_have_every_entry() -> None:
 
 
 def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> None:
-    for game, policy in (("busy-aces", "linear"), ("forty-bandits", "random"), ("eights-down", "greedy")):
-        replay = ["replay", "--policy", policy, "--env", game, "--quiet"]
-        assert main([*replay, "--deals", "990:1000", "--num-envs", "3"]) == 0
+    for entry in ("busy-aces/linear", "forty-bandits/random", "eights-down/greedy"):
+        assert main(["replay", entry, "--quiet", "--deals", "990:1000", "--num-envs", "3"]) == 0
     assert capsys.readouterr().out.count("10 of 10 games equal the stored ones") == 3
-    supermoves = ["--policy", "greedy", "--name", "greedy-supermoves", "--env", "busy-aces"]
+    supermoves = ["busy-aces/greedy-supermoves", "--policy", "greedy"]
     assert main(["replay", *supermoves, "--deals", "5:9", "--quiet"]) == 0
 
 
 @pytest.mark.proof
 def test_shipped_policies_reproduce_their_stored_games(capsys: pytest.CaptureFixture[str]) -> None:
     for game in shipped.shipped_games():
-        replay = ["replay", "--policy", "shipped", "--env", game, "--deals", "500:503", "--num-envs", "2"]
+        replay = ["replay", f"{game}/shipped", "--deals", "500:503", "--num-envs", "2"]
         assert main([*replay, "--quiet"]) == 0, capsys.readouterr().err
 
 
@@ -106,20 +105,14 @@ def test_policies_have_won_no_deal_that_is_proved_unwinnable() -> None:
             assert not contradictions(solved, entry.games)
 
 
-def test_the_picture_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strength, "PICTURE", tmp_path / "strength.png")
-    assert strength.draw_strength().read_bytes().startswith(b"\x89PNG")
-
-
 # ----------------------------------------------------------------------------------------- add
 
 
 def test_add_stores_games_and_write_updates_the_tables(
-    board: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    board: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("agents.commands.leaderboard.draw_strength", lambda: board)
     assert add("greedy") == 0
-    assert add("random", deals="0:12,100:104") == 0
+    assert add("random", "--deals", "0:12,100:104") == 0
     assert add(*MINE, *MADE, "--steps", "1500000", "--minutes", "2.5", "--machine", "a desk") == 0
     rows, about = read_rows("leaderboard"), stored.read_abouts("leaderboard")["eights-down/mine"]
     assert [row["deal"] for row in rows["eights-down/random"]] == [*range(12), *range(100, 104)]
@@ -149,19 +142,18 @@ def test_rows_equal_those_of_the_evaluation(board: Path, tmp_path: Path) -> None
 
 
 def test_moves_sets_the_action_set_of_an_open_policy(board: Path) -> None:
-    assert add("greedy", "--moves", "supermove", "--name", "super", env="busy-aces") == 0
+    assert add("super", "--policy", "greedy", "--moves", "supermove", game="busy-aces") == 0
     [entry] = read_leaderboard()["busy-aces"]
     assert {(game.moves, game.rules) for game in entry.games} == {
         ("supermove", "same suit, any, one card, 3328 steps")
     }
-    replay = ["replay", "--policy", "greedy", "--name", "super", "--env", "busy-aces", "--deals", "0:12"]
-    assert main([*replay, "--quiet"]) == 0
+    assert main(["replay", "busy-aces/super", "--policy", "greedy", "--deals", "0:12", "--quiet"]) == 0
 
 
 def test_replay_finds_different_games(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = "tests.agents.commands.test_leaderboard:Dice"
-    assert add(policy, "--name", "dice", "--author", "Me", "--made", "dice") == 0
-    replay = ["replay", "--policy", policy, "--name", "dice", "--env", "eights-down", "--quiet", "--deals"]
+    assert add("dice", "--policy", policy, "--made", "dice") == 0
+    replay = ["replay", "eights-down/dice", "--policy", policy, "--quiet", "--deals"]
     assert main([*replay, "0:12", "--num-envs", "1"]) == 1
     out, err = capsys.readouterr()
     assert "of 12 games equal the stored ones" in out and err.startswith("different: deals [")
@@ -169,28 +161,27 @@ def test_replay_finds_different_games(board: Path, capsys: pytest.CaptureFixture
     assert "deal 12" in capsys.readouterr().err
 
 
-def test_ablations_are_numbered(board: Path) -> None:
+def test_ablations_are_compared_with_the_first(board: Path) -> None:
     run = str(Path(shipped.__file__).parent / "weights" / "eights-down")
-    for made in ("as shipped", "again", "again"):
-        command = ["add", "ablations", run, "--name", "rewards", "--made", made, "--deals", "0:4", "--quiet"]
+    for entry, made in (("rewards/1", "as shipped"), ("rewards/2", "again")):
+        command = ["add", "ablations", entry, "--policy", run, "--made", made, "--deals", "0:4", "--quiet"]
         assert main(command) == 0
-    one, two = sorted(read_entries("ablations")["rewards"], key=lambda entry: entry.name)
-    assert (one.name, two.name, two.about.made) == ("1", "2", "again")
-    assert two.about.config is not None and len(two.games) == 4
-    assert pages.ablation_table([one, two]).endswith("| 0 : 0, p = 1 |")
+    one, two = read_entries("ablations")["rewards"]
+    assert two.about.config is not None and two.about.training is not None and len(two.games) == 4
+    assert pages.ablation_table([two, one]).endswith("| 0 : 0, p = 1 |")
 
 
 def test_search_is_stored_with_its_budget(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    budget = ("--search.simulations", "4", "--search.nodes", "0")
+    budget = ("--policy", "search", "--deals", "0:3", "--search.nodes", "0", "--search.simulations", "4")
     weights = Path(shipped.__file__).parent / "weights" / "eights-down"
     shipped.SHIPPED.mkdir()
     (shipped.SHIPPED / "eights-down").symlink_to(weights)
-    assert add("search", *budget, table="search", deals="0:3") == 0
+    assert add("4x0-playouts", *budget, table="search") == 0
     [entry] = read_entries("search")["eights-down"]
-    assert entry.name == "4x0-playouts" and entry.about.budget is not None
-    assert entry.about.budget.simulations == 4 and entry.about.seconds_per_game is not None
+    assert entry.about.budget is not None and entry.about.budget["simulations"] == 4
+    assert entry.about.seconds_per_game is not None
     assert "| 4 x 0, playouts | 3 |" in pages.search_table({})
-    assert add("search", "--search.milliseconds", "5", table="search") == 2
+    assert add("4x0-playouts", *budget, "--search.milliseconds", "5", table="search") == 2
     assert "--search.milliseconds" in capsys.readouterr().err
 
 
@@ -215,19 +206,12 @@ def test_a_family_row_is_stored_for_every_game(board: Path, monkeypatch: pytest.
     assert {row.deals for row in family.stored_rows()["greedy"].values()} == {"0:3"}
 
 
-def defaults(args: list[str]) -> list[str]:
-    """Options with a game and deals, if they have none."""
-    more = {"--env": "eights-down", "--deals": "0:12"}
-    return [*args, *(word for pair in more.items() if pair[0] not in args for word in pair)]
-
-
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["greedi"], ["'greedi'", "--author"]),
-        (["runs/x", "--author", "me", "--made", "x"], ["'runs/x'", "small letters"]),
+        (["greedi"], ["greedi", "--made"]),
+        (["../x", "--policy", "greedy"], ["'eights-down/../x'", "small letters"]),
         (["greedy", "--deals", "0:11"], ["'0:11'", "0:12, or 0:12,100:104"]),
-        (["greedy", "--env", "whist"], ["'whist'", "solitaire_env list"]),
         ([*MINE, "--made", "a | b"], ["made", "without | < >"]),
         (["shipped"], ["'shipped' has no network", "none yet"]),
     ],
@@ -236,7 +220,7 @@ def defaults(args: list[str]) -> list[str]:
 def test_add_refuses_wrong_options(
     args: list[str], words: list[str], board: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["add", "leaderboard", *defaults(args), "--quiet"]) == 2
+    assert add(*args) == 2
     err = capsys.readouterr().err
     assert err.startswith("error: ") and all(word in err for word in words), err
     assert not list(board.glob("*.xz"))
