@@ -59,8 +59,6 @@ class Arguments:
     """Time limit of a deal."""
     memory: float = 1000
     """Megabytes of memory for an exhaustive search or a beam."""
-    seed: int = 0
-    """Seed of the perturbed weights."""
     network: str = "shipped"
     """Network that ranks the positions of beam search: shipped (the game's, if any), a run or model folder,
     or none."""
@@ -87,7 +85,7 @@ def make_solver(variant: Variant, a: Arguments) -> Solver:
     own = variant.name in shipped_games() and variant == get_variant(variant.name)
     if a.network != "none" and (a.network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)):
         network = torch_network(a.network, GameSpec(variant))
-    return Solver(variant, megabytes=a.memory, seed=a.seed, network=network)
+    return Solver(variant, megabytes=a.memory, network=network)
 
 
 def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[list[str], int, bool]:
@@ -287,14 +285,7 @@ def _count(variant: Variant, rows: list[SolverResult]) -> str:
         )
     if n:
         lines.append(f"winnable of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
-        home = sum(row.cards_home for row in rows) / n
-        lines.append(f"cards home on the best line: {home:.1f}")
-        seconds = [row.seconds for row in rows]
-        nodes = sum(row.nodes for row in rows)
-        lines.append(
-            f"seconds a deal: mean {sum(seconds) / n:.2f}, most {max(seconds):.1f}; "
-            f"{nodes / max(sum(seconds), 1e-9):,.0f} moves a second"
-        )
+        lines.append(f"seconds a deal: {sum(row.seconds for row in rows) / n:.2f}")
     return "\n".join(lines)
 
 

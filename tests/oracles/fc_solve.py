@@ -7,20 +7,14 @@ show the same position.
 Places have different numbers in both programs: cells are alike, and so are spaces. We fill the lowest one,
 fc-solve any of them. With a single deck, the last card identifies a place. fc-solve also moves whole piles to
 a space, which only renames a pile: we have no such action.
-
-As a script this prints a solution in the format of ``solutions/``::
-
-    python -m tests.oracles.fc_solve ms:617 spaces=any > tests/oracles/solutions/ms-617-any.txt
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -339,31 +333,3 @@ def read_impossible() -> list[Impossible]:
             variant = without_stock(int(decks), int(cells), build=build, spaces=spaces)
             deals.append(Impossible(variant, parse_deal(deal), int(positions)))
     return deals
-
-
-def solution_text(deal: Deal, **rules: str) -> str:
-    """The solution of a deal as a text to be stored."""
-    env = make_env(**rules)
-    env.reset(options={"deal": deal})
-    variant = EIGHT_OFF.with_rules(**rules)
-    board = board_text(shown(env))
-    printed = ask(variant, board, *TO_WIN)
-    version = subprocess.run([need("fc-solve"), "--version"], capture_output=True, text=True).stdout
-    head = {
-        "deal": deal,
-        "build": variant.build,
-        "spaces": variant.spaces,
-        "command": f"FREECELL_SOLVER_QUIET=1 {shlex.join(command(variant, *TO_WIN))} < BOARD | grep '^[A-Z]'",
-        "version": version.splitlines()[1],
-    }
-    lines = [f"{name}: {value}" for name, value in head.items()]
-    return "\n".join([*lines, "", board, *(line for line in printed.splitlines() if line[:1].isupper()), ""])
-
-
-def main(deal: str, *rules: str) -> None:
-    """Print the solution of a deal, under house rules such as ``spaces=any``."""
-    print(solution_text(parse_deal(deal), **dict(rule.split("=") for rule in rules)), end="")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
