@@ -20,14 +20,6 @@ NOTE: Final = (
     "<!-- Written by `python -m agents leaderboard write`: change that, or the stored results. -->\n"
 )
 
-LEARNERS: Final = {
-    "ppo": ("PPO, torch", "torch"),
-    "maskable-ppo": ("MaskablePPO, sb3-contrib", "sb3-contrib"),
-    "pqn": ("PQN, torch", "torch"),
-    "playouts": ("playouts of likely moves, torch", "torch"),
-}
-"""Learners by their names in a configuration: in words, and the package whose version counts."""
-
 CARD: Final = """# {title}: a trained policy
 
 {note}
@@ -94,12 +86,11 @@ def training_of(folder: Path) -> Training:
 def model_card(folder: Path, entry: Entry | None) -> str:
     """The card of a shipped policy, with results if they are stored."""
     config = load_config(folder / "config.yaml")
-    card, versions = parse_card(folder / "model.json"), read_json(folder / "versions.json")
+    card = parse_card(folder / "model.json")
     training = training_of(folder)
     with safe_open(folder / "model.safetensors", framework="np") as file:
         numbers = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - no mapping
     sizes = ", ".join(f"{name} {value}" for name, value in card["sizes"].items())
-    learner, package = LEARNERS[config.learner]
     begin = "random weights"
     if config.init_linear_temperature is not None:
         begin = f"the linear policy at temperature {config.init_linear_temperature:g}"
@@ -116,7 +107,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         "moves": action_set,
         "observation": f"`{config.observation}`, only what a player knows",
         "network": f"`{card['network']}` ({sizes}), {numbers:,} weights",
-        "learner": f"{learner} {versions.get(package, '?')}",
+        "learner": f"`{config.learner}`",
         "initialized from": begin,
         "trained": f"{cost(training)}, seed {config.seed}",
         "on": str(training.machine),

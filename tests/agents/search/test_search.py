@@ -319,15 +319,6 @@ def test_beam_search_proves_only_unwinnable_deals(name: str) -> None:
     assert len(ends) == 2
 
 
-def test_a_narrow_beam_proves_nothing() -> None:
-    """Each position after the first move has more successors than the beam has room for."""
-    variant = get_variant("forty-thieves").with_rules(moves="supermove")
-    batch = Batch(GameSpec(variant), 1)
-    batch.deal(np.array([0]), [18])
-    small = Beam(variant, 1, weights_for(variant.name, stock=variant.stock > 0))
-    assert not small.search(batch.state.rows[0].copy(), 16, np.random.default_rng(0)).exhausted
-
-
 @pytest.mark.parametrize("game", ["forty-thieves", "eighty-thieves", "forty-bandits", "busy-aces"])
 def test_lines_of_beam_search_are_legal(game: str) -> None:
     player = shipped(game)
@@ -355,16 +346,6 @@ def test_beam_search_keeps_the_known_line(game: str) -> None:
         assert again.home >= known.home
         spelled = positions.spell_out(batch, cards, again.line, autoplay, again.home)
         assert int(batch.state.home[0]) == again.home and spelled
-
-
-@pytest.mark.proof
-def test_beam_search_solves_deals_that_rollouts_do_not() -> None:
-    """Deals of Forty Thieves: one that two seconds of rollouts do not win, and an unwinnable one."""
-    ours = Solver(get_variant("forty-thieves"), network=shipped("forty-thieves"))
-    won = ours.solve_deal(3, seconds=120)
-    *_, home, is_won = solve.check_line(ours.strict, 3, won.line)
-    assert (won.result, home, is_won) == ("winnable", 104, True)
-    assert ours.solve_deal(18, seconds=120).result == "unwinnable"
 
 
 def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> None:
