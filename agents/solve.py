@@ -178,7 +178,7 @@ def solve_many(variant: Variant, a: Arguments) -> int:
     line.close()
     known = _tidy(path, variant)
     if a.out is None:
-        stored.finish("solver", variant.name)
+        stored.finish("solver", variant.name, merge=True)
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
     return 130 if stopped else 0
 

@@ -152,12 +152,23 @@ def unfinished(table: Table, entry: str, *, fresh: bool = False) -> Path:
     return path
 
 
-def finish(table: Table, entry: str, about: About | None = None) -> None:
-    """Move the rows of the unfinished file to the table. The file has all rows of the entry."""
+def finish(table: Table, entry: str, about: About | None = None, *, merge: bool = False) -> None:
+    """Move the rows of the unfinished file to the table.
+
+    Parameters
+    ----------
+    merge
+        Keep stored rows of other deals: another process may have moved the file meanwhile, and this one added
+        only some rows to a new one.
+    """
     path = unfinished(table, entry)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    store(table, entry, [json.loads(line) for line in lines], about)
-    path.unlink()
+    with locked(path):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        if merge:
+            found = {row["deal"] for row in rows}
+            rows = [row for row in read_rows(table).get(entry, ()) if row["deal"] not in found] + rows
+        store(table, entry, rows, about)
+        path.unlink()
 
 
 def store(table: Table, entry: str, rows: Rows, about: About | None = None) -> None:

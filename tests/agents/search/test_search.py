@@ -407,12 +407,21 @@ def test_solve_reads_a_position(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "position.txt: won in" in capsys.readouterr().out
 
 
-def test_solve_stores_results(empty_stores: Path) -> None:
-    """Without a file they are in the stored results; deals with a result are not solved again."""
-    for deals in ("250:252", "251:253"):
-        assert solve.main(["eights-down", "--deals", deals, "--quiet"]) == 0
+def test_solvers_of_the_stored_results_keep_all_rows(
+    empty_stores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a file, rows are stored when a command ends, here while another is running."""
+    real = solve.solve_deals
+
+    def solve_others_first(*arguments: Any) -> Any:
+        monkeypatch.setattr(solve, "solve_deals", real)
+        assert solve.main(["eights-down", "--quiet", "--deals", "250:252"]) == 0
+        return real(*arguments)
+
+    monkeypatch.setattr(solve, "solve_deals", solve_others_first)
+    assert solve.main(["eights-down", "--quiet", "--deals", "252:254"]) == 0
     stored = solver_results.solver_results()["eights-down"]
-    assert [row.result for row in stored.values()] == ["winnable", "unwinnable", "winnable"]
+    assert [row.result for row in stored.values()] == ["winnable", "unwinnable", "winnable", "winnable"]
 
 
 def test_solve_adds_results_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
