@@ -13,24 +13,12 @@ import tyro
 
 from agents import evaluate, solve, train
 from agents.evaluate import main
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
 from solitaire_env.policies.random import Random
 from solitaire_env.transcripts import parse_transcript
 
 ROOT = Path(__file__).parents[2]
 GREEDY = ("--policy", "greedy", "--env", "Solitaire/BusyAces-v0", "--deals", "0:40", "--quiet")
-
-
-class FirstLegal:
-    name = "first legal"
-
-    def __init__(self, spec: GameSpec) -> None:
-        self.actions = spec.num_actions
-
-    def __call__(self, observations: Any, masks: Any) -> Any:
-        assert masks.shape[1] == self.actions
-        return masks.argmax(1)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
@@ -99,11 +87,6 @@ def test_house_rules_and_action_sets_are_applied(capsys: pytest.CaptureFixture[s
         assert {(game.moves, game.rules) for game in read_games(path)} == {(moves, rules)}
 
 
-def test_a_custom_policy_is_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
-    policy = ("--policy", "tests.agents.test_evaluate:FirstLegal", "--env", "forty-thieves", "--deals", "0:3")
-    assert "tests.agents.test_evaluate:FirstLegal  one card      3" in printed(capsys, *policy, "--quiet")
-
-
 REFUSED = [
     (["--policy", "greedi"], ["'greedi'", "random, greedy"]),
     (["--policy", "math:pi"], ["'math:pi'", "float"]),
@@ -162,20 +145,6 @@ def test_ctrl_c_keeps_finished_games(
     printed(capsys, *policy, "--games", games)
     done = read_games(games)
     assert [game.deal for game in done] == [*range(30)] and all(game in done for game in kept)
-
-
-SOLVE = ("eights-down", "--deal", "7", "--quiet")
-
-
-@pytest.mark.parametrize("command, arguments", [("evaluate", GREEDY), ("solve", SOLVE)])
-def test_torch_is_imported_only_for_networks(command: str, arguments: tuple[str, ...]) -> None:
-    code = f"""
-import sys
-from agents.{command} import main
-main({arguments!r})
-sys.exit("torch" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("command", [evaluate, solve, train])

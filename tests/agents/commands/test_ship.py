@@ -15,18 +15,11 @@ import yaml
 from agents import train
 from agents.commands import leaderboard
 from agents.commands.ship import CURVE_ROWS, main, thinned
-from agents.evaluate import main as evaluate_main
-from agents.policies import make_policy
 from agents.reports import stored as results
 from agents.reports.plots import read_curve
 from agents.reports.stored import read_leaderboard, weights_hash
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of
-from solitaire_env import get_variant
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import evaluate, read_games
-from solitaire_env.policies.shipped import load_shipped, shipped_games
-from tests.conftest import Refuses
 
 TINY: dict[str, Any] = {
     "moves": "supermove", "init_linear_temperature": 0.5, "minutes": None, "total_steps": 512,
@@ -161,31 +154,6 @@ def test_ship_copies_the_history_of_initial_networks(
 
     shutil.rmtree(others[3] / "history")
     assert "not recorded" in refused(capsys, others[3], "--force")
-
-
-@pytest.mark.training
-def test_the_shipped_policy_is_found_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
-    assert shipping(runs / "busy-aces-1") == 0
-    assert shipped_games() == ["busy-aces"]
-    command = ["--policy", "shipped", "--env", "busy-aces", "--quiet"]
-    stored = list(read_leaderboard()["busy-aces"][0].games)
-    for number, (deals, num_envs) in enumerate((("0:4", 1), ("0:4", 3), ("1:3", 256))):
-        path = places / f"{number}.jsonl"
-        more = ["--deals", deals, "--num-envs", str(num_envs), "--games", str(path)]
-        assert evaluate_main([*command, *more]) == 0
-        first, end = map(int, deals.split(":"))
-        assert read_games(path) == stored[first:end]
-    policy = make_policy("shipped", GameSpec(get_variant("busy-aces")))
-    assert list(evaluate(policy, "busy-aces", [3]).games) == stored[3:4]
-
-    refuses(
-        lambda: load_shipped(GameSpec(get_variant("eights-down"))),
-        "'shipped' has no network for this game", "busy-aces", "agents.train",
-    )  # fmt: skip
-
-
-def test_a_game_without_a_shipped_policy_is_an_error(refuses: Refuses) -> None:
-    refuses(lambda: load_shipped(GameSpec(get_variant("busy-aces"))), "none yet")
 
 
 @pytest.mark.training
